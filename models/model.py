@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
+from ..deprecation import current_names
 from ..display import Display, Displayed
-from ..errors import DataError, InputError, UnsupportedModelError
+from ..errors import DataError, InputError, UnsupportedModelError, unknown_name
 from ..labelled import DataNames, labelled_arrays
-from ..renamed import current_names
 from ..rows import Rows
 from .appraisal import Appraisal, CountedCost, Tilt
 from .arrays import FloatArray, check_bytes
@@ -72,9 +72,8 @@ EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
 
 
 @cache
-def _first_parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the names of the first two parameters of a class."""
-    return tuple(inspect.signature(kind.__init__).parameters)[1:3]
+def _parameter_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(kind.__init__).parameters)[1:]
 
 
 class FormulationType(ABCMeta):
@@ -101,11 +100,14 @@ class FormulationType(ABCMeta):
             raise InputError(
                 f"data_names must be names of features and classes (DataNames); it is {given_names!r}", name="data_names"
             )
-        names = _first_parameters(cls)
+        names = _parameter_names(cls)
+        unknown = next((name for name in options if name not in names), None)
+        if unknown is not None:
+            raise unknown_name(f"parameter of {cls.__name__} called", unknown, names)
         X = args[0] if args else options.get("X")
         if names[:1] != ("X",) or X is None:
             return super().__call__(*args, **options)
-        with_labels = names[1:] == ("y",)
+        with_labels = names[1:2] == ("y",)
         y = args[1] if with_labels and len(args) > 1 else options.get("y")
         data = labelled_arrays(X, y)
         if data is None and with_labels and y is None:

@@ -18,7 +18,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
 from .. import extensions
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayed, Tabular, aligned
 from ..errors import (
     DataError,
     ExtensionError,
@@ -193,9 +193,9 @@ class SolverTable(Displayed, Tabular):
     def __str__(self) -> str:
         head = ("name", "state", "method")
         cells = [(row["name"], state_of(row), row["summary"]) for row in self.rows]
-        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *cells)]
-        return "\n".join([*lines, "problem classes that each solver reads, and its results: .rows, .to_frame()"])
+        return "\n".join(
+            [*aligned([head, *cells]), "problem classes that each solver reads, and its results: .rows, .to_frame()"]
+        )
 
     __repr__ = __str__
 

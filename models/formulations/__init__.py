@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from inspect import isabstract
 
 from ... import extensions
-from ...display import Display, Displayed, Tabular
+from ...display import Display, Displayed, Tabular, aligned
 from ...errors import InputError, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
@@ -62,9 +62,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
     def __str__(self) -> str:
         columns = ("name", "class", "stated on", "summary", "reference")
-        widths = {c: max([len(c), *(len(row[c]) for row in self.rows)]) for c in columns}
-        lines = ["  ".join(c.ljust(widths[c]) for c in columns).rstrip()]
-        lines += ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in self.rows]
+        lines = aligned([columns, *(tuple(row[c] for c in columns) for row in self.rows)])
         return "\n".join([*lines, *self.failures.values()])
 
     __repr__ = __str__

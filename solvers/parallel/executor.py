@@ -231,7 +231,7 @@ def _array_file(folder: str, key: str) -> Path:
     return Path(folder) / f"{key}.npy"
 
 
-def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executor:
+def choose_executor(jobs: int | None = None, cluster: Cluster = None, *, name: str = "jobs") -> Executor:
     """Return the executor of independent tasks.
 
     Parameters
@@ -241,6 +241,8 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executo
         ``joblib.parallel_config``.
     cluster : Client, str, optional
         A cluster; by default the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
+    name : str
+        The user's name of ``jobs``: ``n_jobs`` in estimators.
 
     Raises
     ------
@@ -250,7 +252,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None) -> Executo
         An address of Dask, or "ray", without the package.
     """
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
-        raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}", name="jobs")
+        raise InputError(f"{name} must be a number of tasks at a time, or -1 for all cores; it is {jobs!r}", name=name)
     if cluster is not None:
         return cluster_executor(cluster, jobs)
     if jobs == 1:

@@ -1,4 +1,4 @@
-"""Compiling ahead of time: every loop of the named solvers, so that no run has to wait for them."""
+"""`warm_up`: compile the loops of solvers ahead of time, so that no solve has to wait for them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def warm_up(*names: str) -> dict[str, float]:
 
 
 def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
-    """The named solvers, or all, that have compiled loops."""
+    """Return the named solvers, or all that have compiled loops."""
     solvers = {name: get_solver(name) for name in names or all_solvers(discover=False)}
     compiling = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
     unsupported = sorted(set(names) - set(compiling))
@@ -70,7 +70,7 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 
 
 def examples(solver: Algorithm[Any, Any]) -> list[Model]:
-    """A small model for each structural view that the solver reads, where a formulation, or a composition, has one."""
+    """Return a small model for each structural view that the solver reads, where a formulation or a composition has one."""
     models: dict[type, Model] = {}
     for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score, _sparse_ramp):
         if len(models) == len(solver.info.views):

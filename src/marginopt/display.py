@@ -1,4 +1,4 @@
-"""Notebook views: one record and one renderer for all objects, names escaped; tables as data frames.
+"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and the progress line (`StatusLine`).
 
 A leaf that every folder may import.
 """
@@ -24,12 +24,18 @@ from .errors import MissingPackageError
 #: The direction of the optimum that a bound is about: it is an upper bound of a maximum, a lower bound of a minimum.
 Sense: TypeAlias = Literal["maximum", "minimum"]
 
-#: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
+#: Characters that a terminal obeys: control characters but tab and line feed, and changes of the writing direction.
 # exempt (text): signs in names that a screen obeys and does not show
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: Notebooks set tables to the right, which is for numbers.
 _LEFT = ' style="text-align:left"'
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines of text with left-aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def sanitised(text: str) -> str:
@@ -45,7 +51,7 @@ def align(table: Iterable[list[str]]) -> str:
 
 
 def shown(bound: float, sense: Sense, digits: int = 4) -> str:
-    """Return a bound in decimal digits, rounded to the side on which it holds."""
+    """Return a bound as text, rounded to the side on which it holds."""
     if not math.isfinite(bound):
         return f"{bound:g}"
     rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
@@ -85,8 +91,13 @@ class Display:
     text: str = ""
     words: tuple[str, ...] = ()
 
+    def lines(self) -> str:
+        """Return title and facts as lines of text, the labels in one column."""
+        width = max(len(label) for label, _ in self.facts)
+        return "\n".join([self.title, *(f"  {label.ljust(width)}  {words}" for label, words in self.facts)])
+
     def html(self) -> str:
-        """HTML in which nothing but the renderer's own words is mark-up."""
+        """Return the view as HTML; texts are escaped."""
         parts = [f"<b>{_escaped(self.title)}</b>"] if self.title else []
         parts += [f"<div>{_escaped(self.latex)}</div>"] if self.latex else []
         if self.facts:
@@ -113,7 +124,7 @@ class Display:
 
 
 class Displayed(ABC):
-    """Shown by notebooks as its `display` says."""
+    """An object with a notebook view, its `display`."""
 
     __slots__ = ()
 
@@ -126,7 +137,7 @@ class Displayed(ABC):
 
 
 class Tabular(ABC):
-    """A table of one record a row."""
+    """A table with one record for each row."""
 
     __slots__ = ()
 
@@ -135,7 +146,7 @@ class Tabular(ABC):
         """Return one mapping for each row."""
 
     def to_frame(self) -> Any:
-        """The rows as a pandas data frame.
+        """Return the rows as a pandas data frame.
 
         Raises
         ------
@@ -146,7 +157,7 @@ class Tabular(ABC):
 
 
 def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
-    """A pandas data frame of records, or of columns by name."""
+    """Return a pandas data frame of records, or of columns by name."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -155,7 +166,7 @@ def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Seq
     return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)
 
 
-#: Seconds between two lines of states in a file: at first, and at most; it doubles. Seconds between two lines of events.
+#: Seconds between two states in a file, first and largest (they double), and between two events.
 _FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
 
 

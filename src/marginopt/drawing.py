@@ -71,7 +71,7 @@ def _tag(tag: re.Match[str]) -> str:
 
 
 def _groups(svg: str) -> str:
-    """Groups that carry no attribute change nothing that is drawn."""
+    """Remove groups without attributes, which change nothing that is drawn."""
     flags: list[bool] = []
 
     def keep(tag: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def _groups(svg: str) -> str:
 
 
 def _markers(svg: str) -> str:
-    """A style that all uses of a marker share belongs to its definition; what that says itself goes before it."""
+    """Move a style that all uses of a marker share to its definition, whose own properties go before it."""
     uses: defaultdict[str, set[str]] = defaultdict(set)
     for match in re.finditer(r'<use xlink:href="#([^"]*)"[^>]*style="([^"]*)"', svg):
         uses[match[1]].add(match[2])
@@ -109,7 +109,7 @@ def _markers(svg: str) -> str:
 
 #: Colour-blind safe (Okabe and Ito), the darker ones first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-#: What stands behind: bundles of curves, notes.
+#: The colour of bundles of curves and of notes.
 GREY = "#888888"
 MARKERS = "osD^vP*X"
 #: Part of a figure's width that a legend may take.
@@ -162,27 +162,27 @@ class Picture:
 
 
 def colour_of(k: int) -> str:
-    """The k-th colour, round and round."""
+    """Return the k-th colour; the colours repeat."""
     return COLOURS[k % len(COLOURS)]
 
 
 def dash_of(k: int) -> str:
-    """The k-th line style, which changes when the colours come round again."""
+    """Return the k-th line style, which changes when the colours repeat."""
     return ("-", "--", ":", "-.")[k // len(COLOURS) % 4]
 
 
 def marker_of(k: int) -> str:
-    """The k-th marker, round and round: there are eight and seven colours, so that no two of 56 curves look alike."""
+    """Return the k-th marker; eight markers and seven colours make 56 curves that all differ."""
     return MARKERS[k % len(MARKERS)]
 
 
 def plain(text: object) -> str:
-    """Text that is drawn as it is: matplotlib reads $...$ as mathematics, and SVG holds no control characters."""
+    """Return text that is drawn literally: matplotlib reads $...$ as mathematics, and SVG holds no control characters."""
     return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
 
 
 def new_axes(size: tuple[float, float], projection: str | None = None) -> Any:
-    """Axes of a new pyplot figure: what a drawing function takes where none are given."""
+    """Return the axes of a new pyplot figure, for drawing functions that are given none."""
     import matplotlib.pyplot as plt
 
     kind = {} if projection is None else {"projection": projection}
@@ -190,7 +190,7 @@ def new_axes(size: tuple[float, float], projection: str | None = None) -> Any:
 
 
 def figure_of(width: float, height: float) -> Any:
-    """An empty figure of a size in inches; no pyplot, so nothing global is touched."""
+    """Return an empty figure of a size in inches; without pyplot, so that no global state changes."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -212,7 +212,7 @@ def legend_below(figure: Any) -> None:
 
 
 def log_ticks(axis: Any) -> None:
-    """Few ticks on a logarithmic axis, as plain numbers: powers of ten; 1, 2 and 5 over two decades; round numbers over less."""
+    """Set few ticks on a logarithmic axis: powers of ten; 1, 2 and 5 over two decades; round numbers over less."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     low, high = axis.get_view_interval()

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class _Promise:
-    """An entry point: a name, who promises it, and where it is."""
+    """An entry point of a package: its name, the package with its version, and the function that loads it."""
 
     name: str
     package: str
@@ -47,7 +47,7 @@ class _Failure:
 
 @dataclass(eq=False)
 class PluginRegistry(Generic[T]):
-    """The things of one kind that come from outside, by name.
+    """The extensions of one kind, of other packages and of this session, by name.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class PluginRegistry(Generic[T]):
     description : str
         The kind in words, for messages: "a solver".
     accept : callable
-        The thing to keep for an object that was given (itself, or its record); None where the object is of another kind. Raises
-        InputError where it is nearly one: a class in place of an object, a record without a name.
+        Returns the extension for an object (itself, or its record); None where the object is of another kind. Raises InputError
+        for a class in place of an object and a record without a name.
     name_of : callable
-        The name of a thing.
+        Returns the name of an extension.
     builtin_names : callable
-        Names that marginopt has itself; it is called when something from outside is looked at, not before.
+        Returns the names of the package itself; called when an extension is looked up, not before.
     """
 
     group: str
@@ -81,7 +81,7 @@ class PluginRegistry(Generic[T]):
 
     @cached_property
     def _promises(self) -> dict[str, list[_Promise]]:
-        """The entry points by name, in the order of their packages; no package is imported."""
+        """The entry points by name, in the order of their packages; looking at them imports no package."""
         by_point: dict[str, list[_Promise]] = {}
         for point in sorted(metadata.entry_points(group=self.group), key=lambda p: (p.name, p.dist.name if p.dist else "")):
             package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
@@ -92,7 +92,7 @@ class PluginRegistry(Generic[T]):
 
     @property
     def names(self) -> list[str]:
-        """Every name from outside, usable or not, in alphabetical order; imports nothing."""
+        """All names of extensions in alphabetical order, usable or not; no package is imported."""
         return sorted({*self._session, *self._promises})
 
     @property
@@ -101,20 +101,20 @@ class PluginRegistry(Generic[T]):
         return dict(self._session)
 
     def get(self, name: str) -> T | None:
-        """The thing of this name; None where nothing from outside has it."""
+        """Return the extension of this name; None if there is none. Raise ExtensionError if its package cannot be used."""
         if name in self._session:
             return self._session[name]
         if name not in self._promises:
             return None
         if name not in self._loaded and name not in self._failed:
-            self._keep(name)
+            self._load(name)
         if name in self._failed:
             failure, packages = self._failed[name], [promise.package for promise in self._promises[name]]
             raise ExtensionError(failure.reason, name=name, packages=packages) from failure.cause
         return self._loaded[name]
 
     def usable(self) -> dict[str, T]:
-        """Everything from outside that works, by name."""
+        """Return the extensions that can be used, by name."""
         objects = {}
         for name in self.names:
             try:
@@ -126,18 +126,12 @@ class PluginRegistry(Generic[T]):
         return objects
 
     def failures(self) -> dict[str, str]:
-        """Return the reason why each of the others cannot be used, by name."""
+        """Return the reasons why the other extensions cannot be used, by name."""
         self.usable()
         return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
     def add(self, extension: T, *, replace: bool = False) -> None:
-        """Keep a thing for this session.
-
-        Raises
-        ------
-        InputError
-            Its name is no text, or is taken: by one of ours, by a package, or in this session (unless ``replace``).
-        """
+        """Register an extension for this session."""
         name = self.name_of(extension)
         if not isinstance(name, str) or not name or name != name.strip().lower():
             raise InputError(
@@ -172,8 +166,8 @@ class PluginRegistry(Generic[T]):
         self._loaded.clear()
         self._failed.clear()
 
-    def _keep(self, name: str) -> None:
-        """Load what the entry points of one name promise, or note why not."""
+    def _load(self, name: str) -> None:
+        """Load the entry point of a name, or note why it cannot be used."""
         promises = self._promises[name]
         origin = f"{name} from the package {promises[0].package} cannot be used"
         if len(promises) > 1:
@@ -224,7 +218,7 @@ def register(extension: object, *, replace: bool = False) -> None:
             registry.add(accepted, replace=replace)
             return
     kinds = ", ".join(f"{registry.description} ({registry.group})" for registry in PluginRegistry.registries)
-    raise InputError(f"cannot register {_shown(extension)}: it must be one of {kinds}", name="thing")
+    raise InputError(f"cannot register {_shown(extension)}: it must be one of {kinds}", name="extension")
 
 
 def _shown(extension: object) -> str:

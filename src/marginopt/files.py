@@ -76,17 +76,8 @@ def read_error(error: BaseException) -> str:
     return str(error) or f"it is damaged ({type(error).__name__})"
 
 
-# -- writing --------------------------------------------------------------------------------------------------------
-
-
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """The path, if a file can be written there: asked before the work whose outcome it is to hold.
-
-    Raises
-    ------
-    WriteError
-        Its folder is not there, or may not be written in; it is a folder itself, or no name.
-    """
+    """Return the path if a file can be written there; a check before the work whose result the file will hold."""
     target = _target(path)
     folder = target.parent
     if target.is_dir():
@@ -99,7 +90,7 @@ def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    """The path, if it is one: an error of the system's for a null byte is none of ours."""
+    """Return the path; raise WriteError for a null byte."""
     if "\0" in os.fspath(path):
         raise WriteError(f"{os.fspath(path)!r} cannot be the name of a file: it holds a null byte")
     return Path(path)
@@ -107,7 +98,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write, which is at ``path`` when the block ends without an error and not before.
+    """Open a binary file to write, which is at ``path`` when the block ends without an error and not before.
 
     What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
     directly.
@@ -161,12 +152,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write text files that belong together, the first of them the chief: a kill leaves none without its own chief.
+    """Write text files that belong to the first of them: after a kill no file stands beside another version of the first.
 
-    All are written under other names before the first takes its place; then the others' old files go, the chief changes, and
+    All are written under other names before the first takes its place; then the others' old files go, the first changes, and
     the others follow. A full disk leaves everything as it was.
     """
-    chief = _target(next(iter(texts)))
+    first = _target(next(iter(texts)))
     parts: dict[Path, Path] = {}
     try:
         for target, text in texts.items():
@@ -180,10 +171,10 @@ def write_texts(texts: Mapping[Path, str]) -> None:
             target.unlink(missing_ok=True)
         for part, target in parts.items():
             part.replace(target)
-        _sync_folder(chief.parent)
+        _sync_folder(first.parent)
     except OSError as error:
         raise WriteError(
-            f"{chief} could not be written: {error.strerror or error}; it is as it was before", path=chief
+            f"{first} could not be written: {error.strerror or error}; it is as it was before", path=first
         ) from error
     finally:
         for part in parts:
@@ -195,9 +186,6 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Pat
     with whole_file(path) as file:
         np.savez_compressed(file, **arrays)
     return Path(path)
-
-
-# -- reading --------------------------------------------------------------------------------------------------------
 
 
 def without_compression(name: str) -> str:
@@ -232,13 +220,7 @@ def _unpacked(file: Path) -> bytes:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a file; compressed files (`COMPRESSED`) are unpacked.
-
-    Raises
-    ------
-    DataError
-        No such file, not a file, not permitted, broken compression, or unpacking to more than `unpack_limit` bytes.
-    """
+    """Return the content of a file; compressed files (`COMPRESSED`) are unpacked."""
     file = Path(path)
     try:
         if file.is_dir():
@@ -279,7 +261,7 @@ def printable(value: Any) -> Any:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The file as UTF-8 text."""
+    """Return the file as UTF-8 text."""
     raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
@@ -289,18 +271,13 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, npt.NDArray[Any]]:
-    """Every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
+    """Return every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
 
     Parameters
     ----------
     path
     noun : str
         What the file should be, for the message.
-
-    Raises
-    ------
-    DataError
-        As `read_bytes`; not an npz archive; pickled objects; or more than `unpack_limit` bytes unpacked.
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):
@@ -329,7 +306,7 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
 
 
 def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape and the type of an array, from what precedes its entries, where the file then stands."""
+    """Return the shape and the type of an array from its header; the file then stands at its entries."""
     version = np.lib.format.read_magic(data)
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read:

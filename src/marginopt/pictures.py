@@ -67,16 +67,16 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
         size = 350.0 * weights / weights.max()
         ax.scatter(points[:, 0], points[:, 1], s=size, facecolors="none", edgecolors=colour, linewidths=1.0, zorder=2)
     if isinstance(model.kernel, Linear):
-        _hulls(model, values, ax)
-    _lines(model, values, ax)
+        _draw_hulls(model, values, ax)
+    _draw_lines(model, values, ax)
     ax.set_aspect("equal")
     ax.set_title(f"distance between the hulls {model.distance(values):.3g}, C = {model.C:g}, {model.kernel}", fontsize=9)
     ax.legend(fontsize=8)
     return ax
 
 
-def _hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes) -> None:
-    """Both convex hulls and the segment between the two weighted means."""
+def _draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes) -> None:
+    """Draw both convex hulls and the segment between the two weighted means."""
     X = to_dense(model.X)
     for colour, side in zip(COLOURS[:2], (1.0, -1.0), strict=True):
         corners = _corners(X[model.y == side])
@@ -86,7 +86,7 @@ def _hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes) -
 
 
 def _corners(points: FloatArray) -> FloatArray:
-    """The corners of the convex hull in order, by Andrew's monotone chain: also for points on a line, or a single one."""
+    """Return the corners of the convex hull in order, by Andrew's monotone chain; points may lie on a line."""
     ordered = np.unique(points, axis=0)
     if len(ordered) < 3:
         return ordered
@@ -105,8 +105,8 @@ def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
-def _lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, grid: int = 150) -> None:
-    """f = 0 and the scores' edges of the two classes, f = ±(p* - q*)/2."""
+def _draw_lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, grid: int = 150) -> None:
+    """Draw f = 0 and the edges of the two classes, f = ±(p* - q*)/2."""
     X = to_dense(model.X)
     margin = 0.12 * max(float(np.ptp(X, axis=0).max()), 1e-12)
     low, high = X.min(axis=0) - margin, X.max(axis=0) + margin
@@ -119,8 +119,8 @@ def _lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, g
     ax.contour(first, second, scores, levels=levels, colors="#444444", linewidths=1.0, linestyles=styles)
 
 
-#: Colours of the classifiers, colour-blind safe and apart from the classes'.
-_OTHERS = ("#000000", *COLOURS[2:6])
+#: Colours of the classifiers: colour-blind safe, and other ones than those of the classes.
+_CLASSIFIER_COLOURS = ("#000000", *COLOURS[2:6])
 
 
 def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
@@ -172,7 +172,9 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
     for k, (name, w) in enumerate(weights.items()):
         margins = labels * (points @ w)
         label = f"{name}: {int((margins < 1 - 1e-9).sum())} violated, {int((margins < 0).sum())} wrong"
-        (_line if points.shape[1] == 3 else _plane)(ax, points[:, 1:], w, _OTHERS[k % len(_OTHERS)], label, margin=k == 0)
+        (_draw_line if points.shape[1] == 3 else _draw_plane)(
+            ax, points[:, 1:], w, _CLASSIFIER_COLOURS[k % len(_CLASSIFIER_COLOURS)], label, margin=k == 0
+        )
     ax.legend(fontsize=8)
     return ax
 
@@ -182,8 +184,8 @@ def _frame(features: FloatArray) -> tuple[FloatArray, FloatArray]:
     return features.min(axis=0) - padding, features.max(axis=0) + padding
 
 
-def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
-    """The line b + w'x = 0 across the frame, and its two margins dotted."""
+def _draw_line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
+    """Draw the line b + w'x = 0 across the frame, and its two margins dotted."""
     low, high = _frame(features)
     across = 1 if abs(w[2]) >= abs(w[1]) else 2  # the coordinate that runs, so that the other is not divided by nothing
     other = 3 - across
@@ -198,8 +200,8 @@ def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str
     ax.set_ylim(low[1], high[1])
 
 
-def _plane(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
-    """The plane b + w'x = 0 inside the frame (its margins would hide the points: they are left out)."""
+def _draw_plane(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
+    """Draw the plane b + w'x = 0 inside the frame, without margins, which would hide the points."""
     low, high = _frame(features)
     up = int(np.abs(w[1:]).argmax())
     first, second = (j for j in range(3) if j != up)
@@ -248,7 +250,7 @@ class KappaPath:
 
 
 def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> KappaPath:
-    """The path of a fitted `ConicSVCCV`: its validation, and its problem on all points solved at every κ.
+    """Return the path of a fitted `ConicSVCCV`: its validation, and its problem on all points solved at every κ.
 
     Parameters
     ----------
@@ -279,25 +281,25 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     view = problem.view(ConicProblem)
     assert view is not None  # κ > 0
     path = conic_path(view, kappas=estimator.values_.tolist(), tolerance=tol)
-    nan = float("nan")
+    measures = [
+        (np.nan,) * 3 if p is None else (p.values["z"].mean(), p.objective, problem.rank_ratio(p.values))
+        for p in (entry.point for entry in path)
+    ]
+    share, objective, rank_ratio = np.array(measures).T
     return KappaPath(
         kappa=estimator.values_,
         error=1.0 - estimator.cv_scores_.mean(axis=1),
         deviation=estimator.cv_scores_.std(axis=1),
-        share=np.array(
-            [nan if point_of_path.point is None else point_of_path.point.values["z"].mean() for point_of_path in path]
-        ),
-        bound=np.array([nan if point_of_path.bound is None else point_of_path.bound.value for point_of_path in path]),
-        objective=np.array([nan if point_of_path.point is None else point_of_path.point.objective for point_of_path in path]),
-        rank_ratio=np.array(
-            [nan if point_of_path.point is None else problem.rank_ratio(point_of_path.point.values) for point_of_path in path]
-        ),
+        share=share,
+        bound=np.array([np.nan if entry.bound is None else entry.bound.value for entry in path]),
+        objective=objective,
+        rank_ratio=rank_ratio,
         chosen=estimator.kappa_,
     )
 
 
 def draw_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
-    """Four panels against κ: validation error, Σz/n, bound and objective, rank ratio; the chosen κ as an upright line.
+    """Draw four panels against κ: validation error, Σz/n, bound and objective, rank ratio; the chosen κ as an upright line.
 
     Parameters
     ----------
@@ -347,7 +349,7 @@ def _finish(ax: Any, chosen: float) -> None:
     ax.legend(fontsize=8)
 
 
-#: From so many classes on their curves are one grey bundle.
+#: Number of classes from which on their curves are grey.
 _MANY = 8
 
 
@@ -421,7 +423,7 @@ def draw_objectives(
     InputError
         No method, fewer than three classes, unequal lengths, values that are negative or not finite; axes that are not polar.
     """
-    values = _table(objectives)
+    values = _objective_table(objectives)
     names = _names(labels, values.shape[1])
     if ax is None:
         ax = new_axes((4.5, 4.5), "polar")
@@ -444,8 +446,8 @@ def draw_objectives(
     return ax
 
 
-def _table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[np.float64]:
-    """Methods × classes."""
+def _objective_table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[np.float64]:
+    """Return the objectives as a matrix, methods × classes."""
     rows = [np.asarray(value, dtype=np.float64) for value in objectives.values()]
     if not rows or any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
         raise InputError(

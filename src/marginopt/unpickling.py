@@ -1,5 +1,5 @@
 # exempt (text): names of classes in pickles
-"""``load_estimator``: fitted estimators from pickles that may come from anywhere."""
+"""`load_estimator`: read fitted estimators from pickles of unknown origin, without running code that they name."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _rebuilds(module: str, name: str) -> bool:
     return name in _REBUILDING.get(home, ())
 
 
-def _harmless(named_object: object, package: str) -> bool:
+def _is_plain_class(named_object: object, package: str) -> bool:
     """Return whether what was found is a class of the package that does nothing but hold data when it is made."""
     if not isinstance(named_object, type) or named_object.__module__.partition(".")[0] != package:
         return False
@@ -114,14 +114,14 @@ def _harmless(named_object: object, package: str) -> bool:
     return package != __package__ or is_model or is_dataclass(named_object) or issubclass(named_object, BaseEstimator | Enum)
 
 
-def _member(kind: object, name: object) -> Any:
+def _enum_member(kind: object, name: object) -> Any:
     """Return a member of an enumeration, which is what pickles take attributes for."""
     if not (isinstance(kind, EnumType) and isinstance(name, str) and name in kind.__members__):
         raise pickle.UnpicklingError(f"it takes the attribute {name!r} of an object, which no estimator needs: it may run code")
     return kind.__members__[name]
 
 
-def _is_true(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
+def _is_genuine(built: np.dtype[Any], state: tuple[Any, ...]) -> bool:
     """Return whether the type is the file's own copy, and the state one that NumPy gives such types.
 
     NumPy believes the flags of the state: a type of objects without theirs reads numbers as addresses of objects.
@@ -164,7 +164,7 @@ def _entries(arguments: object, most: int, by_number: bool) -> int:
     return count
 
 
-def _fills(state: object) -> bool:
+def _fits_shape(state: object) -> bool:
     """Return whether the state of an array has as many entries, or bytes, as its shape says."""
     if not (isinstance(state, tuple) and len(state) >= 5 and isinstance(state[1], tuple) and isinstance(state[2], np.dtype)):
         return False
@@ -179,7 +179,7 @@ def _check_shown(text: str) -> None:
         raise pickle.UnpicklingError("a result in it has texts with characters that no text has")
 
 
-def _listed(arguments: object) -> tuple[Any, ...]:
+def _as_tuple(arguments: object) -> tuple[Any, ...]:
     return arguments if isinstance(arguments, tuple) else (None,)
 
 
@@ -212,19 +212,13 @@ class _Unpickler(pickle._Unpickler):
         return content
 
     def load_build(self) -> None:
-        """Set the state of an object that the file made.
-
-        Raises
-        ------
-        UnpicklingError
-            It is a class or a member of an enumeration, which all of the process shares; or an array's type that is none.
-        """
+        """Set the state of an object that the file made."""
         built, state = self.stack[-2:]
         if isinstance(built, type | Enum):
             raise pickle.UnpicklingError(f"it changes {built!r} for the whole process: it may run code")
-        if isinstance(built, np.dtype) and not _is_true(built, state):
+        if isinstance(built, np.dtype) and not _is_genuine(built, state):
             raise pickle.UnpicklingError(f"it gives NumPy's type {built!r} a state that is another type's: it may run code")
-        if isinstance(built, np.ndarray) and not _fills(state):
+        if isinstance(built, np.ndarray) and not _fits_shape(state):
             raise pickle.UnpicklingError("it gives an array a shape that its entries do not fill")
         self.sparse += [built] if sp.issparse(built) else []
         super().load_build()  # type: ignore[misc]
@@ -233,17 +227,11 @@ class _Unpickler(pickle._Unpickler):
     dispatch[pickle.BUILD[0]] = load_build
 
     def _count(self, called: object, arguments: object) -> None:
-        """Add the entries of a call to those of the calls before it.
-
-        Raises
-        ------
-        UnpicklingError
-            They are more than the file can name, or the call makes an array or a fraction of other arguments than pickles do.
-        """
+        """Add the entries of a call to those of the calls before it."""
         name, most = getattr(called, "__name__", ""), _ENTRIES * self.size
         if name in ("ndarray", "_reconstruct", "_mareconstruct") and not (isinstance(arguments, tuple) and _is_empty(arguments)):
             raise pickle.UnpicklingError(f"it makes an array by {name} of other arguments than pickles have")
-        if name == "Fraction" and not all(isinstance(text, str) and _QUOTIENT.fullmatch(text) for text in _listed(arguments)):
+        if name == "Fraction" and not all(isinstance(text, str) and _QUOTIENT.fullmatch(text) for text in _as_tuple(arguments)):
             raise pickle.UnpicklingError("it makes a fraction of a text that is no quotient")
         self.entries += _entries(arguments, most, name in _RESERVING)
         if self.entries > most:
@@ -284,7 +272,7 @@ class _Unpickler(pickle._Unpickler):
         module = "builtins" if module == "__builtin__" else module  # as protocol 2 names it
         package = module.partition(".")[0]
         if (module, name) == ("builtins", "getattr"):
-            return _member
+            return _enum_member
         if _rebuilds(module, name):
             return super().find_class(module, name)
         if package not in _PACKAGES or "." in name:
@@ -295,6 +283,6 @@ class _Unpickler(pickle._Unpickler):
             raise pickle.UnpicklingError(
                 f"this version has no {module}.{name}; an earlier version wrote it: fit again"
             ) from error
-        if not _harmless(attribute, package):
+        if not _is_plain_class(attribute, package):
             raise pickle.UnpicklingError(f"it names {module}.{name}, which is no class of {package}: it may run code")
         return attribute

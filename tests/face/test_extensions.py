@@ -71,7 +71,7 @@ def test_a_registered_solver_is_one_of_ours(model: mo.Model) -> None:
 
 @pytest.mark.parametrize(
     ("thing", "name"),
-    [(Renamed, "solver"), (SMO(), "name"), (3, "thing"), (dict, "thing")],
+    [(Renamed, "solver"), (SMO(), "name"), (3, "extension"), (dict, "extension")],
 )
 def test_what_is_none_of_ours_is_refused(thing: object, name: str) -> None:
     with pytest.raises(InputError, check=about(name)):

@@ -26,9 +26,9 @@ X, y = clouds(0, 20)
 @pytest.fixture
 def nothing_said() -> Iterator[None]:
     """A process in which no fit has said what it waits for."""
-    training._TOLD.clear()
+    training._LOGGED.clear()
     yield
-    training._TOLD.clear()
+    training._LOGGED.clear()
 
 
 @pytest.fixture

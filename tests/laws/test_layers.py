@@ -20,7 +20,7 @@ FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: rows, pictures.
 LEAVES = (
     "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "late_method", "labelled",
-    "renamed",
+    "deprecation",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
@@ -30,7 +30,7 @@ ALLOWED = {
     "code_cache": set(),
     "rows": {"rows", "errors", "code_cache"},
     "labelled": {"errors"},
-    "renamed": {"errors"},
+    "deprecation": {"errors"},
     "display": {"errors"},
     "late_method": set(),
     "drawing": {"files"},

@@ -28,6 +28,7 @@ def test_a_file_that_is_no_log(tmp_path: Path) -> None:
     assert check_proof(other).message == "this is no proof log: its first line states the format 'something'"
     text.write_text("not a log\n", encoding="utf-8")
     assert check_proof(text).message == "this is no proof log: its first line states no format"
+    assert all(str(check_proof(path)) == f"NOT proved: {check_proof(path).message}" for path in (missing, other, text))
 
 
 def test_a_log_of_other_data(tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ def test_a_log_of_other_data(tmp_path: Path) -> None:
     mo.solve(model, "zero-one-bb", proof=str(tmp_path / "log"))
     X[5, 2] = np.nextafter(X[5, 2], 9.0)
     refused = check_proof(tmp_path / "log", mo.ZeroOneSVM(X, y, 1.0, intercept="free"))
-    assert "another problem" in refused.message
+    assert "another problem" in refused.message and "nan" not in str(refused)
 
 
 def test_a_multiplier_of_a_point_that_is_not_deleted(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
+from marginopt.deprecation import MarginoptDeprecationWarning, warn_renamed
 from marginopt.errors import MarginoptWarning
 from marginopt.estimators.training import warn_of_one_class
 from marginopt.instances import Instance, read
-from marginopt.renamed import MarginoptDeprecationWarning, renamed
 
 RNG = np.random.default_rng(0)
 Y = np.where(np.arange(20) < 10, 1.0, -1.0)
@@ -24,10 +24,6 @@ ONES = np.column_stack([np.ones(20), X])
 
 def _start_unused() -> object:
     return mo.solve(mo.HingeSVM(ONES, Y), "clarabel", start={"w": np.zeros(3), "xi": np.ones(20)})
-
-
-def _double(x: int) -> int:
-    return 2 * x
 
 
 WARNINGS: list[tuple[type[Warning], Callable[[], object], str]] = [
@@ -40,8 +36,8 @@ WARNINGS: list[tuple[type[Warning], Callable[[], object], str]] = [
     (MarginoptWarning, lambda: mo.HingeSVM(ONES[:, [0, 1, 1]], Y), "columns 1 and 2 of X are equal: "),
     (
         MarginoptDeprecationWarning,
-        lambda: renamed("twofold", _double, since="0.2", until="0.4")(3),
-        "twofold is called _double since version 0.2; the old name goes in version 0.4",
+        lambda: warn_renamed("twofold", "double", since="0.2", until="0.4"),
+        "twofold is called double since version 0.2; the old name goes in version 0.4",
     ),
     (MarginoptWarning, _start_unused, "start is not used: clarabel: "),
     (

@@ -36,7 +36,7 @@ class ProofReport:
     valid : bool
         Whether the claimed bound is proved.
     bound : float
-        The claimed lower bound.
+        The claimed lower bound; NaN where the file claims none.
     value : float
         Exact objective of the incumbent, rounded up.
     nodes : int
@@ -74,9 +74,11 @@ class ProofReport:
 
     def __str__(self) -> str:
         verdict = "proved" if self.valid else f"NOT proved: {self.message}"
-        incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         data = "" if not self.problem else f"; {self.problem}"
         source = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
+        if math.isnan(self.bound):
+            return f"{verdict}{data}{source}"
+        incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         spot = f" but for {self.spot_checks} parts that were verified here again" if self.spot_checks else ""
         workers_note = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
         return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{workers_note}{data}{source}"

@@ -1,4 +1,4 @@
-"""The true gap of machines that scikit-learn has fitted."""
+"""Audits of fitted support vector machines: their true gap, from a bound that is proved outside their solver."""
 
 from .machines import audit
 from .values import Audit, AuditTable

@@ -27,7 +27,7 @@ _LINEAR = {
 
 
 def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[str, float | None]) -> Any:
-    """The machine of a model file of LIBSVM or LIBLINEAR.
+    """Return the machine of a model file of LIBSVM or LIBLINEAR.
 
     Parameters
     ----------
@@ -37,11 +37,6 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
     y : array (n,) or None
     training : mapping
         C, epsilon and nu, None where not given.
-
-    Raises
-    ------
-    InputError
-        No model file of theirs, a solver that `audit` does not know, a parameter that is missing, or other data.
     """
     try:
         lines = Path(path).read_text().splitlines()
@@ -72,13 +67,7 @@ def is_pickle(path: str | Path) -> bool:
 
 
 def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
-    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it has another format.
-    """
+    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -91,7 +80,7 @@ def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
     return (X[:, 1:] if serial else X), y
 
 
-def _needed(training: Mapping[str, float | None], name: str, option: str) -> float:
+def _option(training: Mapping[str, float | None], name: str, option: str) -> float:
     value = training[name]
     if value is None:
         raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program", name=name)
@@ -110,13 +99,13 @@ def _libsvm(
     coefficients = np.array([row[:width] for row in cells], dtype=np.float64).T.reshape(width, len(cells))
     labels = np.array([int(label) for label in head.get("label", [])])
     of_class = None if "nr_sv" not in head else np.repeat(labels, [int(number) for number in head["nr_sv"]])
-    support = _support([row[width:] for row in cells], X, y, of_class, kernel == "precomputed")
+    support = _support_rows([row[width:] for row in cells], X, y, of_class, kernel == "precomputed")
     makers: dict[str, Callable[[], Any]] = {
-        "c_svc": lambda: SVC(C=_needed(training, "C", "-c")),
-        "nu_svc": lambda: NuSVC(nu=_needed(training, "nu", "-n")),
+        "c_svc": lambda: SVC(C=_option(training, "C", "-c")),
+        "nu_svc": lambda: NuSVC(nu=_option(training, "nu", "-n")),
         "one_class": lambda: OneClassSVM(nu=min(float(coefficients.sum()) / max(X.shape[0], 1), 1.0)),  # Σα = νn
-        "epsilon_svr": lambda: SVR(C=_needed(training, "C", "-c"), epsilon=_needed(training, "epsilon", "-p")),
-        "nu_svr": lambda: NuSVR(C=_needed(training, "C", "-c"), nu=_needed(training, "nu", "-n")),
+        "epsilon_svr": lambda: SVR(C=_option(training, "C", "-c"), epsilon=_option(training, "epsilon", "-p")),
+        "nu_svr": lambda: NuSVR(C=_option(training, "C", "-c"), nu=_option(training, "nu", "-n")),
     }
     if kind not in makers:
         raise InputError(f"audit knows {', '.join(makers)} of LIBSVM's files; this one holds {kind}")
@@ -125,20 +114,22 @@ def _libsvm(
     machine.set_params(kernel=kernel, degree=int(shape["degree"]), coef0=float(shape["coef0"]))
     machine._gamma = float(shape["gamma"])
     # the first label is the positive one
-    _store(machine, support, coefficients, -rho, labels[::-1] if count == 2 else labels, X)
+    _set_fitted(machine, support, coefficients, -rho, labels[::-1] if count == 2 else labels, X)
     return machine
 
 
-def _store(machine: Any, support: IntArray, coefficients: FloatArray, intercept: FloatArray, classes: Any, X: FloatArray) -> None:
-    """Set the attributes that a fitted machine has."""
+def _set_fitted(
+    machine: Any, support: IntArray, coefficients: FloatArray, intercept: FloatArray, classes: Any, X: FloatArray
+) -> None:
+    """Set the attributes of a fitted machine."""
     machine.support_, machine.dual_coef_, machine.intercept_ = support, coefficients, np.ravel(intercept)
     machine.support_vectors_ = X[support]
     machine.classes_, machine.class_weight_ = classes, np.ones(max(len(classes), 1))
     machine.offset_ = -machine.intercept_
 
 
-def _support(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any, precomputed: bool) -> IntArray:
-    """The rows of X that are the file's support vectors, each once, in their class where the file has classes."""
+def _support_rows(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any, precomputed: bool) -> IntArray:
+    """Return the rows of X that are the file's support vectors, each once, in their class where the file has classes."""
     entries = [[(int(j), float(v)) for j, v in (cell.split(":") for cell in row)] for row in rows]
     if precomputed:  # 0:serial number, from 1
         return np.array([int(row[0][1]) - 1 for row in entries], dtype=np.int64)
@@ -172,13 +163,17 @@ def _liblinear(
     features = int(head["nr_feature"][0])
     if W.shape[0] != features + (bias >= 0.0) or features > X.shape[1]:
         raise InputError(f"the file holds {W.shape[0]} rows of weights for {features} features; X has {X.shape[1]} columns")
-    common = {"C": _needed(training, "C", "-c"), "fit_intercept": bias > 0.0, "intercept_scaling": bias if bias > 0.0 else 1.0}
+    common = {
+        "C": _option(training, "C", "-c"),
+        "fit_intercept": bias > 0.0,
+        "intercept_scaling": bias if bias > 0.0 else 1.0,
+    }
     labels = np.array([int(label) for label in head.get("label", [])])
     machine: Any
     if loss == "log":
         machine = LogisticRegression(solver="liblinear", **common)
     elif loss in ("epsilon_insensitive", "squared_epsilon_insensitive"):
-        machine = LinearSVR(loss=loss, epsilon=_needed(training, "epsilon", "-p"), **common)
+        machine = LinearSVR(loss=loss, epsilon=_option(training, "epsilon", "-p"), **common)
     elif loss == "crammer_singer":
         machine = LinearSVC(multi_class=loss, **common)
     else:
@@ -191,8 +186,8 @@ def _liblinear(
     return machine
 
 
-def translated(machine: Any, X: Any, y: Any) -> Any:
-    """The machine of scikit-learn that holds what a machine of another package holds; machines of scikit-learn as they are.
+def as_sklearn_machine(machine: Any, X: Any, y: Any) -> Any:
+    """Return a machine of another package as one of scikit-learn; machines of scikit-learn as they are.
 
     Raises
     ------
@@ -241,19 +236,19 @@ def _kernel_machine(machine: Any, X: Any, y: Any) -> Any:
         if positive.size != 1:
             raise InputError("positive coefficients of the machine belong to points of both classes: X and y are other data")
         classes = np.array([classes[classes != positive[0]][0], positive[0]])
-    _store(estimator, support, coefficients, intercept, classes, data)
+    _set_fitted(estimator, support, coefficients, intercept, classes, data)
     return estimator
 
 
 def _gamma(rule: Any, X: FloatArray) -> float:
-    """γ as scikit-learn reads "scale" and "auto"."""
+    """Return γ as scikit-learn reads "scale" and "auto"."""
     if rule == "scale":
         return 1.0 / (X.shape[1] * float(X.var())) if X.var() else 1.0
     return 1.0 / X.shape[1] if rule == "auto" else float(rule)
 
 
 def _snap_machine(machine: Any, X: Any, y: Any) -> Any:
-    """Snap ML's min λ/2 ||w||² + Σ c_i ℓ(y_i f(x_i)) divided by its ``regularizer`` λ; the intercept is a penalised column."""
+    """Convert Snap ML's min λ/2 ||w||² + Σ c_i ℓ(y_i f(x_i)), divided by λ; the intercept is a penalised column."""
     from sklearn.svm import LinearSVC
 
     parameters = vars(machine)

@@ -121,7 +121,7 @@ def check_logistic(estimator: Any) -> None:
 
 
 def _logistic_multipliers(view: LinearProblem) -> FloatArray:
-    """Multipliers of our own optimum, or of as near a point as rounding lets the steps come."""
+    """Return the multipliers of our own optimum, or of a point as near to it as rounding allows."""
     solver, options = LinearNewton(sample=False), Options(tol=_NEWTON_TOL)
     state = solver.init(view, options, np.random.default_rng(0))
     for _ in range(_NEWTON_STEPS):
@@ -208,7 +208,7 @@ def _l1_value(A: FloatArray, c: FloatArray, w: FloatArray) -> float:
 
 
 def _l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
-    """The dual value of the slopes at w, at the best multiple that the box allows."""
+    """Return the dual value of the slopes at w, at the best multiple that the box allows."""
     a = 2.0 * c * np.maximum(1.0 - A @ w, 0.0)
     gradient, error = transposed_product(A, a)
     largest = float((np.abs(gradient) + error).max(initial=0.0)) * (1.0 + _INSIDE)

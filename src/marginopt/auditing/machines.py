@@ -1,4 +1,4 @@
-r"""``audit``: how far a fitted scikit-learn machine is from the optimum of the problem that it says it solves.
+r"""`audit`: the distance of a fitted scikit-learn machine from the optimum of the problem that its documentation states.
 
 Which problem that is, exactly (c_i is C times the class's weight times the sample's):
 
@@ -54,7 +54,7 @@ from ..errors import InputError
 from ..labelled import is_of_frames
 from ..models.arrays import FloatArray, IntArray, as_vector
 from ..unpickling import load_estimator
-from .conversion import as_array, is_pickle, machine_of_file, translated
+from .conversion import as_array, as_sklearn_machine, is_pickle, machine_of_file
 from .kernel_machines import audit_nu_svc, audit_nu_svr, audit_one_class, audit_svc, audit_svr
 from .linear_machines import audit_crammer_singer, audit_linear_svc, audit_linear_svr, audit_logistic, audit_stochastic
 from .softmax import audit_softmax
@@ -72,7 +72,7 @@ def audit(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, C: float | None = None, epsilon: float | None = None,
     nu: float | None = None,
 ) -> Audit | AuditTable:  # fmt: skip
-    """The true gap of a fitted machine, on the data that it was fitted on.
+    """Return the true gap of a fitted machine, on the data that it was fitted on.
 
     Parameters
     ----------
@@ -107,38 +107,38 @@ def audit(
     """
     training = {"C": C, "epsilon": epsilon, "nu": nu}
     if isinstance(estimator, (Mapping, list, tuple)):
-        return _of_many(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
+        return _audit_several(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
     if isinstance(estimator, (str, Path)) and is_pickle(estimator):
         estimator = load_estimator(estimator)
     if isinstance(estimator, (str, Path)):
         rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        return _audited(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
+        return _audit_machine(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
     if any(value is not None for value in training.values()):
         raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own", name="C")
-    machine, X = _last_step(_fitted(estimator), X)
+    machine, X = _last_step(_checked_fitted(estimator), X)
     _check_columns(machine, X)
     kind = type(machine).__name__
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
             raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
-        return audit_wrapper(machine, y, lambda part, rows, labels: _one(audit(part, _rows(part, X, rows), labels)))
-    return _advised(machine, X, y, sample_weight)
+        return audit_wrapper(machine, y, lambda part, rows, labels: _binary_audit(audit(part, _part_rows(part, X, rows), labels)))
+    return _audit_with_advice(machine, X, y, sample_weight)
 
 
-def _rows(part: Any, X: Any, rows: IntArray) -> Any:
+def _part_rows(part: Any, X: Any, rows: IntArray) -> Any:
     """Return the rows of a part of a wrapper, in a data frame if the part was fitted on one: not all wrappers hand it on."""
     if is_of_frames(X, "DataFrame") and hasattr(part, "feature_names_in_"):
         return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return (X if sp.issparse(X) else np.asarray(X))[rows]
 
 
-def _one(result: Audit | AuditTable) -> Audit:
+def _binary_audit(result: Audit | AuditTable) -> Audit:
     """Return the audit of a machine of two classes, which a wrapper of several holds."""
     assert isinstance(result, Audit)
     return result
 
 
-def _fitted(estimator: Any) -> Any:
+def _checked_fitted(estimator: Any) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -178,7 +178,7 @@ def _check_support(machine: Any, X: FloatArray, weights: FloatArray) -> None:
         )
 
 
-def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> AuditTable:
+def _audit_several(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> AuditTable:
     """Return a table with a row for each machine, or for each part of one."""
     if not isinstance(machines, Mapping):
         machines = {f"{type(machine).__name__} {k}": machine for k, machine in enumerate(machines, 1)}
@@ -196,11 +196,11 @@ def _of_many(machines: Any, audit_of: Callable[[Any], Audit | AuditTable]) -> Au
     return AuditTable("audit", audits)
 
 
-def _advised(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+def _audit_with_advice(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit, with the limit that would have sufficed where the fit stopped at one."""
-    machine = translated(estimator, X, y)
+    machine = as_sklearn_machine(estimator, X, y)
     begin = time.perf_counter()
-    audited = _audited(machine, X, y, sample_weight)
+    audited = _audit_machine(machine, X, y, sample_weight)
     max_iter, steps = vars(estimator).get("max_iter", -1), vars(estimator).get("n_iter_")
     if steps is None or not isinstance(max_iter, int) or max_iter < 1 or int(np.max(as_array(steps))) < max_iter:
         return audited
@@ -224,7 +224,7 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
                 retried.fit(X, y, **weights)
             except ValueError:  # of scikit-learn, whose multipliers are not finite
                 return f"the fit stopped at max_iter={max_iter:,}, and with {limit:,} it fails: scale the data"
-            gap = _audited(retried, X, y, sample_weight).gap
+            gap = _audit_machine(retried, X, y, sample_weight).gap
         seconds = time.perf_counter() - begin
     if limit == max_iter:
         return f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter"
@@ -251,7 +251,7 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
             return estimator, X
 
 
-def _audited(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Return the audit of one machine, or the table of a machine of several classes."""
     from sklearn.linear_model import LogisticRegression, SGDClassifier
     from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -317,8 +317,6 @@ def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
         raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X", name="y")
     return np.where(labels == estimator.classes_[1], 1.0, -1.0)
 
-
-# Machines of several classes: each pair or each class against the rest, as scikit-learn fits them.
 
 #: What the machines of LIBLINEAR have in common.
 _LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")

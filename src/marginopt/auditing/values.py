@@ -78,38 +78,38 @@ def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condi
 
 
 def scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
-    """K c + b with a bound of the error of every entry."""
+    """Return K c + b with a bound of the error of every entry."""
     product, error = gram.product(coefficients), gram.product_error(coefficients)
     values = product + b
     return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
 
 def scores_of_classes(X: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """X W' (n, K) with a bound of the error of every entry."""
+    """Return X W' (n, K) with a bound of the error of every entry."""
     columns = np.ascontiguousarray(X.T)
     products, errors = zip(*(transposed_product(columns, w) for w in W), strict=True)
     return np.array(products).T, np.array(errors).T
 
 
 def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
-    """c'K c."""
+    """Return c'K c."""
     return dot(coefficients, gram.product(coefficients), gram.product_error(coefficients))
 
 
 def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:
-    """||w||² of a vector whose entries come with these errors."""
+    """Return ||w||² of a vector whose entries have these errors."""
     square = dot(w, w)
     return Rounded(square.value, (square.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
 
 
 def half_squared_norm(rows: Iterable[FloatArray], errors: Iterable[FloatArray]) -> Rounded:
-    """½ Σ_k ||w_k||² of vectors whose entries come with these errors."""
+    """Return ½ Σ_k ||w_k||² of vectors whose entries have these errors."""
     norms = [squared_norm(w, error).times(0.5) for w, error in zip(rows, errors, strict=True)]
     return sum(norms[1:], norms[0])
 
 
 def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatArray, squared: bool = False) -> Rounded:
-    """Σ c_i max(0, target - margin_i), or its square, of margins that come with these errors."""
+    """Return Σ c_i max(0, target - margin_i), or of its squares, of margins with these errors."""
     short = np.maximum(target - margins, 0.0)
     error = (error + UNIT * (abs(target) + np.abs(margins))) * (1.0 + 4.0 * UNIT)
     if squared:
@@ -119,7 +119,7 @@ def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatAr
 
 
 def tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, epsilon: float, squared: bool) -> Rounded:
-    """Σ c_i (|y_i - f_i| - ε)_+, or of its squares, of predictions that come with these errors."""
+    """Return Σ c_i (|y_i - f_i| - ε)_+, or of its squares, of predictions with these errors."""
     residuals = np.abs(y - f)
     return hinge_cost(c, -epsilon, -residuals, (error + UNIT * residuals) * (1.0 + 4.0 * UNIT), squared)
 
@@ -133,7 +133,7 @@ def finite(stored: Any) -> FloatArray:
 
 
 def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
-    """Multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``minimum_total``.
+    """Return multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``minimum_total``.
 
     They are whole multiples of one power of two, so that their sums are exact: where the sides differ, what one has too much is
     taken off its largest; where they add up to too little, what is missing goes where there is room. None where there is none.
@@ -161,7 +161,7 @@ def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: f
 
 
 def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
-    """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
+    """Return multipliers near ``a`` in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), and the violation of ``a``."""
     clipped = np.clip(a, 0.0, top)
     scale = float(top.max(initial=0.0)) or 1.0
     outside = float(np.abs(a - clipped).max(initial=0.0))

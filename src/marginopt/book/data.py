@@ -142,13 +142,6 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     source : mapping
         ``kind`` (flipped, clusters, rings, packaged, brooks, table, partly-labelled, half-space, audit or sdpa) and the arguments
         of that kind.
-
-    Raises
-    ------
-    InputError
-        An unknown kind, or arguments that do not fit it: no entry has such data.
-    UnavailableError
-        The data are not on this machine.
     """
     arguments = dict(source)
     kind = arguments.pop("kind", None)

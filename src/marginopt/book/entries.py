@@ -80,13 +80,7 @@ class Entry:
 
     @classmethod
     def from_record(cls, record: Any) -> Entry:
-        """Return an entry from an object of JSON.
-
-        Raises
-        ------
-        DataError
-            A field is missing or unknown, or is not what it must be: a finite number, a short line, a date, a digest.
-        """
+        """Return an entry from an object of JSON."""
         if not isinstance(record, dict):
             raise DataError("an entry of the book is not an object")
         name = record.get("name", "without a name")
@@ -188,13 +182,7 @@ def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:
 
 
 def find_entry(name: str, entries: Iterable[Entry]) -> Entry:
-    """Return the entry of a name.
-
-    Raises
-    ------
-    InputError
-        There is none; names the nearest ones.
-    """
+    """Return the entry of a name."""
     table = {entry.name: entry for entry in entries}
     if name not in table:
         raise unknown_name("entry of the book", name, table)

@@ -1,4 +1,4 @@
-"""Runs on the book's instances: a row to compare, an entry of what was found, and entries from stored results."""
+"""Solve instances of the book: runs beside the entries, new entries, entries from stored results, and evidence made anew."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def run_entry(
         The data are not on this machine.
     """
     solver = solver or _solver_of(entry)
-    if proof is not None and not _is_logged(entry.model, solver):
-        writers = " or ".join(_logging_solvers(entry.model)) or "no solver"
-        raise InputError(f"{solver} writes no proof log of {entry.model} in the book; {writers} does")
-    return _solved(replace(entry, who=who), solver, Options(time_limit=time_limit), proof)
+    writers = _logging_solvers(entry.model)
+    if proof is not None and solver not in writers:
+        raise InputError(f"{solver} writes no proof log of {entry.model} in the book; {' or '.join(writers) or 'no solver'} does")
+    return _run(replace(entry, who=who), solver, Options(time_limit=time_limit), proof)
 
 
 def solved_entry(
@@ -133,7 +133,7 @@ def solved_entry(
     """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
-    solved = _solved(blank, solver or _solver_of(blank), options).new_entry
+    solved = _run(blank, solver or _solver_of(blank), options).new_entry
     return None if solved is None else with_stated_bound(solved)
 
 
@@ -143,27 +143,18 @@ def _solver_of(entry: Entry) -> str:
     return entry.solver if entry.solver in solvers else solvers[0]
 
 
-def _is_logged(model: str, solver: str) -> bool:
-    return solver in _logging_solvers(model)
-
-
 def _logging_solvers(model: str) -> tuple[str, ...]:
     """Return the solvers whose proof logs the book takes of a model."""
     return MODELS[model].solvers if MODELS[model].evidence == "log" else ()
 
 
-def _solved(
-    entry: Entry,
-    solver: str,
-    options: Options,
-    proof: str | Path | None = None,
-) -> Run:
+def _run(entry: Entry, solver: str, options: Options, proof: str | Path | None = None) -> Run:
     X, y = build_data(entry.data)
     if data_digest(X, y) != entry.sha256:
         raise InputError(f"the data of {entry.name} have another digest than the entry states")
     model = stated_model(entry.model, entry.parameters, X, y)
     with tempfile.TemporaryDirectory() as folder:
-        logged = _is_logged(entry.model, solver)
+        logged = solver in _logging_solvers(entry.model)
         log = (proof or Path(folder) / "log.jsonl.gz") if logged else None
         native: dict[str, Any] = {"proof": str(log)} if logged else {}
         if solver == "zero-one-bb":
@@ -263,7 +254,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     verdict = verify_entry(entry)
     if not verdict.stands or entry.evidence == "multipliers":
         return verdict
-    run = _solved_to_bound(entry, time_limit) if entry.status == "open" else run_entry(entry, time_limit=time_limit)
+    run = _run_to_bound(entry, time_limit) if entry.status == "open" else run_entry(entry, time_limit=time_limit)
     if run.new_entry is None:
         return replace(verdict, stands=False, message=run.missing)
     proved = run.new_entry.bound
@@ -272,12 +263,12 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     return replace(verdict, stands=proved >= entry.bound, message=message, bound=Fraction(proved))
 
 
-def _solved_to_bound(entry: Entry, time_limit: float) -> Run:
+def _run_to_bound(entry: Entry, time_limit: float) -> Run:
     """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
     best, (X, _) = entry, build_data(entry.data)
     while True:
         start = {"w": np.asarray(MODELS[entry.model].coefficients(best.point, X))}
-        run = _solved(entry, _solver_of(entry), Options(time_limit=time_limit, start=start, tol=_GAP_SHARE * best.gap))
+        run = _run(entry, _solver_of(entry), Options(time_limit=time_limit, start=start, tol=_GAP_SHARE * best.gap))
         proved = run.new_entry
         if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:
             return run

@@ -1,6 +1,6 @@
-"""The open book of margins (instances with best points and proved bounds): its models, the check of an entry, its page.
+"""The models of the open book of margins, the check of its entries in rational arithmetic, and its page.
 
-An entry is checked in rational arithmetic: its data, its point and value, and the evidence of its bound.
+`verify_entry` recomputes the data, the value of the point, and the evidence of the bound.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ from .data import build_data, data_digest, describe_data
 from .entries import Entry
 from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
-# Values of points and of multipliers in rational arithmetic, one function for each model of the book.
-
 Rows = list[list[Fraction]]
 Parameters: TypeAlias = Mapping[str, Any]
 Point: TypeAlias = Mapping[str, Any]
@@ -48,32 +46,28 @@ _GRAIN = Fraction(1, 2**90)
 _GRAIN_OF_MULTIPLIERS = 2.0**24
 
 
-def _zero_one(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> Fraction:
-    """||w||² + λ Σ 1{u_i < 1}."""
-    w = _vector(point, "w", len(rows[0]))
-    return _norm(w, free) + lam * sum(margin < 1 for margin in _margins(rows, w))
+def _hinge_loss(u: Fraction) -> Fraction:
+    return max(1 - u, Fraction(0))
 
 
-def _hinge(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> Fraction:
-    """||w||² + λ Σ (1 - u_i)_+."""
-    w = _vector(point, "w", len(rows[0]))
-    return _norm(w, free) + lam * sum((max(1 - margin, Fraction(0)) for margin in _margins(rows, w)), Fraction(0))
+def _margin_loss(loss: Callable[[Fraction], Fraction | int]) -> Callable[..., Fraction]:
+    """Return the function of data, parameters and point to ||w||² + λ Σ loss(u_i)."""
+
+    def value(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+        w = _vector(point, "w", X.shape[1])
+        losses = sum(map(loss, _margins(_signed(X, y), w)), Fraction(0))
+        return _norm(w, parameters.get("intercept") == "free") + Fraction(float(parameters["lam"])) * losses
+
+    return value
 
 
-def _ramp(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> Fraction:
-    """||w||² + λ Σ min((1 - u_i)_+, 2)."""
-    w = _vector(point, "w", len(rows[0]))
-    losses = (min(max(1 - margin, Fraction(0)), Fraction(2)) for margin in _margins(rows, w))
-    return _norm(w, free) + lam * sum(losses, Fraction(0))
-
-
-def _conic(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> Fraction:
-    """Tr W + λ Σ z_i with the least feasible z of (w, W), rounded up.
+def _conic(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
+    """Return Tr W + λ Σ z_i with the least feasible z of (w, W), rounded up.
 
     W - ww' ⪰ 0 gives h_i = x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)², and the least z_i with (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) ≤ h_i is
     (1 - u_i)_+²/h_i.
     """
-    p = len(rows[0])
+    rows, p, lam = _signed(X, y), X.shape[1], Fraction(float(parameters["lam"]))
     w = _vector(point, "w", p)
     lower = _vector(point, "W", p * (p + 1) // 2)
     W = [[lower[max(i, j) * (max(i, j) + 1) // 2 + min(i, j)] for j in range(p)] for i in range(p)]
@@ -88,17 +82,8 @@ def _conic(rows: Rows, point: Mapping[str, Any], lam: Fraction, free: bool) -> F
     return total
 
 
-def _priced(value: Callable[[Rows, Point, Fraction, bool], Fraction]) -> Callable[..., Fraction]:
-    """Return the value of a point from data and parameters, for models of one λ."""
-
-    def of_data(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-        return value(_signed(X, y), point, Fraction(float(parameters["lam"])), parameters.get("intercept") == "free")
-
-    return of_data
-
-
 def _balanced(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm."""
+    """Return ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm."""
     w = _vector(point, "w", X.shape[1])
     costs = map(Fraction, _class_costs(y, parameters).tolist())
     wrong = (cost for margin, cost in zip(_margins(_signed(X, y), w), costs, strict=True) if margin < 1)
@@ -106,7 +91,7 @@ def _balanced(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point
 
 
 def _semi_supervised(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """||w||² + C Σ (1 - y_i x_i'w)_+ over points with a label + C Σ (1 - |x_i'w|)_+ over the others, w_0 outside the norm."""
+    """Return ||w||² + C Σ (1 - u_i)_+ over points with a label + C Σ (1 - |x_i'w|)_+ over others, w_0 outside the norm."""
     w = _vector(point, "w", X.shape[1])
     scores = _margins(_signed(X, np.ones(len(y))), w)
     margins = (label * score if label else abs(score) for label, score in zip(map(int, y), scores, strict=True))
@@ -115,7 +100,7 @@ def _semi_supervised(X: FloatArray, y: FloatArray, parameters: Parameters, point
 
 
 def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, the intercept free of charge."""
+    """Return Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, without the intercept."""
     model = _scoring_system(X, y, parameters)
     rho = _vector(point, "w", X.shape[1])
     (first, last), (lower, upper) = model.offsets, model.coefficients
@@ -131,7 +116,7 @@ def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point)
 
 
 def _kernel_ramp(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """||u||_1 + Σ C_i min((1 - m_i)_+, 2 + (-99 - m_i)_+), m_i = y_i (x_i'Σ_j u_j x_j + b)."""
+    """Return ||u||_1 + Σ C_i min((1 - m_i)_+, 2 + (-99 - m_i)_+), m_i = y_i (x_i'Σ_j u_j x_j + b)."""
     u, (b,) = _vector(point, "u", len(y)), _vector(point, "b", 1)
     rows = [[Fraction(x) for x in row] for row in X[:, 1:].tolist()]
     used = [(weight, row) for weight, row in zip(u, rows, strict=True) if weight]
@@ -144,15 +129,12 @@ def _kernel_ramp(X: FloatArray, y: FloatArray, parameters: Parameters, point: Po
 
 
 def _semidefinite(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """c'x, where Σ x_k F_k - F_0 ⪰ 0."""
+    """Return c'x, where Σ x_k F_k - F_0 ⪰ 0."""
     return exact_cost(X, y, _vector(point, "x", len(y)))
 
 
-# Bounds by multipliers: Lagrangian values in rational arithmetic.
-
-
 def _hinge_bound(X: FloatArray, y: FloatArray, parameters: Parameters, multipliers: Sequence[float]) -> Fraction:
-    """Σα - ¼||Σ α_i y_i x_i||², 0 ≤ α ≤ λ."""
+    """Return Σα - ¼||Σ α_i y_i x_i||², 0 ≤ α ≤ λ."""
     lam = Fraction(float(parameters["lam"]))
     alpha = _vector({"multipliers": multipliers}, "multipliers", len(y))
     if any(not 0 <= a <= lam for a in alpha):
@@ -163,11 +145,8 @@ def _hinge_bound(X: FloatArray, y: FloatArray, parameters: Parameters, multiplie
 
 
 def _semidefinite_bound(X: FloatArray, y: FloatArray, parameters: Parameters, multipliers: Sequence[float]) -> Fraction:
-    """F_0 • Y for the Y with F_k • Y = c_k that is next to the multipliers."""
+    """Return F_0 • Y for the Y with F_k • Y = c_k that is next to the multipliers."""
     return exact_dual_value(X, y, _vector({"multipliers": multipliers}, "multipliers", len(multipliers)))
-
-
-# The models as marginopt states them, and the points and multipliers of the book from results.
 
 
 def _by_name(name: str) -> Callable[..., Model]:
@@ -184,7 +163,7 @@ def _scoring_system(X: FloatArray, y: FloatArray, parameters: Parameters) -> Sco
 
 
 def _class_costs(y: FloatArray, parameters: Parameters) -> FloatArray:
-    """C over the size of the point's class (n,)."""
+    """Return C over the size of the point's class (n,)."""
     C = float(parameters["C"])
     return np.where(y > 0, C / (y > 0).sum(), C / (y < 0).sum())
 
@@ -315,22 +294,24 @@ def _is_range(value: Any) -> bool:
 
 MODELS: dict[str, BookModel] = {
     "zero-one": BookModel(
-        "min ||w||² + λ Σ 1{u_i < 1}", _priced(_zero_one), _by_name("zero-one"), ("zero-one-bb",), options=_INTERCEPT
+        "min ||w||² + λ Σ 1{u_i < 1}", _margin_loss(lambda u: int(u < 1)), _by_name("zero-one"), ("zero-one-bb",),
+        options=_INTERCEPT,
     ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
         _balanced, _balanced_model, ("zero-one-bb",), price="C",
     ),
     "hinge": BookModel(
-        "min ||w||² + λ Σ (1 - u_i)_+", _priced(_hinge), _by_name("hinge"), ("auto",), "multipliers",
+        "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
         bound=_hinge_bound, multipliers=_hinge_multipliers,
     ),
     "ramp": BookModel(
-        "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _priced(_ramp), _by_name("ramp"), ("margin-bb",), options=_INTERCEPT
+        "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _margin_loss(lambda u: min(_hinge_loss(u), Fraction(2))), _by_name("ramp"),
+        ("margin-bb",), options=_INTERCEPT,
     ),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
-        _priced(_conic), _by_name("conic"), ("conic-ipm",), "certificate", parts=("w", "W"), point=_w_and_W,
+        _conic, _by_name("conic"), ("conic-ipm",), "certificate", parts=("w", "W"), point=_w_and_W,
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
@@ -378,13 +359,7 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
-    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than 2⁻⁹⁰ a point.
-
-    Raises
-    ------
-    InputError
-        An unknown model, a point of another size or with numbers that are not finite, or one that is not feasible.
-    """
+    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than 2⁻⁹⁰ a point."""
     book_model = _model_of(model, parameters)
     if set(point) != set(book_model.parts):
         raise InputError(
@@ -396,13 +371,7 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
 def exact_bound(
     model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]
 ) -> Fraction:
-    """Return the bound that the multipliers of an entry prove, in rational arithmetic.
-
-    Raises
-    ------
-    InputError
-        Multipliers that prove none, or a model without them.
-    """
+    """Return the bound that the multipliers of an entry prove, in rational arithmetic."""
     bound = _model_of(model, parameters).bound
     if bound is None:
         raise InputError(f"bounds of {model} rest on no multipliers")
@@ -478,10 +447,6 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     entry : Entry
     log : str or Path, optional
         The proof log of the entry's instance.
-
-    Returns
-    -------
-    EntryVerdict
     """
     try:
         X, y = build_data(entry.data)

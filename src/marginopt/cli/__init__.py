@@ -1,2 +1,5 @@
 # exempt (text): a command line
-"""The command line."""
+"""The command line ``marginopt COMMAND``."""
+
+#: Exit codes: solved or written, not solved, and a value, a file or an option that cannot be used.
+SOLVED, NOT_SOLVED, WRONG_USE = 0, 1, 2

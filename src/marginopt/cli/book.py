@@ -1,4 +1,4 @@
-"""The command of the book: list, verify, run, submit."""
+"""The command ``marginopt book``: list, verify and run the entries of the open book of margins, submit results to it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..book.solving import remake_entry, run_entry, submit_result
 from ..book.verification import book_page, verify_entry
 from ..errors import InputError
 from ..files import write_text
-from .commands import NOT_SOLVED, SOLVED, answer, json_text
+from . import NOT_SOLVED, SOLVED
 from .parsing import Command
-from .screen import print_table
+from .screen import answer, answer_by, print_table
 
 
 def add_options(command: Command) -> None:
@@ -53,11 +53,9 @@ def book(a: argparse.Namespace) -> int:
 
 
 def _list(a: argparse.Namespace, entries: list[Entry]) -> int:
-    if a.json:
-        print(json_text([asdict(entry) for entry in entries]))
-        return SOLVED
+    head = ("instance", "value", "bound", "gap", "status")
     rows = [(e.name, f"{e.value:.8g}", f"{e.bound:.8g}", f"{max(e.gap, 0.0):.1e}", e.status) for e in entries]
-    print_table(("instance", "value", "bound", "gap", "status"), rows, right=(1, 2, 3))
+    answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(head, rows, right=(1, 2, 3)))
     return SOLVED
 
 

@@ -1,11 +1,9 @@
-"""The commands of the command line: problems, certificates, proof logs, and VIPR files."""
+"""The commands on one problem: inspect, solve, compare, certify, prove, audit, and verify a proof log."""
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -35,75 +33,60 @@ from ..solvers import (
 )
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
+from . import NOT_SOLVED, SOLVED
 from .data_options import model_from_arguments, named_instance
-from .screen import print_table, print_text
-
-SOLVED, NOT_SOLVED = 0, 1
+from .parsing import comma_separated
+from .screen import answer, answer_by, print_table, print_text
 
 
 def data(a: argparse.Namespace) -> int:
-    """The catalogue, or the figures of one set."""
+    """List the catalogue of data sets, or print the figures of one set."""
     if a.name is None:
         entries = catalogue()
-        if a.json:
-            print(json_text([_entry(e) for e in entries]))
-        else:
-            print_table(("data set", "summary"), [(e.name, _about(e)) for e in entries])
+        rows = [(entry.name, _summary(entry)) for entry in entries]
+        answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(("data set", "summary"), rows))
         return SOLVED
     instance = named_instance(a.name, a)
-    if a.json:
-        print(json_text({"name": instance.name, "source": instance.source, **_sizes(instance)}))
-    else:
-        shown = instance.display()
-        print_table(("", ""), [("data set", shown.title), *shown.facts])
+    shown = instance.display()
+    record = {"name": instance.name, "source": instance.source, **_sizes(instance)}
+    answer_by(a, record, lambda: print_table(("", ""), [("data set", shown.title), *shown.facts]))
     return SOLVED
 
 
 def inspect(a: argparse.Namespace) -> int:
-    """The mathematics of a formulation on data, and its standard form (or why it has none)."""
+    """Print the mathematics of a formulation on data, and its standard form (or why it has none)."""
     if a.data is None:
         return _inspect_file(a)
     model = model_from_arguments(a)
     if a.why:
-        _why(_form(model), a)
+        _print_conflict(_form(model), a)
         return SOLVED
     if a.latex and not a.json:
         print(model.latex())
         return SOLVED
     form = _form(model)
-    if a.json:
-        facts: dict[str, Any] = {"model": model.name, "statement": str(model), "latex": model.latex()}
-        if isinstance(form, StandardForm):
-            features = sorted(f.value for f in form.features)
-            facts |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
-        else:
-            facts["no_form"] = form
-        print(json_text(facts))
+    facts: dict[str, Any] = {"model": model.name, "statement": str(model), "latex": model.latex()}
+    if isinstance(form, StandardForm):
+        features = sorted(f.value for f in form.features)
+        facts |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
     else:
-        print_text(model)
-        print()
-        print_text(form)
+        facts["no_form"] = form
+    answer(a, facts, f"{model}\n\n{form}")
     return SOLVED
 
 
 def _inspect_file(a: argparse.Namespace) -> int:
-    """A program's file in place of a formulation and data."""
+    """Print the program in a file."""
     program = _named_program(a, "inspect")
     if a.why:
-        _why(program, a)
+        _print_conflict(program, a)
         return SOLVED
     answer(a, {"model": program.name, "variables": program.n, "rows": program.rows}, program)
     return SOLVED
 
 
 def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
-    """The form of a formulation on data, or the program in a file that stands in place of both.
-
-    Raises
-    ------
-    InputError
-        A formulation without data or without a form, or a file of data.
-    """
+    """Return the form of a formulation on data, or the program in a file that stands in place of both."""
     name = a.model
     if a.data is not None:
         form = _form(model_from_arguments(a))
@@ -138,7 +121,7 @@ def dual(a: argparse.Namespace) -> int:
 
 def conflict_rows(a: argparse.Namespace) -> int:
     """Print rows of a program that exclude each other: 0 where there are some, 1 where the program has a point."""
-    return SOLVED if _why(_named_program(a, "conflict"), a) else NOT_SOLVED
+    return SOLVED if _print_conflict(_named_program(a, "conflict"), a) else NOT_SOLVED
 
 
 def _form(model: Model) -> StandardForm | str:
@@ -159,13 +142,13 @@ def solve(a: argparse.Namespace) -> int:
     try:
         result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
-        if isinstance(error.result, Result):  # the log is lost, not what was found
+        if isinstance(error.result, Result):  # the log is lost, not the result
             answer(a, result_record(error.result), error.result)
         raise
     record = result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
-    failure = _saved(model, result, a) if a.save else None  # before the screen, whose reader may leave
+    failure = _save(model, result, a) if a.save else None  # before the screen, whose reader may leave
     answer(a, record, result)
     if isinstance(model, StandardForm) and result.values and not a.json:
         _print_values(record["values"])
@@ -196,7 +179,7 @@ def _print_values(values: Mapping[str, float]) -> None:
         print_text(f"{'all others are' if rows else 'all are'} 0")
 
 
-def _saved(model: Model | StandardForm, result: Result, a: argparse.Namespace) -> WriteError | None:
+def _save(model: Model | StandardForm, result: Result, a: argparse.Namespace) -> WriteError | None:
     """Write the result, or its point as a solution file; return the error of a file that could not be written."""
     path: str = a.save
     if path.endswith(".sol") and not result.values:
@@ -212,7 +195,7 @@ def _saved(model: Model | StandardForm, result: Result, a: argparse.Namespace) -
 
 
 def native_options(texts: Sequence[str]) -> dict[str, Any]:
-    """Options of a solver's own, NAME=VALUE each; a value that Python reads as a number or a truth value is one."""
+    """Return the native options of ``--set NAME=VALUE``, their values read as Python literals or else as text."""
     options: dict[str, Any] = {}
     for text in texts:
         name, sign, value = text.partition("=")
@@ -225,7 +208,7 @@ def native_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _why(form: StandardForm | str, a: argparse.Namespace) -> bool:
+def _print_conflict(form: StandardForm | str, a: argparse.Namespace) -> bool:
     """Print why a form has no point, and return True; or print that it has one."""
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
@@ -242,7 +225,7 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> bool:
 
 def compare(a: argparse.Namespace) -> int:
     """Solve one formulation, or the program of a file, by several solvers."""
-    names = [name.strip() for name in a.solvers.split(",") if name.strip()]
+    names = comma_separated(a.solvers)
     table = run_compare(
         _stated_model(a, "compare"),
         names,
@@ -252,25 +235,20 @@ def compare(a: argparse.Namespace) -> int:
         seed=a.seed,
         progress=not a.quiet,
     )
-    if a.json:
-        print(json_text(table.records()))
-    else:
-        show_comparison(table)
+    answer_by(a, table.records(), lambda: show_comparison(table))
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
 
 
 def warm_up(a: argparse.Namespace) -> int:
     """Compile what solvers would compile in their first runs."""
     seconds = compile_ahead(*a.solvers)
-    if a.json:
-        print(json_text(seconds))
-    else:
-        print_table(("solver", "compiled s"), [(name, f"{value:.1f}") for name, value in seconds.items()], right=(1,))
+    rows = [(name, f"{value:.1f}") for name, value in seconds.items()]
+    answer_by(a, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
     return SOLVED
 
 
 def show_comparison(table: Comparison) -> None:
-    """The table as wide as the screen; reasons below it."""
+    """Print the table as wide as the screen; below it the reasons of solvers that did not run."""
     names = ("solver", "status", "objective", "gap", "kind", "nodes", "solve s", "ratio")
     rows = table.cells(names)
     print_table(names, rows, right=(2, 3, 5, 6, 7), title=table.model)
@@ -288,17 +266,13 @@ def _sizes(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _about(entry: Any) -> str:
+def _summary(entry: Any) -> str:
     availability = "" if entry.available else "; not here"
     return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
 
 
-def _entry(entry: Any) -> dict[str, Any]:
-    return asdict(entry)
-
-
 def result_record(r: Result) -> dict[str, Any]:
-    """A result as JSON has it."""
+    """Return a result as JSON has it."""
     c = r.certificate
     return {
         "model": r.model,
@@ -321,29 +295,6 @@ def result_record(r: Result) -> dict[str, Any]:
         "summary": dict(r.summary),
         "values": {label: np.asarray(value).tolist() for label, value in r.values.items()},
     }
-
-
-def answer(a: argparse.Namespace, record: Any, text: object) -> None:
-    """Print the answer: as JSON where ``--json`` is given, else in words that fit the screen."""
-    if a.json:
-        print(json_text(record))
-    else:
-        print_text(text)
-
-
-def json_text(value: Any) -> str:
-    """Strict JSON: infinities and NaN, for which it has no word, become null."""
-    return json.dumps(_strict(value), indent=2, default=str, allow_nan=False)
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _strict(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 #: The relative gap at which `prove` has proved an optimum.
@@ -370,7 +321,7 @@ def certify(a: argparse.Namespace) -> int:
         misses = [asdict(miss) for miss in check.misses]
         record |= {"feasible": check.feasible, "misses": misses, "stated_objective": check.stated_objective}
         record["unknown_variables"] = check.unknown_variables
-    parts = [] if check is None else [f"{check}{_stated(result, check)}"]
+    parts = [] if check is None else [f"{check}{_stated_bound(result, check)}"]
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
     answer(a, record, "\n\n".join(parts))
@@ -386,7 +337,7 @@ def _claims_more(result: Result) -> bool:
     return result.claim.status is not Status.INTERRUPTED or result.answer.bound is not None
 
 
-def _stated(result: Result, check: PointCheck) -> str:
+def _stated_bound(result: Result, check: PointCheck) -> str:
     """Return the bound that the file states, as a line."""
     bound = result.answer.bound
     if bound is None:

@@ -17,11 +17,11 @@ from ..models.formulations import all_formulations, get_formulation
 from ..reading import is_program
 from ..relaxations import default_report_instances
 from ..solvers.registry import all_solvers
-from .parsing import Command
+from .parsing import Command, comma_separated
 
-#: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
+#: Prefix of the formulations' parameters in the namespace, which also holds ``--n`` and ``--seed`` of the data.
 _GIVEN = "given_"
-#: What proof logs are about.
+#: Formulations whose solves write proof logs.
 _PROVED = ("zero-one", "ramp", "scoring-system", "margin")
 
 
@@ -142,8 +142,7 @@ def _formulation(name: str, data: str | Instance) -> FormulationInfo:
 
 def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
     """Yield name of the formulation, name of the data set, and model, for every combination in the arguments."""
-    names = [name.strip() for name in a.formulations.split(",") if name.strip()]
-    sets = [name.strip() for name in a.set.split(",") if name.strip()]
+    names, sets = comma_separated(a.formulations), comma_separated(a.set)
     if not names or not sets:
         raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")
     for name in sets:
@@ -157,7 +156,7 @@ def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | Standard
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
-    """The named arrays of an npz file."""
+    """Return the named arrays of an npz file."""
     path = Path(name)
     needed = ", ".join(info.arrays)
     if path.suffix != ".npz" or not path.is_file():
@@ -183,8 +182,8 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
     if path.suffix or path.exists() or path.name != name:
-        out = tuple(name.strip() for name in (a.leave_out or "").split(",") if name.strip())
-        instance = read(path, label, missing=a.missing, categories=a.categories, leave_out=out)
+        leave_out = tuple(comma_separated(a.leave_out or ""))
+        instance = read(path, label, missing=a.missing, categories=a.categories, leave_out=leave_out)
     elif a.leave_out or (a.missing, a.categories) != ("refuse", "refuse"):
         raise InputError(f"--missing, --categories and --leave-out are for CSV and ARFF files; {name} is a set of the catalogue")
     else:

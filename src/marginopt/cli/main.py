@@ -17,11 +17,10 @@ from typing import TextIO
 from .. import __version__
 from ..display import announce_compilations
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from .parsing import Command, Top, at_the_prompt, say, show_warning
+from . import NOT_SOLVED, SOLVED, WRONG_USE
+from .parsing import Command, CommandLine, at_the_prompt, say, show_warning
 
-SOLVED, NOT_SOLVED, WRONG_USE = 0, 1, 2
-
-#: What each command is; its options are a function of `options` of the same name, imported when the command is asked for.
+#: The help of each command. The function of `options` of the same name, imported when the command is chosen, adds its options.
 COMMANDS: dict[str, str] = {
     "solvers": "every solver, or one with its options: what it reads and gives, installed, licensed",
     "formulations": "every formulation, or one with its parameters and its mathematics",
@@ -81,17 +80,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _given(arguments: argparse.Namespace) -> set[str]:
-    """Names of what stands on the command line, parameters of formulations among them."""
+    """Return the names of the given options, parameters of formulations among them."""
     given_names = {name.removeprefix("given_") for name, value in vars(arguments).items() if value is not None}
     return given_names - {"data", "model", "solvers"}  # which have no option's dashes
 
 
-def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The command line; with the options of one command alone where it is named, since options import what they tell of.
+def parser(only: str = "", words: Sequence[str] = ()) -> CommandLine:
+    """Return the parser, with the options of one command alone if it is named, since options import what they describe.
 
-    ``words`` follow the command: its help tells of the formulations named there.
+    ``words`` follow the command: its help describes the formulations named there.
     """
-    top = Top(
+    top = CommandLine(
         tuple(COMMANDS),
         prog="marginopt",
         description="Mathematical programs for maximum-margin learning: state, inspect, solve, compare, report.",
@@ -110,14 +109,11 @@ def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser
     return top
 
 
-# Nothing but our own words on the screen: solvers write past Python to the process's own streams.
-
-
 @contextmanager
 def silence_native_output() -> Iterator[None]:
-    """Python's standard streams write where they did; what compiled code writes to the process's own goes nowhere.
+    """Discard what compiled solvers write past Python to the process's standard streams; Python's own streams still work.
 
-    For a process of ours alone, since file descriptors belong to all of its threads. Streams that are no files stay as they are.
+    For the program alone, since file descriptors belong to all threads of a process. Streams that are no files stay as they are.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -137,7 +133,7 @@ def silence_native_output() -> Iterator[None]:
 
 
 def _moved(stream: TextIO, descriptor: int, saved: list[tuple[int, int]]) -> TextIO:
-    """The stream on a copy of its descriptor, whose own place leads nowhere now."""
+    """Return the stream on a copy of its descriptor, and lead the descriptor itself to the null device."""
     try:
         if stream.fileno() != descriptor:
             return stream

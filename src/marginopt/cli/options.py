@@ -1,15 +1,8 @@
-"""The options of each command, and the function that runs it: a function for each name of `main.COMMANDS`."""
+"""The options of each command, and the function that runs it: one function for each name of `main.COMMANDS`."""
 
 from __future__ import annotations
 
-from . import (
-    commands,
-    commands as proofs,
-    data_options,
-    report as reporting,
-    runs,
-    tables,
-)
+from . import commands, data_options, report as reporting, runs, tables
 from .parsing import Command
 
 #: Files of programs; any of them may be packed.
@@ -17,20 +10,20 @@ _PROGRAM = "program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz, als
 
 
 def solvers(command: Command) -> None:
-    """The table of solvers, or one of them."""
+    """Add the options of ``solvers``."""
     command.add_argument("name", nargs="?", help="a solver: its method, its source and its options")
     command.set_defaults(run=tables.solvers)
 
 
 def formulations(command: Command) -> None:
-    """The table of formulations, or one of them."""
+    """Add the options of ``formulations``."""
     command.add_argument("name", nargs="?", help="a formulation: its parameters, its mathematics, who solves it")
     command.add_argument("--packages", action="store_true", help="which package takes which formulation, and why not")
     command.set_defaults(run=tables.formulations)
 
 
 def estimators(command: Command) -> None:
-    """The table of estimators, or one of them."""
+    """Add the options of ``estimators``."""
     command.add_argument("name", nargs="?", help="an estimator: its parameters, their defaults, what it holds when it is fitted")
     command.set_defaults(run=tables.estimators)
 
@@ -43,7 +36,7 @@ def data(command: Command) -> None:
 
 
 def inspect(command: Command) -> None:
-    """A formulation on data."""
+    """Add the options of ``inspect``."""
     data_options.add_model_options(command)
     command.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
     command.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
@@ -68,7 +61,7 @@ def solve(command: Command) -> None:
 
 
 def dual(command: Command) -> None:
-    """The dual of a formulation on data, or of a program's file."""
+    """Add the options of ``dual``."""
     data_options.add_model_options(command)
     command.add_argument("-o", "--out", metavar="FILE", help="write the dual to this file instead (its suffix is the format)")
     command.add_argument("--relaxed", action="store_true", help="of the continuous relaxation: integers between their bounds")
@@ -76,7 +69,7 @@ def dual(command: Command) -> None:
 
 
 def conflict(command: Command) -> None:
-    """The conflict because of which a formulation on data, or a program's file, has no point."""
+    """Add the options of ``conflict``."""
     data_options.add_model_options(command)
     command.set_defaults(run=commands.conflict_rows)
 
@@ -90,7 +83,7 @@ def compare(command: Command) -> None:
 
 
 def benchmark(command: Command) -> None:
-    """Several solvers, several data sets."""
+    """Add the options of ``benchmark``."""
     command.add_argument("solvers", metavar="SOLVERS", help="names separated by commas")
     _many(command)
     _limits(command)
@@ -99,7 +92,7 @@ def benchmark(command: Command) -> None:
 
 
 def export(command: Command) -> None:
-    """Programs as files."""
+    """Add the options of ``export``."""
     _many(command)
     command.add_argument("folder", metavar="DIR", help="folder to write to; for one problem also a file, such as plan.lp")
     command.add_argument("--format", help="in a folder: of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
@@ -109,65 +102,65 @@ def export(command: Command) -> None:
 
 
 def report(command: Command) -> None:
-    """A gap report."""
+    """Add the options of ``report``."""
     data_options.add_data_options(command)
     reporting.add_options(command)
     command.set_defaults(run=reporting.report)
 
 
 def reproduce(command: Command) -> None:
-    """The papers' tables."""
+    """Add the options of ``reproduce``."""
     runs.add_reproduce_options(command)
     command.set_defaults(run=runs.reproduce)
 
 
 def certify(command: Command) -> None:
-    """A solution found elsewhere."""
+    """Add the options of ``certify``."""
     command.add_argument("file", metavar="FILE", help=_PROGRAM)
     command.add_argument("solution", metavar="SOLUTION", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
-    command.set_defaults(run=proofs.certify)
+    command.set_defaults(run=commands.certify)
 
 
 def audit(command: Command) -> None:
-    """A model file of LIBSVM or LIBLINEAR, and what it does not hold."""
+    """Add the options of ``audit``."""
     command.add_argument("model", metavar="MODEL", help="model file of LIBSVM or LIBLINEAR, or a pickled machine of scikit-learn")
     command.add_argument("data", metavar="DATA", help="the file that it was trained on, also with .gz or .bz2 behind it")
     command.add_argument("--C", type=float, metavar="C", help="-c of the training program")
     command.add_argument("--epsilon", type=float, metavar="E", help="-p of the training program, of regressions")
     command.add_argument("--nu", type=float, metavar="NU", help="-n of the training program, of nu-SVC and nu-SVR")
     command.add_argument("--tol", type=float, metavar="GAP", help="exit with 1 where the gap is larger")
-    command.set_defaults(run=proofs.audit)
+    command.set_defaults(run=commands.audit)
 
 
 def prove(command: Command) -> None:
-    """A VIPR certificate of a program's file."""
+    """Add the options of ``prove``."""
     command.add_argument("file", metavar="FILE", help=_PROGRAM)
     command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
     command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
     command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")
-    command.set_defaults(run=proofs.prove)
+    command.set_defaults(run=commands.prove)
 
 
 def check_proof(command: Command) -> None:
-    """A proof log."""
+    """Add the options of ``check-proof``."""
     command.add_argument("file", help="proof log written by solve --proof")
     command.add_argument("--jobs", type=int, help="parts of a tree of boxes at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers check the parts")
     data_options.add_proof_options(command)
-    command.set_defaults(run=proofs.check_proof)
+    command.set_defaults(run=commands.check_proof)
 
 
 def proof_page(command: Command) -> None:
-    """A page of a proof log."""
+    """Add the options of ``proof-page``."""
     command.add_argument("log", metavar="LOG", help="proof log of zero-one-bb, written by solve --proof")
     command.add_argument("-o", "--out", metavar="FILE", help="the page (default: the log's name with .html)")
     command.add_argument("--title", help="the heading (default: the log's name)")
-    command.set_defaults(run=proofs.proof_page)
+    command.set_defaults(run=commands.proof_page)
 
 
 def book(command: Command) -> None:
-    """The book of margins."""
+    """Add the options of ``book``."""
     from . import book as booking
 
     booking.add_options(command)
@@ -194,6 +187,6 @@ def _limits(command: Command) -> None:
 
 
 def warm_up(command: Command) -> None:
-    """Solvers to compile."""
+    """Add the options of ``warm-up``."""
     command.add_argument("solvers", nargs="*", metavar="SOLVER", help="solvers with compiled loops; all, without names")
     command.set_defaults(run=commands.warm_up)

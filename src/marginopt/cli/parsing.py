@@ -1,4 +1,4 @@
-"""Parsers that name near misses, and advice in the words of the command line."""
+"""Parsers of the command line, whose errors name near misses, and messages of the library in the words of the command line."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NoReturn, TextIO
 
-from ..errors import near_names
+from ..errors import InputError, near_names
+from . import WRONG_USE
 
-#: Python's words, and what does the same at the prompt.
+#: Patterns of Python calls in messages, and the option that does the same.
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"Instance\.pair\([^)]*\)", "--pair A B"),
     (r"prepared\(standardise=False\) keeps", "--raw keeps"),
@@ -44,10 +45,6 @@ def at_the_prompt(message: str, options: Container[str] = (), name: str = "") ->
         Names of the options that were given.
     name : str
         The argument that the error is about (``error.name``), which may stand at the beginning of its message.
-
-    Returns
-    -------
-    str
     """
     for python, prompt in _WORDS:
         message = re.sub(python, prompt, message)
@@ -57,7 +54,7 @@ def at_the_prompt(message: str, options: Container[str] = (), name: str = "") ->
 
 
 def say(text: str, stream: TextIO | None = None) -> None:
-    """A message on standard error: broken at words where it is a terminal, one line in a file."""
+    """Print a message on standard error, or another stream: broken at words in a terminal, one line in a file."""
     target = sys.stderr if stream is None else stream
     width = shutil.get_terminal_size().columns
     if target.isatty() and len(text) >= width:
@@ -70,23 +67,37 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     say(f"marginopt: warning: {at_the_prompt(str(message))}")
 
 
+def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "") -> list[Any]:
+    """Return the values in a text that commas separate; ``option`` is named where ``kind`` cannot read one of them."""
+    try:
+        return [kind(part.strip()) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
+
+
 def nearest(word: str, names: Iterable[str]) -> str:
-    """``did you mean A or B? ``, or nothing where no name is like the word."""
+    """Return ``did you mean A or B? ``; an empty text where no name is like the word."""
     suggestions = near_names(word, names)
     return f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors fit the screen, and name the values that an option takes."""
+    """A parser whose errors fit the screen and name the values that an option takes; an empty argument is an error."""
 
     def error(self, message: str) -> NoReturn:
-        """Usage and what is wrong."""
+        """Print usage and error, and end the program."""
         self.print_usage(sys.stderr)
         match = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
         metavar = self._option_string_actions[match[1]].metavar if match else None
         values = f": {' '.join(metavar)}" if isinstance(metavar, tuple) else ""
         say(f"{self.prog}: error: {message}{values}")
-        sys.exit(2)
+        sys.exit(WRONG_USE)
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        # an empty variable of a script names no file or formulation; the words of a command are its own parser's
+        if not action.option_strings and action.nargs != argparse.PARSER and "" in arg_strings:
+            raise argparse.ArgumentError(action, "it is empty")
+        return super()._get_values(action, arg_strings)
 
 
 class Command(_Parser):
@@ -106,12 +117,12 @@ class Command(_Parser):
         return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
 
     def format_help(self) -> str:
-        """Help that begins with that line."""
+        """Return the help, which begins with the usage."""
         self.usage = " ".join(self.format_usage().split()[1:]).replace("%", "%%")
         return super().format_help()
 
-    def refuse(self, unknown: Sequence[str]) -> None:
-        """End the program: there are no such options."""
+    def refuse_unknown(self, unknown: Sequence[str]) -> None:
+        """Print an error about arguments that the command does not take, and end the program."""
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
             self.error(f"too many words: {' '.join(unknown)}")
@@ -127,8 +138,8 @@ def _given(action: argparse.Action) -> str:
     return {"?": f"[{name}]", "*": f"[{name} ...]"}.get(str(action.nargs), name)
 
 
-class Top(_Parser):
-    """The commands.
+class CommandLine(_Parser):
+    """The parser of the whole command line, which chooses the command.
 
     Attributes
     ----------
@@ -146,7 +157,7 @@ class Top(_Parser):
         """Parse the arguments; unknown ones are reported by the command, with the nearest known ones."""
         arguments, unknown = self.parse_known_args(args, namespace)
         if unknown and self.chosen_command is not None:
-            self.chosen_command.refuse(unknown)
+            self.chosen_command.refuse_unknown(unknown)
         return arguments
 
     def _check_value(self, action: argparse.Action, value: str) -> None:

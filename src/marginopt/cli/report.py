@@ -6,13 +6,13 @@ import argparse
 import datetime
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import InputError
 from ..instances import Instance
@@ -21,14 +21,13 @@ from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.cells.record import ModelAtLam, ModelSubject
 from ..relaxations.report.runner import digest
-from .commands import SOLVED, json_text
+from . import SOLVED
 from .data_options import named_instance, prepared, two_classes
-from .parsing import Command, say
+from .parsing import Command, comma_separated, say
+from .screen import answer_by, output_folder
 
-T = TypeVar("T")
-
-#: What a continued report takes from the command line that continues it.
-_OWN = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
+#: Options of a continued report that are those of the continuing command, not the stored ones.
+_NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
 
 
 def add_options(command: Command) -> None:
@@ -74,22 +73,19 @@ def add_options(command: Command) -> None:
 def report(a: argparse.Namespace) -> int:
     """Write a gap report in all formats, and return the exit status."""
     if a.resume:
-        _take_up(a)
-    folder = Path(a.out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
+        _load_request(a)
+    folder = output_folder(a.out, "--out")
     gap_report = _run(a, _instances(a))
     gap_report = replace(gap_report, meta={**gap_report.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
     written = [str(path) for path in gap_report.write_all(folder)]
-    if a.json:
-        sys.stdout.write(json_text({"written": written}) + "\n")
-        return SOLVED
+    answer_by(a, {"written": written}, partial(_print_findings, gap_report, written))
+    return SOLVED
+
+
+def _print_findings(gap_report: GapReport, written: list[str]) -> None:
     for k, finding in enumerate(gap_report.document.findings, 1):
         say(f"{k}. {finding.text}", sys.stdout)
     say(f"wrote {_listed(written)}", sys.stdout)
-    return SOLVED
 
 
 def _listed(written: list[str]) -> str:
@@ -99,28 +95,28 @@ def _listed(written: list[str]) -> str:
 
 
 def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
-    exact = _list(a.exact, str, "--exact")
-    kappa = None if a.kappa is None else _list(a.kappa, float, "--kappa")
+    exact = comma_separated(a.exact, str, "--exact")
+    kappa = None if a.kappa is None else comma_separated(a.kappa, float, "--kappa")
     if a.kappas is not None:
         if kappa is not None or a.kappas < 1:
             raise InputError("give --kappa VALUES or --kappas COUNT, a number of values of at least 1")
         kappa = [0.5 * (k + 1) / a.kappas for k in range(a.kappas)]
-    relaxed = None if a.relaxations is None else _list(a.relaxations, str, "--relaxations")
+    relaxed = None if a.relaxations is None else comma_separated(a.relaxations, str, "--relaxations")
     dimensions: dict[str, Any] = {
         "relaxations": None if relaxed is None else [get_relaxation(name).reduction for name in relaxed],
         "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
-        "lam": "auto" if a.lam == "auto" else _list(a.lam, float, "--lam"),
-        "encodings": _list(a.encodings, str, "--encodings"),
-        "big_m": None if a.big_m is None else _list(a.big_m, str, "--big-m"),
+        "lam": "auto" if a.lam == "auto" else comma_separated(a.lam, float, "--lam"),
+        "encodings": comma_separated(a.encodings, str, "--encodings"),
+        "big_m": None if a.big_m is None else comma_separated(a.big_m, str, "--big-m"),
         "kappa": kappa,
-        "seeds": None if a.seeds is None else _list(a.seeds, int, "--seeds"),
+        "seeds": None if a.seeds is None else comma_separated(a.seeds, int, "--seeds"),
         "held_out": a.held_out,
     }
     if a.store is not None and not a.resume:
-        _note(a)
+        _save_request(a)
     with _backend(a.backend):
         return gap_report(
-            instances if a.formulations is None else _stated(a, instances),
+            instances if a.formulations is None else _models_on(a, instances),
             **dimensions,
             time_limit=a.time_limit,
             seed=a.seed,
@@ -161,7 +157,7 @@ def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance
 
 def _instances(a: argparse.Namespace) -> list[Instance]:
     """Return the named data sets, subsampled at every size, and generated ones; the built-in ones if none is named."""
-    sizes = None if a.sizes is None else _list(a.sizes, int, "--sizes")
+    sizes = None if a.sizes is None else comma_separated(a.sizes, int, "--sizes")
     if sizes is not None and a.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
     size_list: list[int | None] = [None] if sizes is None else [*sizes]
@@ -173,15 +169,15 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
         if sizes is None:
             raise InputError("--generate needs --sizes: how many points to draw")
         try:
-            p, sigma = _list(a.generate[0], int, "--generate"), _list(a.generate[1], float, "--generate")
+            p, sigma = comma_separated(a.generate[0], int, "--generate"), comma_separated(a.generate[1], float, "--generate")
         except InputError as error:
             raise InputError(
                 "--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered or 3,5 0.2,0.5 clustered; "
                 f"it is {' '.join(a.generate)}"
             ) from error
         instances += [
-            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)  # type: ignore[arg-type]  # it checks the kind
-            for features, deviation, kind in product(p, sigma, _list(a.generate[2], str, "--generate"))
+            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)
+            for features, deviation, kind in product(p, sigma, comma_separated(a.generate[2], str, "--generate"))
             for n in sizes
         ]
     if not instances and sizes is not None:
@@ -189,14 +185,14 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return instances or default_report_instances(a.seed)
 
 
-def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:
+def _models_on(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:
     """Return the formulations on every instance, as functions of λ if they have one."""
     models: list[ModelSubject | ModelAtLam] = []
-    for instance, name in product(instances, _list(a.formulations, str, "--formulations")):
+    for instance, name in product(instances, comma_separated(a.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
             raise InputError(f"--formulations takes formulations of two classes; {name} is stated on {info.data.value}")
-        state = partial(_at, info, instance)
+        state = partial(_model_at, info, instance)
         naming = instance.naming.of_kind(name, {})
         if "lam" in {parameter.name for parameter in info.parameters}:
             models.append(ModelAtLam(naming, state))
@@ -205,7 +201,7 @@ def _stated(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubje
     return models
 
 
-def _at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
+def _model_at(info: FormulationInfo, instance: Instance, lam: float | None) -> Model:
     return info.make_model({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
 
 
@@ -214,21 +210,14 @@ def _relaxations_help() -> str:
     return f"of {', '.join(relaxations())} (default: {', '.join(default)})"
 
 
-def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
-    try:
-        return [kind(part.strip()) for part in text.split(",") if part.strip()]
-    except ValueError as error:
-        raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
-
-
-def _note(a: argparse.Namespace) -> None:
+def _save_request(a: argparse.Namespace) -> None:
     """Save the arguments in the store, for `--continue`."""
-    request = {name: value for name, value in vars(a).items() if name not in _OWN}
+    request = {name: value for name, value in vars(a).items() if name not in _NOT_STORED}
     created = datetime.datetime.now(datetime.UTC).isoformat()
     CellStore(a.store).put(digest({"request": request, "created": created}), "request", {"created": created, "asked": request})
 
 
-def _take_up(a: argparse.Namespace) -> None:
+def _load_request(a: argparse.Namespace) -> None:
     """Fill arguments that were not given now from the newest ones in the store."""
     if a.store is None or not Path(a.store).is_file():
         raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {a.store}")

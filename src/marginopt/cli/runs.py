@@ -25,20 +25,20 @@ from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve
-from .commands import NOT_SOLVED, SOLVED, json_text
+from . import NOT_SOLVED, SOLVED
 from .data_options import problems
-from .parsing import Command
-from .screen import folder_of, print_table, print_tables, print_text
+from .parsing import Command, comma_separated
+from .screen import answer, answer_by, json_text, output_folder, print_table, print_tables, print_text
 
 
 def benchmark(a: argparse.Namespace) -> int:
-    """Every solver on every problem."""
-    names = [name.strip() for name in a.solvers.split(",") if name.strip()]
+    """Run every solver on every problem."""
+    names = comma_separated(a.solvers)
     if len(set(names)) < len(names) or not names:
         raise InputError(f"SOLVERS are different names separated by commas; they are {a.solvers!r}")
-    folder = None if a.out is None else folder_of(a.out, "--out")
+    folder = None if a.out is None else output_folder(a.out, "--out")
     for name in names:
-        resolve(name)  # what there is not, or cannot be stated, is an error before anything is solved
+        resolve(name)  # an unknown solver is an error before anything is solved
     problem_list = list(problems(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
@@ -52,10 +52,7 @@ def benchmark(a: argparse.Namespace) -> int:
     records = [{"problem": name, **record} for name, table in tables.items() for record in table.records()]
     if folder is not None:
         _write_runs(folder, records, profile)
-    if a.json:
-        print(json_text(records))
-    else:
-        _show(names, tables, profile)
+    answer_by(a, records, lambda: _show(names, tables, profile))
     return SOLVED if any(r.solved for table in tables.values() for r in table.results.values()) else NOT_SOLVED
 
 
@@ -78,7 +75,7 @@ def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceP
 
 
 def _write_runs(folder: Path, records: list[dict[str, Any]], profile: PerformanceProfile) -> None:
-    """Runs as CSV and JSON, the profile as SVG."""
+    """Write the runs as CSV and JSON, the profile as SVG."""
     from ..drawing import figure_of, svg_of
 
     buffer = io.StringIO()
@@ -101,7 +98,7 @@ def _write_runs(folder: Path, records: list[dict[str, Any]], profile: Performanc
 
 #: Suffix of a file. A folder may have a number behind a point.
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z-]*")
-#: What a file holds in place of a quadratic objective where its format has cones and no such objective.
+#: The form of a quadratic objective in formats that have cones and no quadratic objective.
 _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 
 
@@ -111,30 +108,31 @@ def export(a: argparse.Namespace) -> int:
     target = Path(a.folder)
     if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         return _export_file(a, target, format_of(target).suffix)
-    folder = folder_of(a.folder, "DIR")
+    folder = output_folder(a.folder, "DIR")
     problem_list = list(problems(a))
     line = StatusLine()
     records = []
     for k, (formulation, data, model) in enumerate(problem_list, 1):
         if not a.quiet:
             line.keep(f"[{k}/{len(problem_list)}] {formulation} on {data}")
-        records.append(_exported(a, formulation, data, model, folder, suffixes))
+        records.append(_export(a, formulation, data, model, folder, suffixes))
     manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
     write_text(folder / "manifest.json", json_text(manifest) + "\n")
-    if a.json:
-        print(json_text(manifest))
-    else:
-        rows = [
-            (r["problem"], r["status"], "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
-            for r in records
-        ]
-        print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
-        for (suffix, reason), names in _refusals(records).items():
-            print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
-        for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
-            print_text(f"{suffix[1:]}: {_EPIGRAPH}")
-        print(f"wrote {folder / 'manifest.json'}")
+    answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
+
+
+def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: Path) -> None:
+    rows = [
+        (r["problem"], r["status"], "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
+        for r in records
+    ]
+    print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
+    for (suffix, reason), names in _refusals(records).items():
+        print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
+    for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
+        print_text(f"{suffix[1:]}: {_EPIGRAPH}")
+    print(f"wrote {folder / 'manifest.json'}")
 
 
 def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
@@ -146,23 +144,15 @@ def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
         raise InputError(f"{target} is a file in the format {suffix[1:]}; --format is for a folder", name="--format")
     _, _, model = problem_list[0]
     rewritten = _write(model, target, suffix)
-    record = {
-        "file": str(target),
-        "variables": model.form.n,
-        "rows": model.form.rows,
-        "rewritten": _EPIGRAPH if rewritten else "",
-    }
-    if a.json:
-        print(json_text(record))
-    else:
-        print_text(f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows")
-        if rewritten:
-            print_text(f"{suffix[1:]}: {_EPIGRAPH}")
+    rewriting = _EPIGRAPH if rewritten else ""
+    record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": rewriting}
+    note = f"\n{suffix[1:]}: {rewriting}" if rewriting else ""
+    answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
     return SOLVED
 
 
 def _suffixes(text: str) -> list[str]:
-    suffixes = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
+    suffixes = ["." + name.lstrip(".") for name in comma_separated(text)]
     format_suffixes = list(file_formats())
     for suffix in suffixes:
         if suffix not in format_suffixes:
@@ -177,7 +167,7 @@ def _written(record: dict[str, Any], suffixes: list[str]) -> str:
 
 
 def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
-    """Problems by the format that they are not written in, and the reason, which many share."""
+    """Return the problems by the format that they are not written in and the reason, which many share."""
     refusals: dict[tuple[str, str], list[str]] = {}
     for record in records:
         for suffix, reason in record["not written"].items():
@@ -186,17 +176,17 @@ def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]
 
 
 def _write(model: Model | StandardForm, path: Path, suffix: str) -> bool:
-    """Write the model's form; whether its quadratic objective became a cone, since the format has cones alone."""
+    """Write the model's form; return whether its quadratic objective became a cone, since the format has cones alone."""
     form, carries = model.form, file_formats()[suffix].carries
     rewritten = form.features - carries == {Feature.QUADRATIC} and Feature.ROTATED in carries
     write_form(EpigraphBridge(form).target if rewritten else form, path)
     return rewritten
 
 
-def _exported(
+def _export(
     a: argparse.Namespace, formulation: str, data: str, model: Model | StandardForm, folder: Path, suffixes: list[str]
 ) -> dict[str, Any]:
-    """Files and record of one problem."""
+    """Write the files of one problem and return its record."""
     name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
     files: dict[str, str] = {}
     unsupported: dict[str, str] = {}
@@ -228,8 +218,6 @@ def _exported(
         "status": str(result.status), "solver": f"{result.solver} {result.version}", "seconds": result.solve_seconds,
     }  # fmt: skip
 
-
-# ``marginopt reproduce``: its options and what it does.
 
 #: Names of `marginopt.reproduction.record.EFFORTS`; without a clone the options are printed all the same.
 EFFORTS = ("quick", "reduced", "full")

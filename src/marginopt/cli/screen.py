@@ -1,18 +1,20 @@
-"""Tables, texts and colours on the screen: as wide as it is, plain in a file, without colour where NO_COLOR asks for none.
-
-A folder to write to, made before the work.
-"""
+"""Output of the commands: JSON, or tables and texts as wide as the screen; plain in a file, and without colour for NO_COLOR."""
 
 from __future__ import annotations
 
+import argparse
+import json
+import math
 import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..display import sanitised
 from ..errors import InputError
@@ -20,21 +22,49 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Words that carry a colour of their own beside their meaning.
+#: Colours of cells that hold one of these words.
 _STYLES = {"optimal": "green", "proved": "green", "not run": "red", "not installed": "dim", "stalled": "yellow"}
-#: Spaces between two columns, and what a column of words keeps at least where the screen is narrow.
+#: Spaces between two columns, and the least width of a column of words on a narrow screen.
 _BETWEEN, _READABLE = 2, 16
-#: A column of a line of text that begins further right is none that its rest is put below.
+#: The last column of a line of text below which its continuation may be indented.
 _FAR = 26
 
 
+def answer(a: argparse.Namespace, record: Any, text: object) -> None:
+    """Print the answer: the record as JSON where ``--json`` is given, else the text, which fits the screen."""
+    answer_by(a, record, lambda: print_text(text))
+
+
+def answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
+    """Print the record as JSON where ``--json`` is given; else call the function that prints it for people."""
+    if a.json:
+        print(json_text(record))
+    else:
+        show()
+
+
+def json_text(value: Any) -> str:
+    """Return strict JSON: infinities and NaN, for which it has no word, become null."""
+    return json.dumps(_strict(value), indent=2, default=str, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _strict(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
-    """A table on standard output; long cells are broken at words, and the columns named in ``right`` are numbers."""
+    """Print a table; long cells are broken at words, and the columns named in ``right`` are numbers."""
     print_tables(head, {title: list(rows)}, right=right)
 
 
 def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], *, right: Iterable[int] = ()) -> None:
-    """Tables with the same columns, each under its title, one column below the other.
+    """Print tables with the same columns, each under its title, one column below the other.
 
     Numbers stay whole; columns of words take what is left, the first of them first. A screen too narrow for that has a line for
     each cell.
@@ -56,7 +86,7 @@ def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str
 
 
 def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]) -> list[int]:
-    """Width of each column; none where the screen is too narrow for columns."""
+    """Return the width of each column; an empty list where the screen is too narrow for columns."""
     natural_widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(natural_widths)]
     spare_width = screen - _BETWEEN * (len(natural_widths) - 1) - sum(widths)
@@ -82,7 +112,7 @@ def _print_columns(
 
 
 def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Each row as lines: its first cell, then the others that hold something, under their names."""
+    """Print each row as lines: its first cell, then the others that are not empty, under their names."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -96,7 +126,7 @@ def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequenc
 
 
 def print_text(text: object) -> None:
-    """A text of several lines on standard output: in a terminal long ones are broken at words, under their own beginnings."""
+    """Print a text; in a terminal its long lines are broken at words, and continuations are indented."""
     width = shutil.get_terminal_size().columns
     for line in sanitised(str(text)).splitlines():
         if not sys.stdout.isatty() or len(line) < width:
@@ -108,17 +138,15 @@ def print_text(text: object) -> None:
 
 
 def _hanging(line: str) -> int:
-    """Return the indent of continuation lines: below the text after a label or a column near the left, else a little further
-    in.
-    """
+    """Return the indent of continuation lines: below the text after a label or a column near the left, else by 4."""
     start = len(line) - len(line.lstrip())
     label = re.match(r"\s*(?:[\w ]{1,20}: |- )", line)
     columns = [gap.end() for gap in re.finditer(r"(?<=\S) {2,}", line) if gap.end() <= _FAR]
     return min(label.end(), 16) if label else max(columns, default=start + 4)
 
 
-def folder_of(name: str, option: str) -> Path:
-    """The folder, made where it is not there, and writable."""
+def output_folder(name: str, option: str) -> Path:
+    """Make the folder if it is not there and return its path; raise InputError if it cannot be written to."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,139 +1,129 @@
-"""The commands that list: solvers, formulations, estimators; a table of all, or one in full."""
+"""The commands ``marginopt solvers``, ``formulations`` and ``estimators``: a table of all, or one in full."""
 
 from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, MarginoptError
-from ..estimators import all_estimators
-from ..models import FormulationInfo
-from ..models.formulations import all_formulations, get_formulation
+from ..errors import MarginoptError, unknown_name
+from ..estimators import EstimatorTable, all_estimators
+from ..models.formulations import FormulationTable, all_formulations, get_formulation
 from ..models.model import Model
 from ..solvers import solvers as solver_table
 from ..solvers.registry import get_solver, readers, state_of
-from .commands import SOLVED, json_text
-from .parsing import nearest
-from .screen import print_table, print_text
+from . import SOLVED
+from .screen import answer_by, print_table, print_text
 
 
 def solvers(a: argparse.Namespace) -> int:
-    """The table of solvers; or the record and the options of one."""
+    """List the solvers; or print the record and the options of one."""
     table = solver_table()
     if a.name is None:
-        if a.json:
-            print(json_text(list(table.rows)))
-            return SOLVED
-        print_table(("solver", "state", "method"), [(r["name"], state_of(r), r["summary"]) for r in table.rows])
-        print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
+        answer_by(a, table.rows, partial(_show_solvers, table.rows))
         return SOLVED
-    solver = get_solver(a.name)  # a misspelt name is told the nearest
+    solver = get_solver(a.name)
     record: dict[str, Any] = next(row for row in table.rows if row["name"] == solver.info.name)
     options = _options(solver)
-    if a.json:
-        print(json_text({**record, "options": dict(options)}))
-        return SOLVED
+    answer_by(a, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
+    return SOLVED
+
+
+def _show_solvers(rows: Sequence[dict[str, str]]) -> None:
+    print_table(("solver", "state", "method"), [(r["name"], state_of(r), r["summary"]) for r in rows])
+    print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
+
+
+def _show_solver(solver: Any, record: Mapping[str, Any], options: list[tuple[str, str]]) -> None:
     print_table(("", ""), [(name, text) for name, text in record.items() if text])
     if options:
         print("\noptions, given by --set NAME=VALUE")
         print_table(("option", "default"), options)
     elif solver.info.package:
         print(f"\noptions: those of {solver.info.package} by their own names, given by --set NAME=VALUE")
-    return SOLVED
 
 
 def _options(solver: Any) -> list[tuple[str, str]]:
-    """Parameters of an algorithm of ours; off-the-shelf solvers have names of their own."""
+    """Return the parameters of an algorithm of this package, with their defaults; none of an off-the-shelf solver."""
     if solver.info.package or not is_dataclass(solver):
         return []
     return [(f.name, str(getattr(solver, f.name))) for f in fields(solver) if not f.name.startswith("_")]
 
 
 def formulations(a: argparse.Namespace) -> int:
-    """The table of formulations; or one with its parameters, its mathematics and its solvers."""
+    """List the formulations; or print one with its parameters, its mathematics and its solvers."""
     table = all_formulations()
     if a.packages:
-        return _packages(a)
-    if a.name is None:
-        if a.json:
-            print(json_text(list(table.rows)))
-            return SOLVED
-        print_table(("formulation", "class", "summary"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
-        for reason in table.failures.values():
-            print_text(reason)
-        print("\nmarginopt formulations NAME: its parameters, its mathematics, who solves it")
-        return SOLVED
-    info = get_formulation(a.name)
-    record = next(row for row in table.rows if row["name"] == info.name)
-    parameters = [(p.option, p.help_text) for p in info.parameters]
-    statement, solvers = _stated(info)
-    if a.json:
-        print(json_text({**record, "options": dict(parameters), "statement": statement, "solvers": solvers}))
-        return SOLVED
-    print_table(("", ""), [(name, text) for name, text in record.items() if text and name != "parameters"])
-    if parameters:
-        print()
-        print_table(("parameter", "meaning"), parameters)
-    print_text(f"\n{statement}\n")
-    print_text(f"solved by {', '.join(solvers)}")
+        matrix = package_matrix()
+        chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
+        answer_by(a, chosen, partial(_show_packages, chosen))
+    elif a.name is None:
+        answer_by(a, table.rows, partial(_show_formulations, table))
+    else:
+        info = get_formulation(a.name)
+        record = next(row for row in table.rows if row["name"] == info.name)
+        parameters = {p.option: p.help_text for p in info.parameters}
+        model = info.example(np.random.default_rng(0))
+        facts = {**record, "options": parameters, "statement": str(model), "solvers": readers(model)}
+        answer_by(a, facts, partial(_show_formulation, record, facts))
     return SOLVED
 
 
-def _packages(a: argparse.Namespace) -> int:
-    """The matrix formulation × package of the examples; the reasons of empty cells below it."""
-    matrix = package_matrix()
-    chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
-    if a.json:
-        print(json_text(chosen))
-        return SOLVED
-    print_table(
-        ("formulation", *PACKAGES), [(name, *("-" if cells[p] else "yes" for p in PACKAGES)) for name, cells in chosen.items()]
-    )
+def _show_formulations(table: FormulationTable) -> None:
+    print_table(("formulation", "class", "summary"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
+    for reason in table.failures.values():
+        print_text(reason)
+    print("\nmarginopt formulations NAME: its parameters, its mathematics, who solves it")
+
+
+def _show_formulation(record: Mapping[str, str], facts: Mapping[str, Any]) -> None:
+    print_table(("", ""), [(name, text) for name, text in record.items() if text and name != "parameters"])
+    if facts["options"]:
+        print()
+        print_table(("parameter", "meaning"), list(facts["options"].items()))
+    print_text(f"\n{facts['statement']}\n\nsolved by {', '.join(facts['solvers'])}")
+
+
+def _show_packages(matrix: Mapping[str, Mapping[str, str]]) -> None:
+    """Print the matrix formulation × package, and the reasons of its empty cells."""
+    rows = [(name, *("-" if cells[package] else "yes" for package in PACKAGES)) for name, cells in matrix.items()]
+    print_table(("formulation", *PACKAGES), rows)
     print("\nEmpty cells:")
-    for name, cells in chosen.items():
+    for name, cells in matrix.items():
         for package, reason in cells.items():
             if reason:
                 print_text(f"{name}, {package}: {reason}")
-    return SOLVED
-
-
-def _stated(info: FormulationInfo) -> tuple[str, list[str]]:
-    """Mathematics and solvers of its small example."""
-    model = info.example(np.random.default_rng(0))
-    return str(model), readers(model)
 
 
 def estimators(a: argparse.Namespace) -> int:
-    """The table of estimators; or one with its parameters and what its attributes hold."""
+    """List the estimators; or print one with its parameters and fitted attributes."""
     table = all_estimators()
     if a.name is None:
-        if a.json:
-            print(json_text(table.records()))
-            return SOLVED
-        print_table(("estimator", "formulation", "summary"), [tuple(record.values()) for record in table.records()])
-        print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
+        answer_by(a, table.records(), partial(_show_estimators, table))
         return SOLVED
-    named = {name.casefold(): info for name, info in table.items()}
-    info = named.get(a.name.casefold())
+    info = {name.casefold(): info for name, info in table.items()}.get(a.name.casefold())
     if info is None:
-        raise InputError(f"there is no estimator {a.name!r}; {nearest(a.name, table)}known: {', '.join(table)}")
+        raise unknown_name("estimator", a.name, table)
     description = inspect.getdoc(info.estimator)
     defaults = {p.name: p.default for p in inspect.signature(info.estimator).parameters.values()}
-    if a.json:
-        record = next(row for row in table.records() if row["class"] == info.name)
-        print(json_text({**record, "parameters": defaults, "about": description}))
-        return SOLVED
-    print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
-    print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
+    record = next(row for row in table.records() if row["class"] == info.name)
+
+    def show() -> None:
+        print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
+        print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
+
+    answer_by(a, {**record, "parameters": defaults, "about": description}, show)
     return SOLVED
 
 
-# The matrix formulation × package: which package takes the example of which formulation, and why another one does not.
+def _show_estimators(table: EstimatorTable) -> None:
+    print_table(("estimator", "formulation", "summary"), [tuple(record.values()) for record in table.records()])
+    print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
 
 
 def _solver(name: str) -> Callable[[Model], Any]:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+from ..cli.parsing import comma_separated
 from ..errors import MarginoptError, MarginoptWarning
 from .examine import LawCell, examine, report, tally
 from .laws import State
@@ -16,7 +17,7 @@ HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print every law with what it says, and return 0 where all hold or do not apply, 1 where one does not, 2 for wrong use."""
+    """Print the verdicts, and return 0 where all laws hold or do not apply, 1 where one does not hold, 2 for wrong use."""
     parser = argparse.ArgumentParser(
         prog="python -m marginopt.conformance",
         description="Try the laws of marginopt on a solver, a formulation or a relaxation.",
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     a = parser.parse_args(argv)
     warnings.simplefilter("ignore", MarginoptWarning)  # what a tiny instance warns of is not what is examined
     try:
-        companions = None if a.on is None else [name.strip() for name in a.on.split(",") if name.strip()]
+        companions = None if a.on is None else comma_separated(a.on)
         cells = list(examine(a.name, companions))
     except MarginoptError as error:
         sys.stderr.write(f"marginopt.conformance: {error}\n")

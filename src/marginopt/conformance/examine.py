@@ -1,10 +1,10 @@
-"""Examine something by its name: which cases it is tried on, and what every law says of every one of them."""
+"""The examination of a solver, a formulation or a relaxation by its name: the verdict of each law on each case, and a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from ..errors import unknown_name
 from ..models.formulations import all_formulations, get_formulation
@@ -16,7 +16,6 @@ from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, RelaxationCase
 from .laws import Law, LawVerdict, State, cases, not_applicable
 from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
 
-T = TypeVar("T")
 #: The formulation that relaxations are of.
 _ZERO_ONE = "ZeroOneSVM"
 
@@ -42,7 +41,7 @@ class LawCell:
 
 
 def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
-    """The laws of a formulation on each of its cases."""
+    """Yield the verdicts of a formulation's laws on each of its cases."""
     for k, case in enumerate(cases(info)):
         for law in FORMULATION_LAWS.laws:
             if law.every_case or k == 0:
@@ -50,33 +49,33 @@ def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
 
 
 def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
-    """The laws of a solver on each case of a formulation."""
+    """Yield the verdicts of a solver's laws on each case of a formulation."""
     for k, case in enumerate(cases(info)):
         yield from case_cells(Trial(solver, case), every_law=k == 0)
 
 
 def case_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
-    """The laws of a solver on one case: those that hold on every case, or all of them."""
+    """Yield the verdicts of a solver's laws on one case: of those for every case, or of all."""
     for law in SOLVER_LAWS.laws:
         if law.every_case or every_law:
-            yield LawCell(law, trial.name, _tried(law, trial))
+            yield LawCell(law, trial.name, _verdict(law, trial))
 
 
-def _tried(law: Law[Trial], trial: Trial) -> LawVerdict:
+def _verdict(law: Law[Trial], trial: Trial) -> LawVerdict:
     if trial.without and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
         return not_applicable(trial.without)
     return law(trial)
 
 
 def solver_cells(solver: Solver) -> Iterator[LawCell]:
-    """The laws of a solver alone."""
+    """Yield the verdicts of the laws that need no case."""
     reason = unusable(solver)
     for law in PROGRAM_LAWS.laws:
         yield LawCell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
 
 
 def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
-    """The laws of a relaxation on every 0-1 problem with a known optimum."""
+    """Yield the verdicts of a relaxation's laws on every 0-1 problem with a known optimum."""
     for case in cases(get_formulation(_ZERO_ONE)):
         if case.optimum is None:
             continue
@@ -84,14 +83,14 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
 
 
 def reduced_cells(reduced: RelaxationCase) -> Iterator[LawCell]:
-    """The laws of a relaxation on one case."""
+    """Yield the verdicts of a relaxation's laws on one case."""
     for law in RELAXATION_LAWS.laws:
         rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.laws[0]
         yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if rejected else law(reduced))
 
 
 def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]:
-    """Everything the laws say of a solver, a formulation or a relaxation.
+    """Yield the verdict of every law on a solver, a formulation or a relaxation.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
     Raises
     ------
     InputError
-        Nothing is called so.
+        The name is unknown.
     ExtensionError
         A package promises it, and it cannot be used.
     """
@@ -170,7 +169,7 @@ def report(cells: list[LawCell], all_cells: bool = False) -> str:
 
 
 def _reasons(cells: list[LawCell]) -> list[str]:
-    """A line for each reason, with the first of its subjects."""
+    """Return a line for each reason, with the first of its subjects."""
     reasons: dict[str, list[str]] = {}
     for c in cells:
         if c.subject not in reasons.setdefault(c.verdict.words, []):

@@ -1,4 +1,4 @@
-"""Laws that a formulation meets on its own (print, LaTeX, refusals of bad input, form, bound, files), and a relaxation."""
+"""The laws of a formulation (print, LaTeX, refusal of bad input, form, bound, files), and those of a relaxation."""
 
 from __future__ import annotations
 
@@ -175,8 +175,6 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
             yield f"{p.name} = {wrong[p.kind]}", arrays, {**parameters, p.name: wrong[p.kind]}
     yield "a parameter that there is not", arrays, {**parameters, "no_such_parameter": 1.0}
 
-
-# Laws of a relaxation: what its target proves, whatever the multipliers, and what comes back from it.
 
 RELAXATION_LAWS: Laws[RelaxationCase] = Laws()
 _TOL = 1e-6

@@ -47,17 +47,17 @@ class LawVerdict:
 
 
 def holds(words: str) -> LawVerdict:
-    """The law holds; the figures."""
+    """Return the verdict that the law holds, with its figures."""
     return LawVerdict(State.HOLDS, words)
 
 
 def violated(words: str) -> LawVerdict:
-    """The law does not hold; what was found and what was to be."""
+    """Return the verdict that the law does not hold, with the figures and what is allowed."""
     return LawVerdict(State.VIOLATED, words)
 
 
 def not_applicable(reason: str) -> LawVerdict:
-    """The law says nothing here, and why."""
+    """Return the verdict that the law does not apply, with the reason."""
     return LawVerdict(State.NOT_APPLICABLE, reason)
 
 
@@ -100,7 +100,7 @@ class Law(Generic[T]):
     every_case: bool = False
 
     def __call__(self, subject: T) -> LawVerdict:
-        """The verdict; an error of ours that the law did not ask for is one too."""
+        """Return the verdict; an unexpected error of the package is a violation."""
         try:
             return self.check(subject)
         except MarginoptError as error:
@@ -114,7 +114,7 @@ class Laws(Generic[T]):
         self.laws: list[Law[T]] = []
 
     def law(self, name: str, *, every_case: bool = False) -> Callable[[Callable[[T], LawVerdict]], Law[T]]:
-        """Decorator: the function becomes a law of this kind, stated by its docstring."""
+        """Return a decorator that makes a function a law of this kind, stated by its docstring."""
 
         def added(check: Callable[[T], LawVerdict]) -> Law[T]:
             statement = " ".join((check.__doc__ or "").split())
@@ -194,7 +194,7 @@ def _references() -> tuple[ReferenceOptimum, ...]:
 
 
 def cases(info: FormulationInfo) -> tuple[Case, ...]:
-    """The cases of a formulation: every known optimum of it, an example, and one for every value that a choice can take."""
+    """Return the cases of a formulation: each known optimum, an example, and an example for each value of a choice."""
     names = {p.name for p in info.parameters}
     optima = [
         Case(

@@ -100,10 +100,6 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
         With multipliers.
     tol : float
         Relative to the sizes of the terms compared.
-
-    Returns
-    -------
-    list of str
     """
     if result.multipliers is None:
         return ["there are no multipliers"]
@@ -344,9 +340,8 @@ def weak_duality(t: Trial) -> LawVerdict:
     if r.certificate is None:
         return not_applicable("stopped without a point") if t.stopped(r) else violated(f"{r.status}, and no point")
     bound, kind = r.best_bound
-    has_own_bound = (
-        type(t.case.model).bound is not Model.bound
-    )  # the Lagrangian's proves nothing where free variables are not stationary
+    # the Lagrangian bound proves nothing where free variables are not stationary
+    has_own_bound = type(t.case.model).bound is not Model.bound
     if t.gives_duals and has_own_bound and not t.branches and kind != "proved":
         return violated(f"the record promises multipliers and the bound is {kind}")
     if not np.isfinite(bound):
@@ -520,7 +515,7 @@ _INFEASIBLE = _Programs([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [-1.0, 0.0, 0.0],
 _UNBOUNDED = _Programs([[1.0, 0.0]], [0.0], [0.0, -1.0], [1.0, 0.0])
 
 
-def _called(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
+def _require_status(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
     """Require of every program that the solver reads the given status, or no claim."""
     if solver.info.views:
         return not_applicable("it reads structural views, which a program without a model does not have")
@@ -530,11 +525,11 @@ def _called(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
             continue  # solvers of integer programs may presume bounds
         obstacle = solver.obstacle(BareForm(form))
         if obstacle is None:
-            calls.append(_judged(solver, form, status))
+            calls.append(_program_verdict(solver, form, status))
     return all_of(calls) if calls else not_applicable("it reads no linear or quadratic program")
 
 
-def _judged(solver: Solver, form: StandardForm, status: Status) -> LawVerdict:
+def _program_verdict(solver: Solver, form: StandardForm, status: Status) -> LawVerdict:
     r = solve(form, solver, time_limit=20)
     if r.status is status:
         return holds(form.name)
@@ -546,13 +541,13 @@ def _judged(solver: Solver, form: StandardForm, status: Status) -> LawVerdict:
 @PROGRAM_LAWS.law("infeasible programs")
 def infeasible(solver: Solver) -> LawVerdict:
     """A program without a feasible point is called infeasible, or left without a claim; never solved."""
-    return _called(solver, _INFEASIBLE, Status.INFEASIBLE)
+    return _require_status(solver, _INFEASIBLE, Status.INFEASIBLE)
 
 
 @PROGRAM_LAWS.law("unbounded programs")
 def unbounded(solver: Solver) -> LawVerdict:
     """A program whose objective falls for ever is called unbounded, or left without a claim; never solved."""
-    return _called(solver, _UNBOUNDED, Status.UNBOUNDED)
+    return _require_status(solver, _UNBOUNDED, Status.UNBOUNDED)
 
 
 @PROGRAM_LAWS.law("the record")

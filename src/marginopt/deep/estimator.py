@@ -29,13 +29,12 @@ from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_en
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded
 
-# Training that continues after a kill: one file, replaced after every epoch.
-
+#: Version of the layout of checkpoints.
 _FORMAT = 1
 
 
 def fingerprint(data: Batches) -> str:
-    """SHA-256 of the samples and their classes, as they enter the network."""
+    """Return the SHA-256 of the samples and their classes, as they enter the network."""
     digest = hashlib.sha256(repr((tuple(data.rows.shape), str(data.rows.dtype))).encode())
     for tensor in (data.rows, data.y):
         digest.update(tensor.contiguous().numpy().tobytes())
@@ -44,7 +43,7 @@ def fingerprint(data: Batches) -> str:
 
 @final
 class Checkpoint:
-    """A file with everything that the next epoch depends on: weights, optimiser, τ, random generators, trace.
+    """A file, replaced after every epoch, with the state of a training: weights, optimiser, τ, random generators, trace.
 
     Parameters
     ----------
@@ -80,13 +79,7 @@ class Checkpoint:
             raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}", name="checkpoint") from error
 
     def load(self, training: Training, device: torch.device) -> bool:
-        """Continue where the file stands; False where there is no file.
-
-        Raises
-        ------
-        InputError
-            The file is no checkpoint, or one of another run (says what differs).
-        """
+        """Continue from the file; return False if there is none."""
         if not self.path.exists():
             return False
         try:
@@ -130,11 +123,8 @@ class Checkpoint:
 
 
 def plain(value: Any) -> float | str:
-    """A number or a name as a checkpoint may hold it: no NumPy scalar."""
+    """Return a number or a name as a checkpoint may hold it: no NumPy scalar."""
     return value if isinstance(value, str) else float(value)
-
-
-# Samples as tensors: shape, scale, precision and device.
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +148,7 @@ class Samples:
 
     @classmethod
     def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> Samples:
-        """Return the state of the training samples.
-
-        Raises
-        ------
-        InputError
-            ``image_shape`` does not fit, or an unknown dtype.
-        """
+        """Return the state of the training samples."""
         if dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
         input_shape = tuple(X.shape[1:])
@@ -179,13 +163,7 @@ class Samples:
         return cls(input_shape, shape, np.asarray(shift), factor, torch.float32 if dtype == "float32" else torch.float64)
 
     def tensor(self, X: Any) -> Tensor:
-        """A batch on the CPU.
-
-        Raises
-        ------
-        InputError
-            Samples of another shape than in training.
-        """
+        """Return the samples as a tensor on the CPU."""
         if tuple(X.shape[1:]) != self.sample_shape:
             raise InputError(
                 f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="samples"
@@ -209,13 +187,7 @@ def _fitting(image_shape: Sequence[int], sample_shape: tuple[int, ...]) -> tuple
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device of this name.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or a GPU that this machine, or this build of PyTorch, does not have.
-    """
+    """Return the device of this name; "auto" is a GPU where PyTorch sees one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # exempt (text): a user's 'name:part' of a data set
@@ -371,16 +343,16 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         self.classes_, numbers = np.unique(labels, return_inverse=True)
         self._samples = Samples.of(X, self.image_shape, self.standardise, self.dtype)
         data = Batches(self._samples.tensor(X), torch.as_tensor(numbers, dtype=torch.int64), device)
-        held_out = None if validation is None else self._held(validation, device)
+        held_out = None if validation is None else self._validation_batches(validation, device)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         with seeded(seed, device):
             training = self._training(data, settings, seed)
-            keep = self._checkpoint(data, seed)
-            if keep is not None and self.resume:
-                keep.load(training, device)
-            after = (lambda: None) if keep is None else (lambda: keep.save(training, device))
+            checkpoint = self._checkpoint(data, seed)
+            if checkpoint is not None and self.resume:
+                checkpoint.load(training, device)
+            after = (lambda: None) if checkpoint is None else (lambda: checkpoint.save(training, device))
             training.run(data, held_out, progress=self.progress, after=after, callback=self.callback)
-        self._finish(training, device)
+        self._set_fitted(training, device)
         return self
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -406,8 +378,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
             final_gamma=self.final_gamma, shared_step=self.shared_step, encoder_epochs=self.encoder_epochs,
         )  # fmt: skip
 
-    def _held(self, validation: tuple[Any, Any], device: torch.device) -> Batches:
-        """The validation samples; a label that training never saw counts as a miss, so it is refused."""
+    def _validation_batches(self, validation: tuple[Any, Any], device: torch.device) -> Batches:
+        """Return the validation samples; a label that is not among those of training is an error."""
         rows = self._rows(validation[0])
         labels = np.asarray(validation[1])
         if labels.shape != (rows.shape[0],) or not np.isin(labels, self.classes_).all():
@@ -424,7 +396,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         return NearObjectives(K, c=self.c, margin=self.margin, orientation=self.orientation)
 
     def _training(self, data: Batches, settings: Settings, seed: int) -> Training:
-        """Network, loss and optimiser on the device."""
+        """Return network, loss and optimiser on the device."""
         K = self.classes_.size
         encoder = make_encoder(self.encoder, tuple(data.rows.shape[1:])).to(data.rows.dtype)
         size = check_output(encoder, data.rows[:2])
@@ -446,7 +418,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 
-    def _finish(self, training: Training, device: torch.device) -> None:
+    def _set_fitted(self, training: Training, device: torch.device) -> None:
         last = training.history[-1]
         self.network_ = training.network.eval()
         self._scores = training.loss.objectives
@@ -473,21 +445,21 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         return np.asarray(torch.cat(parts).numpy())
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores (n × K), the largest wins: minus the distances of (21); for two classes the second's minus the first's (n,)."""
+        """Return minus the distances of (21) (n × K), the largest wins; for two classes the second's minus the first's (n,)."""
         scores = self._evaluate(X, "scores")
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
+        """Return the class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
         codes = decided_codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any) -> FloatArray:
-        """The learned features z(x), n × hidden[-1]; φ(x) under the hypothesis "encoder"."""
+        """Return the learned features z(x), n × hidden[-1]; φ(x) under the hypothesis "encoder"."""
         return self._evaluate(X, "features")
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickling: the network on the CPU, so that a machine without a GPU can read it."""
+        """Return the attributes with the network on the CPU, so that a machine without a GPU can unpickle them."""
         state: dict[str, Any] = super().__getstate__()
         if "network_" in state:
             state = {**state, "network_": copy.deepcopy(state["network_"]).cpu()}

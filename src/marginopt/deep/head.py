@@ -79,12 +79,12 @@ class NPSVCHead(nn.Module):
         self.planes = nn.Linear(size, classes, bias=False)
 
     def learned(self, phi: Tensor) -> Tensor:
-        """z(x), (batch, hidden[-1]); φ itself under the hypothesis "encoder"."""
+        """Return z(x), (batch, hidden[-1]); φ itself under the hypothesis "encoder"."""
         z: Tensor = self.mlp(phi)
         return z
 
     def values(self, phi: Tensor, z: Tensor) -> Tensor:
-        """F, (batch, K), from φ and z."""
+        """Return F, (batch, K), from φ and z."""
         joined = self.norm(torch.cat([phi, z], dim=1) if self.hypothesis == "skip" else z)
         if self.angular:
             unit = torch.nn.functional.normalize
@@ -93,7 +93,7 @@ class NPSVCHead(nn.Module):
         return F
 
     def forward(self, phi: Tensor) -> Tensor:
-        """F, (batch, K): f_l of every sample."""
+        """Return F, (batch, K): f_l of every sample."""
         return self.values(phi, self.learned(phi))
 
     @property
@@ -125,20 +125,20 @@ class Network(nn.Module):
         self.frozen = False
 
     def freeze_encoder(self) -> None:
-        """Leave φ as it is from here on."""
+        """Exclude the encoder from all further updates."""
         self.frozen = True
         self.encoder.requires_grad_(False)
         self.encoder.eval()
 
     def train(self, mode: bool = True) -> Network:
-        """Training or evaluation mode."""
+        """Set training or evaluation mode; a frozen encoder stays in evaluation mode."""
         super().train(mode)
         if self.frozen:
             self.encoder.eval()
         return self
 
     def represent(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """φ and z of a batch."""
+        """Return φ and z of a batch."""
         if self.frozen:
             with torch.no_grad():
                 phi = self.encoder(rows)
@@ -147,7 +147,7 @@ class Network(nn.Module):
         return phi, self.head.learned(phi)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """F, (batch, K)."""
+        """Return F, (batch, K)."""
         return self.head.values(*self.represent(rows))
 
 
@@ -175,7 +175,7 @@ class MLPEncoder(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """φ of a batch, (batch, widths[-1])."""
+        """Return φ of a batch, (batch, widths[-1])."""
         out: Tensor = self.layers(rows)
         return out
 
@@ -215,19 +215,13 @@ class ConvEncoder(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """φ of a batch, (batch, features)."""
+        """Return φ of a batch, (batch, features)."""
         out: Tensor = self.layers(rows.reshape(rows.shape[0], *self.shape))
         return out
 
 
 def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
-    """The module for samples of this shape; a module that is given is copied, so that fitting leaves it as it is.
-
-    Raises
-    ------
-    InputError
-        An unknown name, or something that is neither a module nor a function that returns one.
-    """
+    """Return the encoder for samples of this shape; a given module is copied, so that fitting leaves it unchanged."""
     if isinstance(encoder, str):
         if encoder == "mlp":
             return MLPEncoder(int(torch.Size(shape).numel()))
@@ -254,13 +248,7 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
 
 
 def check_output(encoder: nn.Module, rows: Tensor) -> int:
-    """φ's size, from two samples.
-
-    Raises
-    ------
-    InputError
-        The encoder cannot take such samples, or gives anything but a finite matrix with one row for each.
-    """
+    """Return the size of φ, from two samples; raise InputError unless the encoder maps them to a finite matrix."""
     encoder.eval()
     try:
         with torch.no_grad():

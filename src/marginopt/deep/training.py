@@ -27,7 +27,7 @@ _EVALUATED, _NUMBERS = 512, 2**24
 
 
 def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
-    """½(maximum - minimum)(1 + cos(πp/T)) + minimum in epoch p = 0 .. T - 1 of T."""
+    """Return ½(maximum - minimum)(1 + cos(πp/T)) + minimum in epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 
@@ -102,7 +102,7 @@ class Batches:
         return int(self.y.numel())
 
     def shuffled(self, size: int, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        """Batches of ``size`` in a random order, all samples once."""
+        """Yield batches of ``size`` in a random order, all samples once."""
         order = torch.randperm(len(self), generator=generator)
         parts = list(torch.split(order, size))
         if len(parts) > 1 and parts[-1].numel() == 1:
@@ -111,7 +111,7 @@ class Batches:
             yield self.rows[part].to(self.device), self.y[part].to(self.device)
 
     def in_order(self, size: int = _EVALUATED) -> Iterator[tuple[Tensor, Tensor]]:
-        """All samples as they stand."""
+        """Yield all samples in their order, ``size`` at a time."""
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             yield self.rows[part].to(self.device), self.y[part].to(self.device)
@@ -169,7 +169,7 @@ class Training:
         after: Callable[[], None] = lambda: None,
         callback: Callback | None = None,
     ) -> None:
-        """The epochs that are left; ``after`` each one the caller keeps what it wants, then the callback is asked."""
+        """Run the remaining epochs; call ``after`` and then the callback at the end of each."""
         start = time.perf_counter()
         while self.epoch < self.settings.epochs:
             row = self.one_epoch(train, validation)
@@ -182,7 +182,7 @@ class Training:
             sys.stderr.write("\n")
 
     def one_epoch(self, train: Batches, validation: Batches | None = None) -> Row:
-        """Every batch once, and the trace's row."""
+        """Train on every batch once; return the row of the trace."""
         limit = self.settings.encoder_epochs
         if limit is not None and self.epoch >= limit and not self.network.frozen:
             self.network.freeze_encoder()
@@ -202,13 +202,13 @@ class Training:
         return row
 
     def _update_all(self, rows: Tensor, y: Tensor) -> None:
-        """Lines 3 to 9: W̃ and θ_sh at the current τ."""
+        """Update W̃ and θ_sh at the current τ, lines 3 to 9."""
         self.optimizer.zero_grad(set_to_none=True)
         self.loss(self.network(rows), y).backward()
         self.optimizer.step()
 
     def _update_shared(self, rows: Tensor, y: Tensor, gamma: float) -> None:
-        """Lines 11 to 15: with W̃ frozen forward again, τ, then θ_sh."""
+        """Update τ, then θ_sh with W̃ frozen, lines 11 to 15."""
         network, head = self.network, self.network.head
         phi, z = network.represent(rows)
         if self.loss.combination == "chebyshev":
@@ -230,7 +230,7 @@ class Training:
         return gram, J
 
     def measure(self, data: Batches) -> Row:
-        """On all samples, dropout off: J_l, max ϖ_l J_l, Σ τ_l ϖ_l J_l, τ, Pareto stationarity, accuracy."""
+        """Return J_l, max ϖ_l J_l, Σ τ_l ϖ_l J_l, τ, Pareto stationarity and accuracy on all samples, without dropout."""
         network, loss = self.network.eval(), self.loss
         K, n = loss.tau.numel(), len(data)
         J = torch.zeros(K, dtype=torch.float64, device=data.device)
@@ -258,7 +258,7 @@ class Training:
         }
 
     def accuracy(self, data: Batches) -> float:
-        """Share of the samples that are classified rightly."""
+        """Return the share of the samples that are classified correctly."""
         network = self.network.eval()
         right = 0
         with torch.no_grad():
@@ -280,7 +280,7 @@ def _show(row: Row, epochs: int, seconds: float) -> None:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """PyTorch's global generators seeded inside, as they were outside."""
+    """Seed PyTorch's global generators within the block, and restore their states after it."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)

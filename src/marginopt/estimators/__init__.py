@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayed, Tabular, aligned
 from ..extensions import callable_package
 from .base import EstimatorInfo
 
@@ -44,9 +44,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
         return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.records()))
 
     def __str__(self) -> str:
-        rows = [("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]
-        widths = [max(len(row[k]) for row in rows) for k in range(3)]
-        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join(aligned([("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]))
 
     __repr__ = __str__
 
@@ -65,13 +63,13 @@ def all_estimators() -> EstimatorTable:
     return EstimatorTable({info.name: info for info in sorted(records, key=lambda info: info.name)})
 
 
-#: What stands here in words; the whole list has the estimators as well, and is made when it is asked for.
+#: The names written here; ``__all__`` has the estimators as well, and is made when it is asked for.
 _OWN = tuple(__all__)
 del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """An estimator's class."""
+    """Import an estimator's class at its first use."""
     if name == "__all__":
         return sorted([*_OWN, *all_estimators()])
     if not name.startswith("_") and name in all_estimators():

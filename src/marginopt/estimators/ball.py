@@ -14,14 +14,13 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
-from ..solvers.records import Options
-from .base import EstimatorInfo, Pair, refuse
+from .base import EstimatorInfo, Pair, refuse_fit_arguments
 from .training import solve_checked
-from .training_set import PointsEstimator, Sample, Solution
+from .training_set import ModelEstimator, Sample, Solution
 
 
 @dataclass(eq=False, repr=False)
-class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
+class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
     """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
 
     ``score_samples`` is minus the squared distance to the centre c = Σ a_i φ(x_i).
@@ -55,11 +54,7 @@ class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
     degree: int = 2
     coef0: float = 0.0
     contamination: float = 0.1
-    solver: Any = "auto"
     tol: float | None = 1e-4
-    standardise: bool = True
-    time_limit: float | None = None
-    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR); y is not used. Points have no weights in this problem: a ball encloses all.
@@ -69,16 +64,15 @@ class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
+        refuse_fit_arguments(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
             raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
-        sample = Sample.plain(X.shape[0])
+        sample = Sample.separate(np.ones(X.shape[0]))
         space = self._kernel_space(X, sample)
         self.problem_ = MEBDual(space.Z, space.kernel)
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
-        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
-        self.result_ = solve_checked(work, self.solver, options)
+        self.result_ = solve_checked(work, self.solver, self._options())
         self.certificate_ = self.result_.certificate
         a = self.result_.values["a"]
         self._centre_norm = float(a @ work.gram.product(a))
@@ -109,15 +103,15 @@ class MEBOneClass(OutlierMixin, PointsEstimator):  # type: ignore[misc]
         return np.asarray(2.0 * self._predictor.scores(X)[:, 0] - diagonal - self._centre_norm)
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Minus the squared distance to the centre (n,)."""
+        """Return minus the squared distance to the centre (n,)."""
         return self._scores(self._new_points(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """``score_samples`` - ``offset_``: ≥ 0 inside."""
+        """Return ``score_samples`` - ``offset_``, ≥ 0 inside."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """1 inside, -1 outside."""
+        """Return 1 for points inside, -1 for points outside."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
 

@@ -1,4 +1,4 @@
-"""The base class of all estimators, their records, and refusals of arguments that fit does not take."""
+"""The base class and the record of every estimator, and the split of several classes into binary problems."""
 
 from __future__ import annotations
 
@@ -20,36 +20,25 @@ _KEY = "_marginopt_layout"
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator that refuses the pickle of another layout, since its predictions would not be those that were fitted."""
+    """The base class of estimators; it refuses a pickle of another layout, whose predictions could differ."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes and their layout."""
         return {**super().__getstate__(), _KEY: _LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes.
-
-        Raises
-        ------
-        DataError
-            They were written with another layout.
-        """
+        """Restore the attributes."""
         state = dict(state)
         if state.pop(_KEY, None) != _LAYOUT:
             raise DataError(f"this {type(self).__name__} was written by an earlier version of marginopt; fit it again")
         super().__setstate__(state)
 
 
-def refuse(estimator: object, fit_params: Mapping[str, object]) -> None:
-    """A `TypeError` as Python's own, which says what to do about weights.
+def refuse_fit_arguments(estimator: object, fit_params: Mapping[str, object]) -> None:
+    """Raise a `TypeError` for arguments that ``fit`` does not take; for ``sample_weight`` it says what to do instead.
 
     scikit-learn looks for ``sample_weight`` among the parameters of ``fit`` to learn whether weights are taken, so an estimator
-    without weights cannot name such a parameter to refuse it.
-
-    Raises
-    ------
-    TypeError
-        There is such an argument.
+    without weights cannot name that parameter to refuse it.
     """
     if not fit_params:
         return
@@ -89,7 +78,7 @@ class EstimatorInfo:
         return self.estimator.__name__
 
     def make(self) -> Any:
-        """A quick one."""
+        """Return an estimator with the parameters ``quick``."""
         return self.estimator(**self.quick)
 
 
@@ -104,13 +93,7 @@ class Pair:
 
 
 def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
-    """The problems of a scheme: one for two classes, one a pair for ``"ovo"``, one a class for ``"ovr"``.
-
-    Raises
-    ------
-    InputError
-        There is no such scheme.
-    """
+    """Return the problems of a scheme: one for two classes, one a pair for ``"ovo"``, one a class for ``"ovr"``."""
     if scheme not in ("ovo", "ovr"):
         raise InputError(
             f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
@@ -126,10 +109,10 @@ def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
 
 
 def class_scores(scores: FloatArray, pairs: Sequence[Pair], classes: int) -> FloatArray:
-    """Scores of the classes (n × K) from those of the binary problems (n × problems).
+    """Return the scores of the classes (n × K) from those of the binary problems (n × problems).
 
     One against the rest: the scores themselves. One against one: the votes, with the summed scores of the pairs squeezed into
-    (-1/3, 1/3) added, so that they decide ties and nothing else.
+    (-1/3, 1/3) added, so that they decide ties alone.
     """
     if pairs[0].negative < 0:
         return scores

@@ -1,15 +1,13 @@
-"""The mechanism that every classifier shares: prepare, state one binary model a pair, solve, vote.
+"""The base classes of classifiers: prepare the data, state one binary model a pair of classes, solve, vote.
 
-One parameter (λ or κ): classifiers at one value, along many, and the value chosen by validation.
+`CrossValidatedClassifier` chooses the one parameter of a model (λ or κ) by validation along a path of values.
 """
 
 from __future__ import annotations
 
 import numbers
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -19,7 +17,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from ..errors import InputError, MarginoptWarning
+from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.decision import decided_codes
 from ..models.model import Model
@@ -27,9 +25,10 @@ from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve
-from .base import Pair, binary_problems, class_scores, refuse
+from .base import Pair, binary_problems, class_scores, refuse_fit_arguments
 from .training import BinaryFit, one_or_all, solve_copy, solve_copy_task, warn_of_one_class
 from .training_set import (
+    ModelEstimator,
     PointsEstimator,
     Predictor,
     Sample,
@@ -41,8 +40,8 @@ from .training_set import (
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
-    """A training set made ready: its classes, the points that count, where they live, the binary problems."""
+class PreparedData:
+    """A prepared training set: its classes, the points of positive weight, their feature space, the binary problems."""
 
     classes: np.ndarray
     sample: Sample
@@ -51,68 +50,27 @@ class Stage:
     cost: FloatArray
 
     def data(self, pair: Pair) -> tuple[Points, FloatArray, FloatArray]:
-        """Points, labels and costs (sample weight times class weight) of one problem."""
+        """Return the points, labels and costs (sample weight times class weight) of one problem."""
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
 
     def class_names(self, pair: Pair) -> tuple[str, str]:
-        """Names of the classes -1 and +1 of one problem."""
-        names = [str(name) for name in self.classes.tolist()]
-        return "rest" if pair.negative < 0 else names[pair.negative], names[pair.positive]
+        """Return the names of the classes -1 and +1 of one problem."""
+        negative, positive = self.labels(pair)
+        return "rest" if negative is None else str(negative), str(positive)
+
+    def labels(self, pair: Pair) -> tuple[Any, Any]:
+        """Return the labels of the classes -1 and +1 of one problem, None for all the rest."""
+        labels = self.classes.tolist()
+        return None if pair.negative < 0 else labels[pair.negative], labels[pair.positive]
 
 
-@dataclass(eq=False, repr=False)
-class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
-    """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
-
-    Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution
-    means (`_solution`). Fitted attributes of all: ``classes_``, ``n_features_in_``, ``problem_`` (the model), ``result_``,
-    ``certificate_`` (lists of these, in the order of ``pairs_``, where there are several problems), and ``pairs_``, the classes
-    (negative, positive) of each problem, None standing for all the rest.
-    """
+class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
+    """A classifier on points: checked labels, costs of the points, and predictions by the largest score."""
 
     #: Whether points have weights, so that equal ones may be merged.
     _weighted = False
-    #: Ways to end that are no reason to warn.
-    _expected: ClassVar[frozenset[Status]] = frozenset()
-
-    _: KW_ONLY
-    solver: Any = "auto"
-    tol: float | None = 1e-6
-    multi_class: str = "ovo"
-    n_jobs: int | None = None
-    standardise: bool = True
-    time_limit: float | None = None
-    verbose: bool = False
-    class_weight: Any = field(default=None, init=False)  # a parameter of some
-
-    # -- what a subclass says -----------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _space(self, X: Points, sample: Sample) -> Space:
-        """Return the space of the problems."""
-
-    @abstractmethod
-    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
-        """The model of one binary problem."""
-
-    @staticmethod
-    @abstractmethod
-    def _solution(problem: Model, result: Result) -> Solution:
-        """The classifier that a result means."""
-
-    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        progress = bool(self.verbose)
-        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
-
-    def _asked(self) -> Any:
-        """Return the solver of the parameters."""
-        return self.solver
-
-    def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
-        """Return the start of a problem's solver."""
-        return None
-
-    # -- fitting ------------------------------------------------------------------------------------------------
+    class_weight: Any
+    classes_: np.ndarray
 
     def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
@@ -122,95 +80,49 @@ class ModelClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[mi
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
+        refuse_fit_arguments(self, other)
         return self._fit(X, y, None)
 
-    def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
-        X, y = self._validated(X, y)
-        stage = self._stage(X, y, given_weight)
-        self._keep(stage, self._solve_all(stage))
-        rows = stage.sample.rows
-        warn_of_one_class(type(self).__name__, self._decided, X[rows], y[rows], stage.cost)
-        return self
+    @abstractmethod
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Fit to data that are not validated yet."""
 
-    def _decided(self, X: Points) -> np.ndarray:
-        """The classes of validated rows."""
-        return decide(self._predictor, self._pairs, self.classes_, X)[1]
-
-    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
-        """Every binary problem, in parallel where asked."""
-        tasks = []
-        for pair in stage.pairs:
-            problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
-            tasks.append((type(self)._solution, problem, resolve(self._asked()), options, self._expected))
-        with choose_executor(self.n_jobs) as team:
-            return team.all(solve_copy_task, tasks)
+    @abstractmethod
+    def _scores(self, X: Points) -> FloatArray:
+        """Return the scores of validated rows: of ``classes_[1]`` (n,) for two classes, of all classes (n × K) for more."""
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         return as_points(X), np.asarray(y)
 
-    def _stage(self, X: Points, y: np.ndarray, given_weight: Any) -> Stage:
-        """Classes, merged points, space and binary problems of validated data."""
-        weights = sample_weights(given_weight, X)
+    def _costs(self, X: Points, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, Sample, IntArray, FloatArray]:
+        """Return the classes, the points of positive weight, their classes' indices, and sample weight times class weight."""
+        weights = sample_weights(sample_weight, X)
         classes, codes = np.unique(y[weights > 0], return_inverse=True)
-        if classes.size < 2:
-            scope = "" if given_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
+        _require_two(classes, "" if sample_weight is None else " among the points of positive weight")
         code = np.full(y.size, -1)
         code[weights > 0] = codes
-        sample = self._merged(X, code, weights) if self._weighted else Sample.plain(y.size)
-        space = self._space(X, sample)
+        sample = self._merged(X, code, weights) if self._weighted else Sample.separate(weights)
         merged = code[sample.rows]
         factor = class_weights(self.class_weight, classes, merged, sample.weight)
-        pairs = binary_problems(merged, classes.size, self.multi_class)
-        return Stage(classes, sample, space, pairs, sample.weight * factor[merged])
-
-    def _stated(self, stage: Stage, pair: Pair) -> Model:
-        self._class_names = stage.class_names(pair)
-        with self._no_advice():
-            return self._problem(*stage.data(pair), stage.space)
-
-    @contextmanager
-    def _no_advice(self) -> Iterator[None]:
-        """Silence a model's advice to standardise where the features are standardised."""
-        with warnings.catch_warnings():
-            if self.standardise:
-                warnings.simplefilter("ignore", MarginoptWarning)
-            yield
-
-    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
-        """Set the fitted attributes."""
-        self._predictor = stage.space.predictor(stage.sample, stage.pairs, [o.solution for o in outcomes])
-        self._pairs = [Pair(np.zeros(0, dtype=np.int64), np.zeros(0), p.negative, p.positive) for p in stage.pairs]
-        self.classes_ = stage.classes
-        names = stage.classes.tolist()
-        self.pairs_ = [(None if p.negative < 0 else names[p.negative], names[p.positive]) for p in stage.pairs]
-        self.problem_ = one_or_all([o.problem for o in outcomes])
-        self.result_ = one_or_all([o.result for o in outcomes])
-        self.certificate_ = one_or_all([o.result.certificate for o in outcomes])
-        for name, value in self._predictor.attributes().items():
-            setattr(self, name, value)
-
-    # -- predicting ---------------------------------------------------------------------------------------------
+        return classes, sample, merged, sample.weight * factor[merged]
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score of ``classes_[1]`` (n,) for two classes; scores of all classes (n × K) for more."""
-        points = self._new_points(X)
-        return decide(self._predictor, self._pairs, self.classes_, points)[0]
+        """Return the score of ``classes_[1]`` (n,) for two classes; the scores of all classes (n × K) for more."""
+        return self._scores(self._new_points(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._decided(self._new_points(X))
+        """Return the class with the highest score."""
+        return self._predict(self._new_points(X))
+
+    def _predict(self, X: Points) -> np.ndarray:
+        """Return the classes of validated rows."""
+        return np.asarray(self.classes_[decided_codes(self._scores(X))])
 
 
-@dataclass(eq=False, repr=False)
-class WeightedClassifier(ModelClassifier):
+class WeightedPointsClassifier(PointsClassifier):
     """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
-
-    _: KW_ONLY
-    class_weight: Any = None
 
     _weighted = True
 
@@ -222,8 +134,98 @@ class WeightedClassifier(ModelClassifier):
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
+        refuse_fit_arguments(self, other)
         return self._fit(X, y, sample_weight)
+
+
+@dataclass(eq=False, repr=False)
+class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
+    """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
+
+    Subclasses give the feature space of the problems (`_space`), the model (`_problem`), the solver (`_solver`), and the
+    classifier of a solution (`_solution`). Fitted attributes of all: ``classes_``, ``n_features_in_``, ``problem_`` (the model),
+    ``result_``, ``certificate_`` (lists of these, in the order of ``pairs_``, where there are several problems), and ``pairs_``,
+    the classes (negative, positive) of each problem, None standing for all the rest.
+    """
+
+    #: Statuses that are no reason to warn.
+    _expected: ClassVar[frozenset[Status]] = frozenset()
+
+    _: KW_ONLY
+    multi_class: str = "ovo"
+    n_jobs: int | None = None
+    class_weight: Any = field(default=None, init=False)  # a parameter of some
+
+    @abstractmethod
+    def _space(self, X: Points, sample: Sample) -> Space:
+        """Return the space of the problems."""
+
+    @abstractmethod
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        """Return the model of one binary problem."""
+
+    @staticmethod
+    @abstractmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        """Return the classifier of a result."""
+
+    def _solver(self) -> Any:
+        """Return the solver of the parameters."""
+        return self.solver
+
+    def _start(self, data: PreparedData, pair: Pair) -> Mapping[str, FloatArray] | None:
+        """Return the start of a problem's solver."""
+        return None
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y = self._validated(X, y)
+        data = self._prepare(X, y, sample_weight)
+        self._set_fitted(data, self._solve_all(data))
+        rows = data.sample.rows
+        warn_of_one_class(type(self).__name__, self._predict, X[rows], y[rows], data.cost)
+        return self
+
+    def _scores(self, X: Points) -> FloatArray:
+        return decision_scores(self._predictor, self._pairs, self.classes_.size, X)
+
+    def _solve_all(self, data: PreparedData) -> list[BinaryFit]:
+        """Solve every binary problem, ``n_jobs`` of them at a time."""
+        tasks = []
+        for pair in data.pairs:
+            problem, options = self._state_problem(data, pair), self._options(self._start(data, pair))
+            tasks.append((type(self)._solution, problem, resolve(self._solver()), options, self._expected))
+        with choose_executor(self.n_jobs, name="n_jobs") as team:
+            return team.all(solve_copy_task, tasks)
+
+    def _prepare(self, X: Points, y: np.ndarray, sample_weight: Any) -> PreparedData:
+        classes, sample, codes, cost = self._costs(X, y, sample_weight)
+        space = self._space(X, sample)
+        return PreparedData(classes, sample, space, binary_problems(codes, classes.size, self.multi_class), cost)
+
+    def _state_problem(self, data: PreparedData, pair: Pair) -> Model:
+        self._class_names = data.class_names(pair)
+        with self._no_advice():
+            return self._problem(*data.data(pair), data.space)
+
+    def _set_fitted(self, data: PreparedData, outcomes: Sequence[BinaryFit]) -> None:
+        """Set the fitted attributes."""
+        self._predictor = data.space.predictor(data.sample, data.pairs, [o.solution for o in outcomes])
+        self._pairs = [Pair(np.zeros(0, dtype=np.int64), np.zeros(0), p.negative, p.positive) for p in data.pairs]
+        self.classes_ = data.classes
+        self.pairs_ = [data.labels(pair) for pair in data.pairs]
+        self.problem_ = one_or_all([o.problem for o in outcomes])
+        self.result_ = one_or_all([o.result for o in outcomes])
+        self.certificate_ = one_or_all([o.result.certificate for o in outcomes])
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value)
+
+
+@dataclass(eq=False, repr=False)
+class WeightedClassifier(WeightedPointsClassifier, ModelClassifier):
+    """A `ModelClassifier` whose points have weights."""
+
+    _: KW_ONLY
+    class_weight: Any = None
 
 
 class LinearClassifier(ModelClassifier):
@@ -265,53 +267,57 @@ class KernelClassifier(ModelClassifier):
         return self._kernel_space(X, sample)
 
 
-def decide(predictor: Predictor, pairs: Sequence[Pair], classes: np.ndarray, X: Points) -> tuple[FloatArray, np.ndarray]:
-    """Scores, of the second class (n,) or of all (n × K), and labels."""
+def decision_scores(predictor: Predictor, pairs: Sequence[Pair], classes: int, X: Points) -> FloatArray:
+    """Return the scores of the second of two classes (n,), or of all (n × K)."""
     scores = predictor.scores(X)
-    decision = scores[:, 0] if classes.size == 2 else class_scores(scores, pairs, classes.size)
-    return decision, np.asarray(classes[decided_codes(decision)])
+    return scores[:, 0] if classes == 2 else class_scores(scores, pairs, classes)
+
+
+def _require_two(classes: np.ndarray, scope: str = "") -> None:
+    if classes.size < 2:
+        raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
 
 
 class PathClassifier(ModelClassifier):
-    """A classifier whose model has one parameter along which it can be followed."""
+    """A classifier whose model has one parameter, solved at one value or along a path of values."""
 
     @abstractmethod
     def _value(self) -> float:
-        """The parameter of the fit."""
+        """Return the parameter of the fit."""
 
     @abstractmethod
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
-        """The model of one binary problem at a value."""
+        """Return the model of one binary problem at a value."""
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         return self._problem_at(X, y, cost, space, self._value())
 
-    def _solve_path(self, stage: Stage, pair: Pair, values: FloatArray) -> list[Solution | None]:
-        """One binary problem at every value; None where it has no solution."""
+    def _solve_path(self, data: PreparedData, pair: Pair, values: FloatArray) -> list[Solution | None]:
+        """Solve one binary problem at every value; None where it has no solution."""
         results: list[Solution | None] = []
         for value in values:
-            problem = self._stated_at(stage, pair, float(value))
+            problem = self._state_problem_at(data, pair, float(value))
             results.append(solve_copy(type(self)._solution, problem, self.solver, self._options(), self._expected).solution)
         return results
 
-    def _stated_at(self, stage: Stage, pair: Pair, value: float) -> Model:
+    def _state_problem_at(self, data: PreparedData, pair: Pair, value: float) -> Model:
         with self._no_advice():
-            return self._problem_at(*stage.data(pair), stage.space, value)
+            return self._problem_at(*data.data(pair), data.space, value)
 
-    def _path(self, stage: Stage, values: FloatArray) -> list[Predictor | None]:
-        """The classifiers of all binary problems at every value; None where one of these has no solution."""
-        paths = [self._solve_path(stage, pair, values) for pair in stage.pairs]
+    def _path(self, data: PreparedData, values: FloatArray) -> list[Predictor | None]:
+        """Return the decision functions at every value; None where a binary problem has no solution."""
+        paths = [self._solve_path(data, pair, values) for pair in data.pairs]
         predictors: list[Predictor | None] = []
         for solutions in zip(*paths, strict=True):
             complete = [s for s in solutions if s is not None]
             is_complete = len(complete) == len(solutions)
-            predictors.append(stage.space.predictor(stage.sample, stage.pairs, complete) if is_complete else None)
+            predictors.append(data.space.predictor(data.sample, data.pairs, complete) if is_complete else None)
         return predictors
 
 
 @dataclass(eq=False, repr=False)
 class CrossValidatedClassifier(PathClassifier):
-    """The parameter with the best validated accuracy, then a fit to all points with it.
+    """A classifier whose parameter has the best validated accuracy, fitted to all points with it.
 
     Attributes: ``values_`` (m), ``cv_scores_`` (m × folds; NaN where there is no classifier), ``best_index_`` (the first of the
     best mean scores), ``best_score_``.
@@ -322,20 +328,19 @@ class CrossValidatedClassifier(PathClassifier):
 
     @abstractmethod
     def _values(self) -> FloatArray:
-        """The values to choose from."""
+        """Return the values to choose from."""
 
     def _value(self) -> float:
         return float(self.values_[self.best_index_])
 
-    def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         values = self._values()
         points, labels = self._validated(X, y)
-        if np.unique(labels).size < 2:
-            raise InputError(f"y must hold at least two classes; it has one class: {labels.tolist()[0]!r}", name="y")
+        _require_two(np.unique(labels))
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
-        with choose_executor(self.n_jobs) as team:
+        with choose_executor(self.n_jobs, name="n_jobs") as team:
             scores = np.array(team.all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():
@@ -344,28 +349,36 @@ class CrossValidatedClassifier(PathClassifier):
         self.cv_scores_ = scores
         self.best_index_ = int(np.argmax(np.where(usable, scores.mean(axis=1), -np.inf)))
         self.best_score_ = float(scores[self.best_index_].mean())
-        return super()._fit(X, y, given_weight)
+        return super()._fit(X, y, sample_weight)
 
 
-def as_values(sequence: Any, name: str) -> FloatArray:
-    """The values of a path in ascending order.
+def grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) -> FloatArray:
+    """Return the values of a path in ascending order.
 
-    Raises
-    ------
-    InputError
-        Not a sequence of positive finite numbers.
+    Parameters
+    ----------
+    grid : int or array_like
+        How many values, or the values themselves.
+    name : str
+        The parameter of the estimator.
+    values_of : callable
+        Returns as many default values as it is given.
     """
+    if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
+        if grid < 1:
+            raise InputError(f"{name} must be a number of values ≥ 1 or the values; it is {grid!r}", name=name)
+        return values_of(int(grid))
     try:
-        values = np.asarray(sequence, dtype=np.float64)
+        values = np.asarray(grid, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a sequence of numbers > 0; it is {sequence!r}", name=name) from error
+        raise InputError(f"{name} must be a sequence of numbers > 0; it is {grid!r}", name=name) from error
     if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or not (values > 0).all():
-        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {sequence!r}", name=name)
+        raise InputError(f"{name} must be a sequence of finite numbers > 0; it is {grid!r}", name=name)
     return np.unique(values)
 
 
 def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]]:
-    """Training and validation rows: k stratified folds, one stratified validation part, or what a splitter says."""
+    """Return the training and validation rows of each of k stratified folds, of one stratified part, or of a splitter."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
     if isinstance(cv, bool) or cv is None or isinstance(cv, str):
         raise InputError(
@@ -392,14 +405,15 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
 def _fold_scores(
     task: tuple[CrossValidatedClassifier, Points, np.ndarray, IntArray, IntArray, FloatArray], threads: int | None
 ) -> FloatArray:
-    """Accuracy on the validation rows at every value."""
+    """Return the accuracy on the validation rows at every value."""
     estimator, X, y, train, test, values = task
     rows, others = X[train], X[test]
     if estimator._pairwise():
         rows, others = rows[:, train], others[:, train]
-    stage = estimator._stage(rows, y[train], None)
+    data = estimator._prepare(rows, y[train], None)
     scores = np.full(values.size, np.nan)
-    for k, predictor in enumerate(estimator._path(stage, values)):
+    for k, predictor in enumerate(estimator._path(data, values)):
         if predictor is not None:
-            scores[k] = (decide(predictor, stage.pairs, stage.classes, others)[1] == y[test]).mean()
+            codes = decided_codes(decision_scores(predictor, data.pairs, data.classes.size, others))
+            scores[k] = (data.classes[codes] == y[test]).mean()
     return scores

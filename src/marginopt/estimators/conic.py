@@ -10,22 +10,21 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.conic import ConicSVM
-from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.certification.result import Result
 from ..solvers.conic.ipm import conic_path
 from .base import EstimatorInfo, Pair
-from .classifier import CrossValidatedClassifier, PathClassifier, Stage, as_values
-from .training_set import KernelSpace, Sample, Solution, Space, is_linear
+from .classifier import CrossValidatedClassifier, PathClassifier, PreparedData, grid_values
+from .training_set import Sample, Solution, Space, is_linear
 
-#: Solvers in whose place the path is followed.
-_STRUCTURED = ("auto", "conic-ipm")
+#: Solvers for which `conic_path` follows the whole path of κ.
+_PATH_SOLVERS = ("auto", "conic-ipm")
 
 
 @dataclass(eq=False, repr=False)
 class ConicClassifier(PathClassifier):
-    """The parameters that both share: linear in the features, or with a kernel (intercept by k + 1)."""
+    """The parameters of `ConicSVC` and `ConicSVCCV`: linear in the features, or with a kernel (intercept by k + 1)."""
 
     _: KW_ONLY
     kernel: Any = "linear"
@@ -78,8 +77,8 @@ class ConicSVC(ConicClassifier):
         if self.lam is not None and self.kappa is not None:
             raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}", name="lam")
         if self.kappa is None:
-            return ConicSVM(X, y, lam=value, kernel=_kernel_of(space))
-        return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))
+            return ConicSVM(X, y, lam=value, kernel=space.kernel)
+        return ConicSVM(X, y, kappa=value, kernel=space.kernel)
 
 
 @dataclass(eq=False, repr=False)
@@ -114,13 +113,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     kappa_grid: Any = 100
 
     def _values(self) -> FloatArray:
-        if isinstance(self.kappa_grid, (int, np.integer)) and not isinstance(self.kappa_grid, bool):
-            if self.kappa_grid < 1:
-                raise InputError(
-                    f"kappa_grid must be a number of values ≥ 1 or the values; it is {self.kappa_grid!r}", name="kappa_grid"
-                )
-            return np.asarray(0.5 * np.arange(1, self.kappa_grid + 1) / self.kappa_grid)
-        values = as_values(self.kappa_grid, "kappa_grid")
+        values = grid_values(self.kappa_grid, "kappa_grid", lambda count: 0.5 * np.arange(1, count + 1) / count)
         if values[-1] > 1.0:
             raise InputError(
                 f"kappa_grid must lie in (0, 1], parts of the points; the largest is {values[-1]:g}", name="kappa_grid"
@@ -128,12 +121,12 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
         return values
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
-        return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))
+        return ConicSVM(X, y, kappa=value, kernel=space.kernel)
 
-    def _solve_path(self, stage: Stage, pair: Pair, values: FloatArray) -> list[Solution | None]:
-        if self.solver not in _STRUCTURED:
-            return super()._solve_path(stage, pair, values)
-        problem = self._stated_at(stage, pair, float(values[0]))
+    def _solve_path(self, data: PreparedData, pair: Pair, values: FloatArray) -> list[Solution | None]:
+        if self.solver not in _PATH_SOLVERS:
+            return super()._solve_path(data, pair, values)
+        problem = self._state_problem_at(data, pair, float(values[0]))
         assert isinstance(problem, ConicSVM)
         view = problem.view(ConicProblem)
         assert view is not None  # κ > 0
@@ -146,12 +139,8 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
         return self._value()
 
 
-def _kernel_of(space: Space) -> Kernel | None:
-    return space.kernel if isinstance(space, KernelSpace) else None
-
-
 def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
-    """w itself; in the kernel form Σ w_i y_i (k(x_i, x) + 1)."""
+    """Return w itself; in the kernel form Σ w_i y_i (k(x_i, x) + 1)."""
     if problem.kernel is None:
         return Solution(w[1:], float(w[0]))
     coefficients = w * problem.y

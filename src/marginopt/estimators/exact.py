@@ -1,11 +1,4 @@
-"""Estimators that solve a nonconvex problem exactly, within a budget: the 0-1 loss, the ramp loss, scoring systems.
-
-`ZeroOneSVC`: the 0-1 loss, exactly, within a budget.
-
-`RampSVC`: the ramp loss, exactly, within a budget.
-
-`ScoringSystemClassifier`: points to add up, exactly or within a budget.
-"""
+"""Classifiers of nonconvex problems, solved exactly or within a budget: `ZeroOneSVC`, `RampSVC`, `ScoringSystemClassifier`."""
 
 from __future__ import annotations
 
@@ -119,7 +112,7 @@ class ZeroOneSVC(SearchedClassifier):
         InputError
             Not fitted to two classes with ``lam``; ``standardise`` or weights are in use; α outside (0, 1).
         """
-        from ..questions.stability import conformal_sets
+        from ..questions.conformal import conformal_sets
 
         model = self._two_class_problem()
         if self.standardise or self.class_weight is not None:
@@ -207,12 +200,9 @@ class RampSVC(SearchedClassifier):
         intercept: Any = self.intercept
         return RampSVM(X, y, lam=as_positive(self.lam, "lam") * cost, intercept=intercept)
 
-    def _asked(self) -> Any:
-        """Boxes within a budget have no need to refuse features."""
+    def _solver(self) -> Any:
+        """Return the solver of the parameters; a box search within a budget takes any number of features."""
         return MarginBB(max_coefficients=2**31) if self.solver == "margin-bb" else self.solver
-
-
-# The table of points of a fitted scoring system.
 
 
 @dataclass(eq=False, repr=False)
@@ -287,7 +277,7 @@ class ScoringSystemClassifier(SearchedClassifier):
         return Solution(w[1:], float(w[0]))
 
     def points(self, feature_names: Sequence[str] | None = None) -> PointsTable:
-        """The table of points of two classes.
+        """Return the table of points of a classifier of two classes.
 
         Raises
         ------

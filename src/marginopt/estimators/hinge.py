@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.hinge import HingeSVM
 from ..models.model import Model
 from .base import EstimatorInfo
-from .classifier import CrossValidatedClassifier, LinearClassifier, PathClassifier, WeightedClassifier, as_values
+from .classifier import CrossValidatedClassifier, LinearClassifier, PathClassifier, WeightedClassifier, grid_values
 from .training_set import Space
 
 
 class HingeClassifier(PathClassifier, LinearClassifier):
-    """The parameters that both share."""
+    """The problem of `HingeSVC` and `HingeSVCCV`."""
 
     def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
         return HingeSVM(X, y, lam=value * cost)
@@ -81,14 +80,11 @@ class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
     class_weight: Any = None
 
     def _values(self) -> FloatArray:
-        if isinstance(self.lam_grid, (int, np.integer)) and not isinstance(self.lam_grid, bool):
-            if self.lam_grid < 1:
-                raise InputError(
-                    f"lam_grid must be a number of values ≥ 1 or the values; it is {self.lam_grid!r}", name="lam_grid"
-                )
-            beta = np.arange(1, self.lam_grid + 1) / (self.lam_grid + 1.0)
+        def uniform_beta(count: int) -> FloatArray:
+            beta = np.arange(1, count + 1) / (count + 1.0)
             return np.asarray(beta / (1.0 - beta))
-        return as_values(self.lam_grid, "lam_grid")
+
+        return grid_values(self.lam_grid, "lam_grid", uniform_beta)
 
     @property
     def lam_(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options
 from .base import EstimatorInfo
-from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
+from .classifier import KernelClassifier, ModelClassifier, PreparedData, WeightedClassifier
 from .training import BinaryFit, one_or_all, solve_checked, solve_copy
 from .training_set import KernelSpace, Sample, Solution, Space
 
@@ -107,7 +107,7 @@ class MaxMinSVC(ModelClassifier):
 
     def _options(self, start: Any = None) -> Options:
         native = {} if self.tol is None else {"stationarity": self.tol}
-        return Options(time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose), native=native)
+        return replace(super()._options(start), tol=None, native=native)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
@@ -115,24 +115,24 @@ class MaxMinSVC(ModelClassifier):
         gamma = np.asarray(result.optimised_parameters["gamma"])
         return _between_edges(problem.at(gamma), result.values["a"], np.sqrt(gamma))
 
-    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
-        if not self.shared or len(stage.pairs) == 1:
-            return super()._solve_all(stage)
+    def _solve_all(self, data: PreparedData) -> list[BinaryFit]:
+        if not self.shared or len(data.pairs) == 1:
+            return super()._solve_all(data)
         if self.parameter == "per-feature":
             raise InputError(
                 "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'",
                 name="parameter",
             )
-        return _shared_gamma([self._stated(stage, pair) for pair in stage.pairs], self.tol or 1e-3, self.time_limit)
+        return _shared_gamma([self._state_problem(data, pair) for pair in data.pairs], self.tol or 1e-3, self.time_limit)
 
-    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
-        super()._keep(stage, outcomes)
+    def _set_fitted(self, data: PreparedData, outcomes: Sequence[BinaryFit]) -> None:
+        super()._set_fitted(data, outcomes)
         squares = [np.asarray(o.solution.metric) ** 2 for o in outcomes]
         self.gamma_ = one_or_all([float(g) if g.ndim == 0 else g for g in squares])
 
 
 def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray | None = None) -> Solution:
-    """Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
+    """Return Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
     p, q = problem.edges(a)
     half = 0.5 * (p - q)
     if not half > float(a @ problem.simplex.gram.product_error(a)):
@@ -144,19 +144,17 @@ def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray |
 
 
 def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[BinaryFit]:
-    """Ascent in log γ on the sum of the problems' optimal values (envelope theorem, as MaxMin (51)), then the solutions there."""
+    """Maximise the sum of the problems' optimal values in log γ (envelope theorem, MaxMin (51)); return the solutions there."""
     # exempt (formulation): an estimator states one formulation; what it draws is that one's
     models = [p for p in problems if isinstance(p, MaxMinSVM)]
-    starts: list[FloatArray | None] = [None] * len(models)
+    starts: list[dict[str, FloatArray] | None] = [None] * len(models)
     options = Options(tol=1e-6, time_limit=time_limit)
 
     def negative(t: FloatArray) -> tuple[float, FloatArray]:
         value, slope, gamma = 0.0, 0.0, np.exp(t)
         for k, model in enumerate(models):
-            begin = starts[k]
-            inner_options = options if begin is None else Options(tol=1e-6, time_limit=time_limit, start={"a": begin})
-            result = solve_checked(model.problem.inner(gamma), "smo", inner_options)
-            starts[k] = result.values["a"]
+            result = solve_checked(model.problem.inner(gamma), "smo", replace(options, start=starts[k]))
+            starts[k] = {"a": result.values["a"]}
             value += result.objective
             slope += float(model.problem.derivative(result.values["a"], gamma)[0] * gamma[0])
         return -value, np.array([-slope])

@@ -1,4 +1,4 @@
-"""`L2SVC`: the L2-SVM of the Frank-Wolfe paper."""
+"""`L2SVC`: the kernel SVM with squared slacks and a penalised intercept, of the Frank-Wolfe paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..models.formulations.l2_svm import L2SVMDual
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo, Pair
-from .classifier import KernelClassifier, Stage, WeightedClassifier
+from .classifier import KernelClassifier, PreparedData, WeightedClassifier
 from .training_set import KernelSpace, Solution, Space
 
 
@@ -76,7 +76,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
-        """a ↦ (a∘y)/ρ with ρ = a'K̃a, which at the optimum is min (K̃a)_i; b is the sum of these."""
+        """Return (a∘y)/ρ with ρ = a'K̃a, which at the optimum is min (K̃a)_i; the intercept is the sum of these."""
         assert isinstance(problem, L2SVMDual)
         a = result.values["a"]
         margin = 2.0 * problem.simplex.objective(a)
@@ -88,21 +88,20 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         beta = a * problem.y / margin
         return Solution(beta, float(beta.sum()))
 
-    def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
-        fitted = super()._fit(X, y, given_weight)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        fitted = super()._fit(X, y, sample_weight)
         self._last = {pair: np.abs(row) for pair, row in zip(self.pairs_, self.dual_coef_, strict=True)}
         return fitted
 
-    def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
-        """The last |coefficients| of the same two classes, by row of the training set."""
+    def _start(self, data: PreparedData, pair: Pair) -> Mapping[str, FloatArray] | None:
+        """Return the last |coefficients| of the same two classes, by row of the training set."""
         if not self.warm_start or not self._last:
             return None
-        names = stage.classes.tolist()
-        last = self._last.get((None if pair.negative < 0 else names[pair.negative], names[pair.positive]))
-        sample = stage.sample
-        rows = int(sample.points.max()) + 1
+        last = self._last.get(data.labels(pair))
         if last is None:
             return None
+        sample = data.sample
+        rows = int(sample.points.max()) + 1
         by_row = np.zeros(max(rows, int(self.support_.max()) + 1))
         by_row[self.support_] = last
         merged = np.bincount(sample.member, weights=by_row[sample.points], minlength=sample.rows.size)[pair.index]

@@ -56,14 +56,14 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
         return Margin(X, y, Logistic(), SquaredNorm(0.5), intercept, as_positive(self.C, "C") * cost)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of ``classes_`` for rows (n × p): an array n × K whose rows sum to 1.
+        """Return the probabilities of ``classes_`` for rows (n × p): an array n × K whose rows sum to 1.
 
         Raises
         ------
         InputError
             More than two classes, one against one.
         """
-        scores = self._scores(X)
+        scores = self._checked_scores(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         logs = log_expit(scores)
@@ -71,21 +71,21 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of `predict_proba`, finite also where a probability rounds to 0.
+        """Return the logarithms of `predict_proba`, finite also where a probability rounds to 0.
 
         Raises
         ------
         InputError
             As `predict_proba`.
         """
-        scores = self._scores(X)
+        scores = self._checked_scores(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])
         logs = log_expit(scores)
         largest = logs.max(axis=1, keepdims=True)
         return np.asarray(logs - largest - np.log(np.exp(logs - largest).sum(axis=1, keepdims=True)))
 
-    def _scores(self, X: Any) -> FloatArray:
+    def _checked_scores(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         if len(self._pairs) > 1 and self._pairs[0].negative >= 0:
             raise InputError("probabilities of several classes need multi_class='ovr': votes of pairs have none")

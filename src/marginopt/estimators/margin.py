@@ -1,34 +1,22 @@
-"""Compositions as estimators: any parts for two classes, and several classes in one problem.
-
-`MarginClassifier`: any composition of parts, as an estimator.
-
-`MulticlassSVC`: several classes in one problem, as an estimator.
-"""
+"""`MarginClassifier`, of any loss, regulariser and restrictions, and `MulticlassSVC`, of several classes in one problem."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
-import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
-
-from ..errors import InputError, MarginoptWarning
-from ..models.arrays import FloatArray, Points, as_points, as_positive
-from ..models.decision import decided_codes
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.margin.loss import Loss
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
 from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
-from ..solvers.records import Options, Status
+from ..solvers.records import Status
 from .base import EstimatorInfo
-from .classifier import SearchedClassifier
+from .classifier import SearchedClassifier, WeightedPointsClassifier
 from .training import solve_checked, warn_of_one_class
-from .training_set import LinearPredictor, PointsEstimator, Sample, Space, class_weights, sample_weights
+from .training_set import LinearPredictor, ModelEstimator, Space
 
 
 @dataclass(eq=False, repr=False)
@@ -100,7 +88,7 @@ class MarginClassifier(SearchedClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
+class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
     """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
 
     Parameters
@@ -136,64 +124,28 @@ class MulticlassSVC(ClassifierMixin, PointsEstimator):  # type: ignore[misc]
     loss: str = "crammer-singer"
     _: KW_ONLY
     lam: float = 1.0
-    solver: Any = "auto"
     tol: float | None = None
-    time_limit: float | None = None
-    verbose: bool = False
     class_weight: Any = None
-    standardise: bool = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
-        points, labels = as_points(X), np.asarray(y)
-        weights = sample_weights(sample_weight, points)
-        classes, codes = np.unique(labels[weights > 0], return_inverse=True)
-        if classes.size < 2:
-            scope = "" if sample_weight is None else " among the points of positive weight"
-            raise InputError(f"y must hold at least two classes; it has one class{scope}: {classes.tolist()[0]!r}", name="y")
-        code = np.full(labels.size, -1)
-        code[weights > 0] = codes
-        sample = Sample.merged(points, code, weights)
-        cost = sample.weight * class_weights(self.class_weight, classes, code[sample.rows], sample.weight)[code[sample.rows]]
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        points, labels = self._validated(X, y)
+        classes, sample, codes, cost = self._costs(points, labels, sample_weight)
         space = self._linear_space(points, sample)
-        with warnings.catch_warnings():
-            if self.standardise:
-                warnings.simplefilter("ignore", MarginoptWarning)
-            problem = MulticlassSVM(space.Z, code[sample.rows], self.loss, as_positive(self.lam, "lam") * cost)
-        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
-        result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
+        with self._no_advice():
+            problem = MulticlassSVM(space.Z, codes, self.loss, as_positive(self.lam, "lam") * cost)
+        result = solve_checked(problem, self.solver, self._options(), frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
         self._predictor = LinearPredictor(W[:, 1:], W[:, 0], space.scaling)
         for name, value in self._predictor.attributes().items():
             setattr(self, name, value)
         self.classes_ = classes
         self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
-        warn_of_one_class(type(self).__name__, self._decided, points[sample.rows], labels[sample.rows], cost)
+        warn_of_one_class(type(self).__name__, self._predict, points[sample.rows], labels[sample.rows], cost)
         return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
-        return self._scores(self._new_points(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest score."""
-        return self._decided(self._new_points(X))
 
     def _scores(self, X: Points) -> FloatArray:
         scores = self._predictor.scores(X)
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
-
-    def _decided(self, X: Points) -> np.ndarray:
-        codes = decided_codes(self._scores(X))
-        return np.asarray(self.classes_[codes])
 
 
 ESTIMATORS = (

@@ -6,33 +6,29 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ..display import StatusLine
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points, as_positive
-from ..models.decision import decided_codes
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box.descent import box_minimum
 from ..solvers.nonparallel.majorise import Majorisation
 from ..solvers.records import Options
-from .base import EstimatorInfo, refuse
-from .training import waiting
-from .training_set import PointsEstimator, Scaling, make_kernel
+from .base import EstimatorInfo
+from .classifier import PointsClassifier
+from .training import log_slow_solve
+from .training_set import Scaling, make_kernel
 
 
 @dataclass(eq=False, repr=False)
-class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
+class HyperplaneClassifier(PointsClassifier):
     """Base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes."""
 
     _: KW_ONLY
@@ -45,62 +41,26 @@ class HyperplaneClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: igno
     standardise: bool = True
     verbose: bool = False
 
-    def _begin(self, X: Any, y: Any, other: Mapping[str, object]) -> tuple[Points, np.ndarray, Kernel]:
-        """Return the scaled points, the labels and the kernel.
-
-        Raises
-        ------
-        InputError
-            An unknown kernel, an intercept < 0, or values too large to standardise.
-        TypeError
-            ``fit`` was given more than X and y.
-        """
-        refuse(self, other)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
+    def _begin(self, X: Any, y: Any) -> tuple[Points, np.ndarray, Kernel]:
+        """Return the scaled points, the labels and the kernel."""
+        points, labels = self._validated(X, y)
         as_positive(self.intercept, "intercept", zero=True)
-        points = as_points(X)
         kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
         plain = isinstance(kernel, Precomputed) or not self.standardise
         self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
-        return as_points(self._scaling.transform(points)), np.asarray(y), kernel
+        return as_points(self._scaling.transform(points)), labels, kernel
 
-    def _rows(self, X: Any) -> Points:
-        points = self._new_points(X)
-        return as_points(self._scaling.transform(points))
+    def _rows(self, X: Points) -> Points:
+        """Return the scaled rows."""
+        return as_points(self._scaling.transform(X))
 
     @abstractmethod
     def _closeness(self, rows: Points) -> FloatArray:
         """Return the closeness of points to each class's hyperplane (n × K); the largest wins."""
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores of points.
-
-        Parameters
-        ----------
-        X : array_like or CSR (n, p)
-
-        Returns
-        -------
-        ndarray (n, K) or (n,)
-            The closeness to each class's hyperplane, the largest wins; with two classes the second's minus the first's.
-        """
-        signed = self._closeness(self._rows(X))
-        return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the hyperplane with the largest score for each point.
-
-        Parameters
-        ----------
-        X : array_like or CSR (n, p)
-
-        Returns
-        -------
-        ndarray (n,)
-        """
-        codes = decided_codes(self.decision_function(X))
-        return np.asarray(self.classes_[codes])
+    def _scores(self, X: Points) -> FloatArray:
+        closeness = self._closeness(self._rows(X))
+        return closeness[:, 1] - closeness[:, 0] if self.classes_.size == 2 else closeness
 
 
 @dataclass(eq=False, repr=False)
@@ -170,15 +130,8 @@ class NonparallelSVC(HyperplaneClassifier):
     starts: int = 1
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        rows, labels, kernel = self._begin(X, y, other)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows, labels, kernel = self._begin(X, y)
         for name in ("decay", "tol"):
             as_positive(getattr(self, name), name)
         models = NonparallelSVM.one_per_class(
@@ -189,7 +142,7 @@ class NonparallelSVC(HyperplaneClassifier):
         results = []
         line = StatusLine()
         for model in models:
-            with waiting(model, "boxqp" if model.convex else "npsvc-mm", "a larger tol= ends it earlier", False):
+            with log_slow_solve(model, "boxqp" if model.convex else "npsvc-mm", "a larger tol= ends it earlier", False):
                 results.append(self._solved(model))
             for name in ("program", "all_rows"):  # its matrices, of the order of all points: one class's at a time
                 vars(model).pop(name, None)

@@ -22,22 +22,20 @@ from ..solvers.nonparallel.alternating import KernelNPSVCpp
 from ..solvers.records import Answer, Options, Status
 from .base import EstimatorInfo
 from .nonparallel import HyperplaneClassifier
-from .training import waiting
-
-# Features whose products approximate a kernel: Nyström's and random Fourier features.
+from .training import log_slow_solve
 
 
 class Approximation(ABC):
-    """A map of rows to rows whose products approximate the kernel."""
+    """A map of points to features whose products approximate the kernel."""
 
     @abstractmethod
     def rows(self, X: Points) -> FloatArray:
-        """Rows of features, dense."""
+        """Return the features, one row for each point, dense."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Nystroem(Approximation):
-    """k(x, Z)L^{-T} with LL' = k(Z, Z) + εI."""
+    """Nyström's features k(x, Z)L^{-T} with LL' = k(Z, Z) + εI."""
 
     Z: Points
     kernel: Kernel
@@ -50,7 +48,7 @@ class _Nystroem(Approximation):
 
 @dataclass(frozen=True, eq=False)
 class _Fourier(Approximation):
-    """√(2/m) cos(Ω'x + b), by scikit-learn's `RBFSampler`."""
+    """Random Fourier features √(2/m) cos(Ω'x + b), by scikit-learn's `RBFSampler`."""
 
     sampler: Any
 
@@ -61,7 +59,7 @@ class _Fourier(Approximation):
 def approximate(
     name: object, X: Points, kernel: Kernel, components: object, ridge: object, rng: np.random.RandomState
 ) -> Approximation:
-    """The approximation of this name, fitted to the training rows.
+    """Return the approximation of this name, fitted to the training points.
 
     Parameters
     ----------
@@ -75,11 +73,6 @@ def approximate(
         ε ≥ 0 of Nyström's.
     rng : RandomState
         Draws the landmarks or the frequencies.
-
-    Raises
-    ------
-    InputError
-        An unknown name, a kernel that the approximation does not know, a parameter out of range.
     """
     if name not in ("nystroem", "fourier"):
         raise InputError(f"approximation must be 'nystroem', 'fourier' or None; it is {name!r}", name="approximation")
@@ -215,15 +208,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     dual_values: bool = False
     random_state: Any = 0
 
-    def fit(self, X: Any, y: Any, **other: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
-
-        Raises
-        ------
-        InputError
-            A parameter or the data cannot be used; says which, and what is needed.
-        """
-        rows, labels, kernel = self._begin(X, y, other)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows, labels, kernel = self._begin(X, y)
         self._check_steps()
         rng = check_random_state(self.random_state)
         self._features: Approximation | None = None
@@ -231,7 +217,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             self._features = approximate(self.approximation, rows, kernel, self.components, self.ridge, rng)
             rows, kernel = self._features.rows(rows), Linear()
         model = self._model(rows, labels, kernel)
-        with waiting(model, "kernel-npsvcpp", "a smaller max_iter= ends it earlier", bool(self.verbose)):
+        with log_slow_solve(model, "kernel-npsvcpp", "a smaller max_iter= ends it earlier", bool(self.verbose)):
             raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
@@ -272,7 +258,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         )  # fmt: skip
 
     def _solve(self, model: ChebyshevNPSVC, seed: int) -> Answer:
-        """Algorithm 1 without the general certificate, whose form would hold K copies of the rows."""
+        """Run Algorithm 1 without the general certificate, whose form would hold K copies of the rows."""
         algorithm = KernelNPSVCpp(
             gamma=self.dual_weight,
             eta=self.eta,
@@ -286,18 +272,17 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         options = Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=progress, verbose=progress)
         return algorithm.run(model, options)
 
-    def _rows(self, X: Any) -> Points:
+    def _rows(self, X: Points) -> Points:
         rows = super()._rows(X)
         return rows if self._features is None else self._features.rows(rows)
 
     def _closeness(self, rows: Points) -> FloatArray:
-        """Minus the scores of (21); with ``orientation="rest"`` the scores: the farthest hyperplane wins."""
+        """Return minus the scores of (21); with ``orientation="rest"`` the scores, since the farthest hyperplane wins."""
         return self.model_.decision_function(self.values_, rows)
 
     def transform(self, X: Any) -> FloatArray:
-        """The learned features P'ψ(x), n × d."""
-        rows = self._rows(X)
-        return self.model_.transform(rows)
+        """Return the learned features P'ψ(x), n × d."""
+        return self.model_.transform(self._rows(self._new_points(X)))
 
     @property
     def _n_features_out(self) -> int:

@@ -12,7 +12,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, WeightedClassifier
-from .training_set import KernelSpace, Sample, Solution, Space, expansion_coefficients, is_linear
+from .training_set import Sample, Solution, Space, expansion_coefficients, is_linear
 
 
 @dataclass(eq=False, repr=False)
@@ -65,8 +65,7 @@ class NuSVC(WeightedClassifier, KernelClassifier):
                 "makes the problem unbounded; give a smaller nu, intercept='penalised' or class_weight='balanced'",
                 name="nu",
             )
-        kernel = space.kernel if isinstance(space, KernelSpace) else None
-        return NuSVM(X, y, nu, self.intercept, kernel, cost)
+        return NuSVM(X, y, nu, self.intercept, space.kernel, cost)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:

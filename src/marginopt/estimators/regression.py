@@ -1,4 +1,4 @@
-"""Regressors: what all of them share, support vector regression, and any composition of a loss of residuals.
+"""`EpsilonSVR`, support vector regression, and `MarginRegressor`, of any loss of residuals; their base class.
 
 Equal points with equal targets are merged before the problem is stated, as classifiers do it, so that a point of weight k and k
 copies of it state one and the same problem.
@@ -7,8 +7,8 @@ copies of it state one and the same problem.
 from __future__ import annotations
 
 import copy
-import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
@@ -16,21 +16,19 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from ..errors import InputError, MarginoptWarning
+from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points, as_positive
 from ..models.formulations.margin.loss import Loss
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.named_formulations import EpsilonSVR as EpsilonSVRModel
 from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
-from ..models.kernels.kernels import Kernel
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
-from .base import EstimatorInfo, Pair, refuse
+from .base import EstimatorInfo, Pair, refuse_fit_arguments
 from .training import solve_with_warning
 from .training_set import (
-    KernelSpace,
-    PointsEstimator,
+    ModelEstimator,
     Sample,
     Solution,
     Space,
@@ -41,19 +39,12 @@ from .training_set import (
 
 
 @dataclass(eq=False, repr=False)
-class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc]
+class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
     """A regressor that fits one model of `marginopt.models`.
 
-    Subclasses say where the problem lives (`_space`), what is solved (`_problem`) and what the solution means (`_solution`).
+    Subclasses give the feature space (`_space`), the model (`_problem`) and the function of a solution (`_solution`).
     Fitted attributes of all: ``problem_`` (the model), ``result_``, ``certificate_`` and ``n_features_in_``.
     """
-
-    _: KW_ONLY
-    solver: Any = "auto"
-    tol: float | None = 1e-6
-    standardise: bool = True
-    time_limit: float | None = None
-    verbose: bool = False
 
     @abstractmethod
     def _space(self, X: Points, sample: Sample) -> Space:
@@ -65,11 +56,7 @@ class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc
 
     @abstractmethod
     def _solution(self, problem: Model, result: Result) -> Solution:
-        """Return the function that a result means."""
-
-    def _options(self) -> Options:
-        progress = bool(self.verbose)
-        return Options(tol=self.tol, time_limit=self.time_limit, progress=progress, verbose=progress)
+        """Return the function of a result."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR), their targets and weights ≥ 0.
@@ -79,16 +66,14 @@ class ModelRegressor(RegressorMixin, PointsEstimator, ABC):  # type: ignore[misc
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
+        refuse_fit_arguments(self, other)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         points, targets = as_points(X), np.asarray(y, dtype=np.float64)
         weights = sample_weights(sample_weight, points)
         sample = self._merged(points, np.unique(targets, return_inverse=True)[1], weights)
         space = self._space(points, sample)
         everyone = np.arange(sample.rows.size)
-        with warnings.catch_warnings():
-            if self.standardise:
-                warnings.simplefilter("ignore", MarginoptWarning)
+        with self._no_advice():
             problem = self._problem(space.take(everyone), targets[sample.rows], sample.weight, space)
         work = copy.copy(problem)  # the one that is kept carries no compiled form
         limits = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
@@ -150,8 +135,7 @@ class EpsilonSVR(ModelRegressor):
         return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
-        kernel: Kernel | None = space.kernel if isinstance(space, KernelSpace) else None
-        return EpsilonSVRModel(X, y, as_positive(self.C, "C") * weight, self.epsilon, kernel=kernel)
+        return EpsilonSVRModel(X, y, as_positive(self.C, "C") * weight, self.epsilon, kernel=space.kernel)
 
     def _solution(self, problem: Model, result: Result) -> Solution:
         assert isinstance(problem, EpsilonSVRModel)
@@ -197,8 +181,8 @@ class MarginRegressor(ModelRegressor):
     node_limit: int | None = None
     random_state: int = 0
 
-    def _options(self) -> Options:
-        return replace(super()._options(), node_limit=self.node_limit, seed=self.random_state)
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        return replace(super()._options(start), node_limit=self.node_limit, seed=self.random_state)
 
     def _space(self, X: Points, sample: Sample) -> Space:
         return self._linear_space(X, sample)

@@ -16,8 +16,8 @@ from ..models.formulations.margin.regularisers import SquaredNorm
 from ..models.formulations.margin.restrictions import Nonzero
 from ..models.model import Model
 from ..solvers.path import SolutionPath, path
-from .base import EstimatorInfo
-from .classifier import SearchedClassifier, Stage
+from .base import EstimatorInfo, Pair
+from .classifier import PreparedData, SearchedClassifier
 from .training import BinaryFit, one_or_all
 from .training_set import Space
 
@@ -107,28 +107,28 @@ class SparseSVC(SearchedClassifier):
             raise InputError(f"k must be at least 1; it is {k}", name="k")
         return k
 
-    def _solve_all(self, stage: Stage) -> list[BinaryFit]:
-        outcomes = super()._solve_all(stage)
+    def _solve_all(self, data: PreparedData) -> list[BinaryFit]:
+        outcomes = super()._solve_all(data)
         self.__dict__.pop("curve_", None)
         if self.curve:
-            curves = [self._curve(stage, place, outcome) for place, outcome in enumerate(outcomes)]
+            curves = [self._curve(data, pair, outcome) for pair, outcome in zip(data.pairs, outcomes, strict=True)]
             self.curve_ = one_or_all(curves)
         return outcomes
 
-    def _curve(self, stage: Stage, place: int, outcome: BinaryFit) -> SolutionPath:
+    def _curve(self, data: PreparedData, pair: Pair, outcome: BinaryFit) -> SolutionPath:
         """Return the results for each number of features up to that of the fit."""
-        X, y, cost = stage.data(stage.pairs[place])
+        X, y, cost = data.data(pair)
         sizes, result = list(range(1, min(self._count, X.shape[1] - 1) + 1)), outcome.result
         seconds = result.build_seconds + result.solve_seconds
         if len(sizes) == 1:
             return SolutionPath("k", (1,), (result,), seconds)
         with self._no_advice():
             problem = self._problem_of(1, X, y, cost)
-        fewer = path(problem, "k", sizes[:-1], solver=self._asked(), options=self._options({"w": result.values["w"]}))
+        fewer = path(problem, "k", sizes[:-1], solver=self._solver(), options=self._options({"w": result.values["w"]}))
         return SolutionPath("k", tuple(sizes), (*fewer.results, result), fewer.seconds + seconds)
 
-    def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
-        super()._keep(stage, outcomes)
+    def _set_fitted(self, data: PreparedData, outcomes: Sequence[BinaryFit]) -> None:
+        super()._set_fitted(data, outcomes)
         self.support_ = np.flatnonzero((self.coef_ != 0.0).any(axis=0))
         self.gap_ = max(outcome.result.gap for outcome in outcomes)
 

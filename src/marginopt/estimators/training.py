@@ -1,4 +1,4 @@
-"""Solving one binary problem for an estimator: what is an error, what a warning, and what is kept."""
+"""Solve the problem of an estimator: map outcomes to errors and warnings, and log fits that take long."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from .training_set import Solution
 _ROUNDING = 1e-9
 #: Share of the weight below which a class may be given up without a word.
 _MINOR = 0.01
-#: Seconds of a solve after which the log says what is being solved, and the kinds of problems of which it said so.
+#: Seconds of a solve after which the log says what is being solved.
 WAIT = 10.0
-_TOLD: set[str] = set()
+#: Names of the formulations of which the log said so.
+_LOGGED: set[str] = set()
 _LOGGER = logging.getLogger("marginopt")
-#: Training points that are decided first.
-_LOOK = 1000
+#: Training points that are classified first to see whether both classes occur.
+_FIRST_POINTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
 
 
 def solve_with_warning(problem: Model, solver: Any, options: Options, expected: frozenset[Status], noun: str) -> Result:
-    """Solve a model; an answer short of what was asked and ``expected`` is a ConvergenceWarning, none at all an error.
+    """Solve a model; warn (`ConvergenceWarning`) of an answer that is neither optimal nor ``expected``.
 
     Parameters
     ----------
@@ -62,15 +63,8 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         Ways to end that are no reason to warn.
     noun : str
         The word for what is fitted.
-
-    Raises
-    ------
-    NotSeparableError
-        A hard-margin problem on classes that no hyperplane separates.
-    SolverError
-        The solver gave no point; where there is none, or no best one, that is what it says.
     """
-    with waiting(problem, resolve(solver).label, "time_limit= bounds the time", bool(options.progress)):
+    with log_slow_solve(problem, resolve(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)
     if result.values:
         if not result.solved and result.status not in expected:
@@ -87,14 +81,16 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
             f"{result.model} has no best {noun}: its objective is unbounded; another regulariser, or a domain, bounds it",
             status="unbounded",
         )
-    priced = [] if result.farkas is None else _priced(result.farkas)
-    if result.status is Status.INFEASIBLE and priced == ["margin"]:
+    conflict = [] if result.farkas is None else _conflicting_rows(result.farkas)
+    if result.status is Status.INFEASIBLE and conflict == ["margin"]:
         assert result.farkas is not None
         farkas = tuple(np.asarray(result.farkas["margin"], dtype=float).tolist())
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
     if result.status is Status.INFEASIBLE:
-        rows = f": {', '.join(priced)} cannot hold together" if priced else ""
-        raise SolverError(f"{result.model} has no {noun} that satisfies its restrictions{rows}", status="infeasible", rows=priced)
+        rows = f": {', '.join(conflict)} cannot hold together" if conflict else ""
+        raise SolverError(
+            f"{result.model} has no {noun} that satisfies its restrictions{rows}", status="infeasible", rows=conflict
+        )
     raise SolverError(
         f"{result.solver} gave no {noun} for {result.model}: {result.status.message}; try another solver=",
         solver=result.solver,
@@ -102,7 +98,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
 
 
 @contextmanager
-def waiting(problem: Model, solver: str, remedy: str, shows_progress: bool) -> Iterator[None]:
+def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: bool) -> Iterator[None]:
     """Log after some seconds, once a process for each kind of problem, which problem is being solved and how to end it.
 
     Parameters
@@ -116,13 +112,13 @@ def waiting(problem: Model, solver: str, remedy: str, shows_progress: bool) -> I
     """
 
     def tell() -> None:
-        _TOLD.add(problem.name)
+        _LOGGED.add(problem.name)
         _LOGGER.warning(
             "%s by %s has taken %g s so far: %s; %s, verbose=True shows the progress",
             problem.name, solver, WAIT, problem.statement.sizes, remedy,
         )  # fmt: skip
 
-    if shows_progress or problem.name in _TOLD:
+    if shows_progress or problem.name in _LOGGED:
         yield
         return
     timer = threading.Timer(WAIT, tell)
@@ -157,22 +153,22 @@ def warn_of_zero(problem: Model, result: Result) -> None:
 
 
 def warn_of_one_class(
-    name: str, decide: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
+    name: str, predict: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
 ) -> None:
-    """Warn where ``decide`` puts all training points into one class, unless the others weigh next to nothing.
+    """Warn where ``predict`` puts all training points into one class, unless the others weigh next to nothing.
 
-    A part of the points is decided first: that they are of two classes is known of most classifiers after it.
+    A part of the points is classified first, which settles the question for most classifiers.
     """
-    step = max(1, labels.size // _LOOK)
+    step = max(1, labels.size // _FIRST_POINTS)
     for rows in (X[::step], X):
-        decided = decide(rows)
-        if (decided != decided[0]).any():
+        predicted = predict(rows)
+        if (predicted != predicted[0]).any():
             return
-    other_share = float(weights[labels != decided[0]].sum()) / float(weights.sum())
+    other_share = float(weights[labels != predicted[0]].sum()) / float(weights.sum())
     if other_share < _MINOR:
         return
     warnings.warn(
-        f"{name} puts all {labels.size} training points into class {decided.tolist()[0]!r}, "
+        f"{name} puts all {labels.size} training points into class {predicted.tolist()[0]!r}, "
         f"though {other_share:.0%} of their weight is in others; "
         "give a larger C or lam, class_weight='balanced', or standardise the features",
         ConvergenceWarning,
@@ -180,8 +176,8 @@ def warn_of_one_class(
     )
 
 
-def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:
-    """Rows with multipliers that are more than the largest one's rounding."""
+def _conflicting_rows(farkas: Mapping[str, FloatArray]) -> list[str]:
+    """Return the labels of the rows in a Farkas certificate, apart from multipliers of the size of rounding."""
     sizes = {label: float(np.abs(z).max(initial=0.0)) for label, z in farkas.items()}
     threshold = _ROUNDING * max(sizes.values(), default=0.0)
     return [label for label, size in sizes.items() if size > threshold]
@@ -207,5 +203,5 @@ def solve_copy_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
 
 
 def one_or_all(items: list[Any]) -> Any:
-    """The only item, or all of them."""
+    """Return the only item, or the list of several."""
     return items[0] if len(items) == 1 else items

@@ -1,17 +1,19 @@
-"""The preparation of data by every estimator, and the spaces in which binary problems are stated and scored."""
+"""The preparation of training data by estimators: merged points, weights, scaling, and the feature spaces of the problems."""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import InputError
+from ..errors import InputError, MarginoptWarning
 from ..labelled import DataNames
 from ..models.arrays import FloatArray, IntArray, Points, as_points, as_vector, to_dense
 from ..models.formulations.margin.model import Margin
@@ -19,6 +21,7 @@ from ..models.formulations.margin.part import Images, Part
 from ..models.formulations.margin.restrictions import Restriction
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
+from ..solvers.records import Options
 from .base import Estimator, Pair
 
 
@@ -43,17 +46,11 @@ class Sample:
     share: FloatArray
 
     @classmethod
-    def plain(cls, n: int) -> Sample:
-        """n points as they are."""
-        index, ones = np.arange(n), np.ones(n)
-        return cls(index, ones, index, index, ones)
-
-    @classmethod
     def merged(cls, X: Points, y: IntArray, weights: FloatArray) -> Sample:
-        """Points with equal rows and equal labels become one, in an order that depends on nothing but their values.
+        """Merge points with equal rows and equal labels, in an order that depends on their values alone.
 
-        So a point of weight k and k copies of it state *one and the same* problem, to the last bit: the solutions agree whatever
-        the solver's tolerance. Points of weight zero are left out.
+        A point of weight k and k copies of it then state the same problem, to the last bit: the solutions agree whatever the
+        solver's tolerance. Points of weight zero are left out.
         """
         points = np.flatnonzero(weights > 0)
         keys = _row_bytes(X, points)
@@ -67,7 +64,7 @@ class Sample:
 
     @classmethod
     def separate(cls, weights: FloatArray) -> Sample:
-        """The points of positive weight in their order, equal ones apart."""
+        """Return the points of positive weight in their order, equal ones apart."""
         points = np.flatnonzero(weights > 0)
         return cls(points, weights[points], points, np.arange(points.size), np.ones(points.size))
 
@@ -100,13 +97,7 @@ class Scaling:
 
     @classmethod
     def of(cls, X: Points, weights: FloatArray) -> Scaling:
-        """Means and deviations (divisor Σw) of X, a row of weight k counting as k rows.
-
-        Raises
-        ------
-        InputError
-            Values so large that a variance is not finite.
-        """
+        """Return the scaling by means and deviations (divisor Σw) of X; a row of weight k counts as k rows."""
         total = float(weights.sum())
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.asarray(X.T @ weights) / total
@@ -131,15 +122,15 @@ class Scaling:
         return cls(mean if isinstance(X, np.ndarray) else None, factor)
 
     def transform(self, X: Points) -> Points:
-        """The scaled rows; sparse rows stay sparse where nothing is taken away from them."""
+        """Return the scaled rows; sparse rows stay sparse where there is no shift."""
         if self.factor is None:
             return X
         if self.shift is not None:
             return np.asarray((to_dense(X) - self.shift) * self.factor)
         return X * self.factor if isinstance(X, np.ndarray) else sp.csr_array(X @ sp.diags_array(self.factor))
 
-    def undone(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (k × p) and intercepts (k) for rows as they come, from those for scaled rows."""
+    def unscale(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the coefficients (k × p) and intercepts (k) for rows as they come, from those for scaled rows."""
         if self.factor is None:
             return coef, intercept
         plain = coef * self.factor
@@ -147,13 +138,7 @@ class Scaling:
 
 
 def sample_weights(sample_weight: object, X: Points) -> FloatArray:
-    """Weights ≥ 0, one for each row; ones where none are given.
-
-    Raises
-    ------
-    InputError
-        Wrong shape, not finite, negative, or all zero.
-    """
+    """Return the weights ≥ 0, one for each row; ones where none are given."""
     n = int(X.shape[0])
     if sample_weight is None:
         return np.ones(n)
@@ -168,13 +153,7 @@ def sample_weights(sample_weight: object, X: Points) -> FloatArray:
 
 
 def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, weights: FloatArray) -> FloatArray:
-    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w).
-
-    Raises
-    ------
-    InputError
-        Neither None, "balanced" nor a mapping of labels to positive numbers; a key that is no label.
-    """
+    """Return one factor for each class: 1, the user's, or ``"balanced"``, Σw/(K Σ_class w)."""
     if class_weight is None:
         return np.ones(classes.size)
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -190,7 +169,7 @@ def class_weights(class_weight: object, classes: np.ndarray, codes: IntArray, we
             f"class_weight has no class {strangers[0]!r} in y; the classes are {', '.join(repr(label) for label in labels[:20])}",
             name="class_weight",
         )
-    factors = as_vector([class_weight.get(label, 1.0) for label in classes.tolist()], classes.size, "class_weight")
+    factors = as_vector([class_weight.get(label, 1.0) for label in labels], classes.size, "class_weight")
     if not (factors > 0).all():
         raise InputError(f"class_weight must be > 0 for every class; the least is {factors.min():g}", name="class_weight")
     return factors
@@ -215,27 +194,29 @@ class Solution:
 
 
 class Predictor(ABC):
-    """Scores of all binary problems for new rows."""
+    """The decision functions of all binary problems, for new rows."""
 
     @abstractmethod
     def scores(self, X: Points) -> FloatArray:
-        """n × problems."""
+        """Return the decision function of each problem (n × problems)."""
 
     @abstractmethod
     def attributes(self) -> dict[str, Any]:
-        """The fitted attributes that an estimator shows."""
+        """Return the fitted attributes of the estimator, by name."""
 
 
 class Space(ABC):
-    """Prepared training points, as the models take them."""
+    """Prepared training points, as the models take them; ``kernel`` is None where classifiers are linear in the features."""
+
+    kernel: Kernel | None
 
     @abstractmethod
     def take(self, index: IntArray) -> Points:
-        """The data of one problem's points."""
+        """Return the data of one problem's points."""
 
     @abstractmethod
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> Predictor:
-        """The classifier of all problems' solutions."""
+        """Return the decision functions of all problems' solutions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,22 +225,22 @@ class LinearSpace(Space):
 
     Z: Points
     scaling: Scaling
+    kernel: None = field(default=None, init=False)
 
     @classmethod
     def of(cls, X: Points, scaling: Scaling) -> LinearSpace:
-        """The rows X, scaled, with their ones."""
+        """Scale the rows X and put a column of ones before them."""
         Z, ones = scaling.transform(X), np.ones((X.shape[0], 1))
-        joined = (
-            np.hstack([ones, Z]) if isinstance(Z, np.ndarray) else sp.csr_array(sp.hstack([sp.csr_array(ones), Z], format="csr"))
-        )
-        return cls(joined, scaling)
+        if isinstance(Z, np.ndarray):
+            return cls(np.hstack([ones, Z]), scaling)
+        return cls(sp.csr_array(sp.hstack([sp.csr_array(ones), Z], format="csr")), scaling)
 
     def take(self, index: IntArray) -> Points:
         """Return these rows."""
         return self.Z[index]
 
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:
-        """Coefficients of the scaled features."""
+        """Return the linear functions of the scaled features."""
         coef = np.array([s.coefficients for s in solutions])
         return LinearPredictor(coef, np.array([s.intercept for s in solutions]), self.scaling)
 
@@ -276,14 +257,14 @@ class LinearPredictor(Predictor):
     scaling: Scaling
 
     def scores(self, X: Points) -> FloatArray:
-        """Z coef' + intercept, in blocks of rows."""
+        """Return Z coef' + intercept, in blocks of rows."""
         step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
         blocks = [np.asarray(self.scaling.transform(X[i : i + step]) @ self.coef.T) for i in range(0, X.shape[0], step)]
         return np.concatenate(blocks) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """``coef_`` (problems × p) and ``intercept_`` (problems), for rows as they come."""
-        coef, intercept = self.scaling.undone(self.coef, self.intercept)
+        """Return ``coef_`` (problems × p) and ``intercept_`` (problems), for rows as they come."""
+        coef, intercept = self.scaling.unscale(self.coef, self.intercept)
         return {"coef_": coef, "intercept_": intercept}
 
 
@@ -297,7 +278,7 @@ class KernelSpace(Space):
 
     @classmethod
     def of(cls, X: Points, rows: IntArray, scaling: Scaling, kernel: Kernel, weights: FloatArray) -> KernelSpace:
-        """The given rows of X, and the kernel with its rule for γ applied to them."""
+        """Take the given rows of X, and fit the kernel's rule for γ to them."""
         if isinstance(kernel, Precomputed):
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}", name="X")
@@ -306,11 +287,11 @@ class KernelSpace(Space):
         return cls(Z, scaling, kernel.fitted(Z, weights))
 
     def take(self, index: IntArray) -> Points:
-        """Rows; rows and columns of a kernel matrix."""
+        """Return these rows; of a kernel matrix rows and columns."""
         return self.Z[index][:, index] if isinstance(self.kernel, Precomputed) else self.Z[index]
 
     def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> KernelPredictor:
-        """Every problem's coefficients on the union of their support vectors; copies share those of the point they make up."""
+        """Return every problem's expansion in the union of their support vectors; copies of a point share its coefficient."""
         dense = np.zeros((len(solutions), sample.rows.size))
         for k, (pair, solution) in enumerate(zip(pairs, solutions, strict=True)):
             dense[k, pair.index] = solution.coefficients
@@ -364,7 +345,7 @@ class KernelPredictor(Predictor):
     origins: list[FloatArray | None] | None = None
 
     def scores(self, X: Points) -> FloatArray:
-        """One kernel evaluation for all problems (one a problem, where they have their own kernels), in blocks of rows."""
+        """Evaluate the kernel once for all problems, or once a problem where each has its own, in blocks of rows."""
         if isinstance(self.kernel, Precomputed):
             return to_dense(X[:, self.vectors]) @ self.merged.T + self.intercept
         Z = self.scaling.transform(X)
@@ -396,7 +377,7 @@ class KernelPredictor(Predictor):
         return np.column_stack(columns) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_``, and the ``kernel_`` that all share.
+        """Return ``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_`` and the shared ``kernel_``.
 
         The intercept is that of rows as the kernel sees them, moved by no origin: models that choose one have Σ c_j = 0.
         """
@@ -408,13 +389,7 @@ class KernelPredictor(Predictor):
 
 
 def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
-    """A kernel (its rule for γ not yet applied) from what an estimator was given.
-
-    Raises
-    ------
-    InputError
-        No such kernel, or a parameter that it cannot have.
-    """
+    """Return the kernel of an estimator's parameters, its rule for γ not yet applied."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
@@ -479,13 +454,7 @@ class PointsEstimator(Estimator):
         return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
 
     def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> Sample:
-        """Return the points of positive weight, equal ones as one unless a restriction counts or names points.
-
-        Raises
-        ------
-        InputError
-            Such a restriction, and points of weight 0, which are not there to be counted.
-        """
+        """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""
         restrictions = vars(self).get("subject_to", ())
         listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
         if not any(isinstance(part, Restriction) and part.of_points for part in listed):
@@ -502,7 +471,7 @@ class PointsEstimator(Estimator):
         return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
 
     def _scaling_of(self, X: Points, sample: Sample) -> Scaling:
-        """The standardisation of the sample, where it is asked for."""
+        """Return the standardisation of the sample, or the identity with ``standardise=False``."""
         return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
 
     def _linear_space(self, X: Points, sample: Sample) -> LinearSpace:
@@ -522,3 +491,28 @@ class PointsEstimator(Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._pairwise()
         return tags
+
+
+@dataclass(eq=False, repr=False)
+class ModelEstimator(PointsEstimator):
+    """An estimator that solves models of `marginopt.models`, with the parameters of these solves."""
+
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
+
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        """Return the options of one solve."""
+        progress = bool(self.verbose)
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
+
+    @contextmanager
+    def _no_advice(self) -> Iterator[None]:
+        """Silence a model's advice to standardise where the features are standardised."""
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            yield

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ..display import Display, Displayed, Sense, shown
 from ..drawing import new_axes
-from ..errors import DataError
+from ..errors import DataError, InputError
 from ..files import READ_ERRORS, read_error
 from ..solvers.exact.check.checker import ProofReport
 from ..solvers.exact.check.sealed import digest_of
@@ -51,6 +51,14 @@ class Evidence(ABC):
 
 #: The evidence that a question asks for.
 E = TypeVar("E", bound=Evidence, covariant=True)
+K = TypeVar("K", bound=Evidence)
+
+
+def checked_evidence(evidence: Evidence, kind: type[K]) -> K:
+    """Return the evidence; raise InputError if it is of another class than the question's."""
+    if not isinstance(evidence, kind):
+        raise InputError(f"the evidence must be of the class {kind.__name__}; it is a {type(evidence).__name__}", name="evidence")
+    return evidence
 
 
 class BoundedQuestion(Question):
@@ -83,7 +91,7 @@ class BoundedQuestion(Question):
 
     @abstractmethod
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return what the evidence shows beyond its value that neither the data nor proved bounds imply; empty without one.
+        """Return a statement of the evidence that neither the data nor proved bounds imply; empty if there is none.
 
         Parameters
         ----------
@@ -267,13 +275,11 @@ class Answer(Displayed, Generic[E]):
         return Display(self.sentence, facts=(*facts, *self.evidence.facts()))
 
     def __str__(self) -> str:
-        facts = self.display().facts
-        width = max(len(label) for label, _ in facts)
-        return "\n".join([self.sentence, *(f"  {label.ljust(width)}  {words}" for label, words in facts)])
+        return self.display().lines()
 
     __repr__ = __str__
 
 
-def share_of(within: float) -> str:
-    """Return a share in per cent: at most the share, so that a sentence is about no more classifiers than the proof."""
+def percentage(within: float) -> str:
+    """Return a share in per cent, rounded down: a sentence must not be about more classifiers than its proof."""
     return f"{float(shown(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"

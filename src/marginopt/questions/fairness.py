@@ -32,7 +32,7 @@ from ..solvers.certification.result import Result
 from ..solvers.exact.check.arithmetic import rounded_up
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.solve import solve
-from .answer import Answer, BoundedQuestion, Evidence, ProofLog
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog, checked_evidence
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns
 
 if TYPE_CHECKING:
@@ -245,9 +245,10 @@ class FairnessQuestion(BoundedQuestion):
 
     def count(self, evidence: Evidence) -> float:
         """Return the disparity of a subgroup, robust at the margin where one is given."""
-        if not isinstance(evidence, Subgroup) or evidence.side not in self.sides:
-            raise InputError(f"the evidence of a fairness audit is a Subgroup; it is a {type(evidence).__name__}")
-        return float(self.sides[evidence.side].value(evidence.half_space) / self.weight)
+        group = checked_evidence(evidence, Subgroup)
+        if group.side not in self.sides:
+            raise InputError(f"{self.metric} has no groups {group.side} the reference", name="evidence")
+        return float(self.sides[group.side].value(group.half_space) / self.weight)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the upper bound of the disparity, from lower bounds of the problems."""

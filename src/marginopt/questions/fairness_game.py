@@ -141,8 +141,7 @@ class FairnessGame(Displayed):
         return Display(self.answer.sentence, facts=facts)
 
     def __str__(self) -> str:
-        title, facts = self.answer.sentence, self.display().facts
-        return "\n".join([title, *(f"  {label.ljust(10)}  {words}" for label, words in facts)])
+        return self.display().lines()
 
     __repr__ = __str__
 

@@ -24,7 +24,7 @@ from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.model import Model
 from ..solvers.parallel import choose_executor
-from .answer import Answer, BoundedQuestion, Evidence, share_of
+from .answer import Answer, BoundedQuestion, Evidence, checked_evidence, percentage
 from .restricted_solves import Exclusion, Explorer, LevelQuestion, Restriction, columns_of, cost_of, names_of
 
 if TYPE_CHECKING:
@@ -91,15 +91,11 @@ class RangeQuestion(LevelQuestion):
 
     def count(self, evidence: Evidence) -> float:
         """Return the number of coefficients whose sign no two witnesses of the set dispute; NaN if none shows the level."""
-        if not isinstance(evidence, CoefficientRanges):
-            raise InputError(f"the evidence must be CoefficientRanges; it is a {type(evidence).__name__}", name="evidence")
-        if not any(map(self.covers, evidence.witnesses)):
+        witnesses = checked_evidence(evidence, CoefficientRanges).witnesses
+        if not any(map(self.covers, witnesses)):
             return math.nan
-        inside = self._inside(evidence)
+        inside = np.array(self.inside(witnesses))[:, list(self.columns)]
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
-
-    def _inside(self, evidence: CoefficientRanges) -> FloatArray:
-        return np.array([w for w in evidence.witnesses if self.cost(w) <= self.level])[:, list(self.columns)]
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the number of coefficients with a side of zero that is excluded."""
@@ -127,7 +123,7 @@ class RangeQuestion(LevelQuestion):
         lower, upper = np.array([*self._limits(bounds).values()]).reshape(-1, 2).T
         if not ((evidence.lower <= lower).all() and (evidence.upper >= upper).all()):
             return "the logs prove wider ranges than are stated"
-        inside = self._inside(evidence)
+        inside = np.array(self.inside(evidence.witnesses))[:, list(self.columns)]
         attained = (inside.min(axis=0), inside.max(axis=0))
         if not all(map(np.array_equal, attained, (evidence.witnessed_lower, evidence.witnessed_upper))):
             return "the witnesses attain other ranges than are stated"
@@ -142,7 +138,7 @@ class RangeQuestion(LevelQuestion):
             words += [f"{name} < 0"] if Exclusion.of_coefficient(p, j, lower=0.0) in self.exclusions else []
         signs = f" ({', '.join(words)})" if words else ""
         count = f"At least {bound:.0f} of {len(self.names)} coefficients have one sign{signs}"
-        return f"{count} in every classifier within {share_of(self.within)}% of the best"
+        return f"{count} in every classifier within {percentage(self.within)}% of the best"
 
 
 def coefficient_ranges(
@@ -199,9 +195,7 @@ def coefficient_ranges(
     lower, upper = np.array(limits).T
     evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
     question = RangeQuestion(base, explorer.within, explorer.level, exclusions)
-    bounds = {item.name: explorer.bounds.get(item.name, -math.inf) for item in exclusions}
-    logs = explorer.logs_of(exclusions)
-    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+    return explorer.answer(question, evidence, exclusions)
 
 
 def _limits(explorer: Explorer, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
@@ -297,11 +291,6 @@ class ImportanceQuestion(BoundedQuestion):
         The feature's column in w, one of a penalised coefficient.
     best : tuple of float
         The classifier of comparison.
-
-    Raises
-    ------
-    InputError
-        There is no such column.
     """
 
     model: Margin
@@ -325,10 +314,10 @@ class ImportanceQuestion(BoundedQuestion):
 
     def count(self, evidence: Evidence) -> float:
         """Return the rise that the witness without the feature attains."""
-        if not isinstance(evidence, FeatureImportance) or self.column not in evidence.columns:
-            raise InputError(f"the evidence must be a FeatureImportance; it is a {type(evidence).__name__}", name="evidence")
-        w = evidence.witnesses[evidence.columns.index(self.column)]
-        return self._attained(w, self.column)
+        importance = checked_evidence(evidence, FeatureImportance)
+        if self.column not in importance.columns:
+            raise InputError(f"the evidence must have a classifier without the feature of column {self.column}", name="evidence")
+        return self._attained(importance.witnesses[importance.columns.index(self.column)], self.column)
 
     def _attained(self, w: tuple[float, ...], j: int) -> float:
         return math.inf if w[j] else cost_of(self.model, w) - cost_of(self.model, self.best)
@@ -406,9 +395,7 @@ def feature_importance(
     lower, upper = np.maximum(np.array(bounds) - cost, 0.0), np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
-    question = ImportanceQuestion(base, columns[k], best)
-    bound = question.bound({exclusions[k].name: bounds[k]})
-    return Answer(question, question.count(evidence), bound, explorer.proved, evidence, explorer.logs_of(exclusions))
+    return explorer.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,13 +436,7 @@ class SupportSet(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class SupportQuestion(LevelQuestion):
-    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded.
-
-    Raises
-    ------
-    InputError
-        The coefficients are real numbers, which lie between the sign patterns of whole ones.
-    """
+    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
 
     listed: tuple[tuple[int, ...], ...]
 
@@ -465,12 +446,10 @@ class SupportQuestion(LevelQuestion):
 
     def count(self, evidence: Evidence) -> float:
         """Return the number of supports that witnesses of the set have; NaN if none shows the level."""
-        if not isinstance(evidence, SupportSet):
-            raise InputError(f"the evidence must be a SupportSet; it is a {type(evidence).__name__}", name="evidence")
-        if not any(map(self.covers, evidence.witnesses)):
+        witnesses = checked_evidence(evidence, SupportSet).witnesses
+        if not any(map(self.covers, witnesses)):
             return math.nan
-        inside = [w for w in evidence.witnesses if self.cost(w) <= self.level]
-        return float(len({tuple(j for j in self.columns if w[j]) for w in inside}))
+        return float(len({tuple(j for j in self.columns if w[j]) for w in self.inside(witnesses)}))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the number of listed supports if the exclusions cover all other sign patterns; 2^p otherwise."""
@@ -495,7 +474,7 @@ class SupportQuestion(LevelQuestion):
     def claim(self, bound: float) -> str:
         """Return the claim that there are no other supports."""
         sets = "one set of features supports" if bound == 1.0 else f"{bound:.0f} sets of features support"
-        return f"No more than {sets} a classifier within {share_of(self.within)}% of the best"
+        return f"No more than {sets} a classifier within {percentage(self.within)}% of the best"
 
 
 def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:
@@ -557,9 +536,7 @@ def supports(
         listed.setdefault(tuple(j for j in columns if w[j]), w)
     question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
     evidence = support_set(base, tuple(listed.values()))
-    bounds = {item.name: explorer.bounds[item.name] for item in exclusions}
-    logs = explorer.logs_of(exclusions)
-    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+    return explorer.answer(question, evidence, exclusions)
 
 
 def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:

@@ -23,7 +23,7 @@ from ..models.decision import decided_labels
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
-from .answer import Answer, Evidence, share_of
+from .answer import Answer, Evidence, checked_evidence, percentage
 from .restricted_solves import Explorer, LevelQuestion, Restriction
 
 if TYPE_CHECKING:
@@ -106,13 +106,7 @@ class Disagreements(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion(LevelQuestion):
-    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1.
-
-    Raises
-    ------
-    InputError
-        The model has groups of points or restrictions of their margins, which would hold for the flipped points too.
-    """
+    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1."""
 
     best: tuple[float, ...]
 
@@ -129,15 +123,14 @@ class DifferenceQuestion(LevelQuestion):
 
     def points(self, w: tuple[float, ...]) -> IntArray:
         """Return the points whose predictions w flips; none if it is outside of the set."""
-        if self.cost(w) > self.level:
+        if not self.inside([w]):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
     def count(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
-        if not isinstance(evidence, Disagreements):
-            raise InputError(f"the evidence must be Disagreements; it is a {type(evidence).__name__}", name="evidence")
-        return float(self.points(evidence.different).size) if self.covers(self.best) else math.nan
+        different = checked_evidence(evidence, Disagreements).different
+        return float(self.points(different).size) if self.covers(self.best) else math.nan
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the largest number that no proved bound excludes."""
@@ -167,7 +160,7 @@ class DifferenceQuestion(LevelQuestion):
 
     def claim(self, bound: float) -> str:
         """Return that no classifier of the set flips more predictions."""
-        within = f"within {share_of(self.within)}% of the best"
+        within = f"within {percentage(self.within)}% of the best"
         return f"No classifier {within} flips more than {bound:.0f} of its {len(self.model.y)} predictions with margin at least 1"
 
 
@@ -224,6 +217,4 @@ def most_different_classifier(
     exclusions = (FlippedPredictions(opposite, excluded),)
     question = replace(question, exclusions=exclusions)
     evidence = question.disagreements(most_different())
-    bounds = {item.name: explorer.bounds[item.name] for item in exclusions if item.name in explorer.bounds}
-    logs = explorer.logs_of(exclusions)
-    return Answer(question, question.count(evidence), question.bound(bounds), explorer.proved, evidence, logs)
+    return explorer.answer(question, evidence, exclusions)

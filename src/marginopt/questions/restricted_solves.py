@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from ..models.model import Model
 from ..solvers.exact.check.sealed import stated_bound
 from ..solvers.parallel import SerialExecutor, choose_executor
 from ..solvers.solve import solve
-from .answer import BoundedQuestion, ProofLog
+from .answer import Answer, BoundedQuestion, Evidence, ProofLog
+
+E = TypeVar("E", bound=Evidence)
 
 
 class Restriction(ABC):
@@ -34,7 +36,7 @@ class Restriction(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The restriction in words: the key of its problem."""
+        """Return the restriction in words, which names its problem."""
 
     @abstractmethod
     def model(self, base: Margin) -> Margin:
@@ -59,7 +61,7 @@ class Exclusion(Restriction):
 
     @property
     def name(self) -> str:
-        """The restriction in words: the key of its problem."""
+        """Return the restriction in words, which names its problem."""
         parts = []
         for j, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
             if low == high:
@@ -133,12 +135,12 @@ class LevelQuestion(BoundedQuestion):
 
     def covers(self, best: tuple[float, ...]) -> bool:
         """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
-        cost = self.cost(best)
+        cost = cost_of(self.model, best)
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
-    def cost(self, w: Iterable[float]) -> float:
-        """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
-        return cost_of(self.model, tuple(w))
+    def inside(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        """Return the classifiers of the set among these."""
+        return [w for w in witnesses if cost_of(self.model, w) <= self.level]
 
     @property
     def data(self) -> str:
@@ -215,11 +217,6 @@ class Explorer:
         Folder of the logs.
     jobs : int or None
         Solves at a time in `solve_all`.
-
-    Raises
-    ------
-    InputError
-        A model that is no composition, ``within`` below 0, or an optimum that is not found.
     """
 
     def __init__(
@@ -234,11 +231,11 @@ class Explorer:
         self.bounds, self.classifiers = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
         self.level = math.inf
         p = self.model.width
-        self.optimum = self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
+        self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
         if not self.classifiers:
             raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
-        self.best_cost, self.best = min(self.classifiers)
-        self.level = self.best_cost + self.within * abs(self.best_cost)
+        cost, self.best = min(self.classifiers)
+        self.level = cost + self.within * abs(cost)
 
     def solve(self, item: Restriction) -> float:
         """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
@@ -289,9 +286,12 @@ class Explorer:
         """Return the classifiers found within the level, the best one first."""
         return [w for cost, w in sorted(self.classifiers) if cost <= self.level]
 
-    def logs_of(self, exclusions: Iterable[Restriction]) -> tuple[ProofLog, ...]:
-        """Return the logs of the restrictions that an answer rests on."""
-        return tuple(self.logs[item.name] for item in exclusions if item.name in self.logs)
+    def answer(self, question: BoundedQuestion, evidence: E, exclusions: Iterable[Restriction]) -> Answer[E]:
+        """Return the answer to a question that rests on the bounds under these restrictions, with their logs."""
+        names = [item.name for item in exclusions]
+        bounds = {name: self.bounds[name] for name in names if name in self.bounds}
+        logs = tuple(self.logs[name] for name in names if name in self.logs)
+        return Answer(question, question.count(evidence), question.bound(bounds), self.proved, evidence, logs)
 
 
 def columns_of(model: Margin) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
-"""Rows of data that come in blocks: a matrix of which products are asked for, kept in memory or left on disk.
+"""Data matrices that are read in blocks of rows, from memory or from disk.
 
-`Rows` is what a formulation that needs no more than products is stated on. It is no array: ``X @ w``, ``X.T @ v``, its shape and
-its blocks are all that there is.
+Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``, the shape and the blocks.
 """
 
 from .abstract import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, Rows, sampled

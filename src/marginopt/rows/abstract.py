@@ -1,4 +1,4 @@
-"""An n × p matrix whose rows come in blocks, and one whose rows are in memory."""
+"""`Rows`, the abstract n × p matrix that is read in blocks of rows, and `MemoryRows`, one in memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rows(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """The numbers of rows and columns."""
 
     @property
     @abstractmethod
@@ -59,7 +59,7 @@ class Rows(ABC):
         return LOOK_BYTES
 
     def blocks(self, block_bytes: float = LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
-        """(start, stop, rows), one after the other; a block holds until the next one is asked for."""
+        """Yield (start, stop, rows), one block after the other; a block is valid until the next one is read."""
         n = self.shape[0]
         height = max(int(block_bytes / self.row_bytes), 1)
         with self.reading() as read:
@@ -68,7 +68,7 @@ class Rows(ABC):
                 yield start, stop, read(start, stop)
 
     def __matmul__(self, w: FloatArray) -> FloatArray:
-        """Xw."""
+        """Return Xw."""
         product = np.empty(self.shape[0])
         for start, stop, block in self.blocks():
             product[start:stop] = block @ w
@@ -80,14 +80,14 @@ class Rows(ABC):
         return TransposedRows(self)
 
     def rmatvec(self, v: FloatArray) -> FloatArray:
-        """X'v, added up block by block."""
+        """Return X'v, added up block by block."""
         product = np.zeros(self.shape[1])
         for start, stop, block in self.blocks():
             product += block.T @ v[start:stop]
         return product
 
     def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
-        """(start, stop) of pieces of one length with ``count`` rows, spread over all; nothing depends on chance."""
+        """Return (start, stop) of pieces of equal length with ``count`` rows in all, evenly spread and not random."""
         n = self.shape[0]
         length = max(min(count, n) // pieces, 1)
         starts = np.unique(np.linspace(0, n - length, pieces).astype(np.int64))
@@ -167,7 +167,7 @@ def _slices(X: FloatArray | sp.csr_array) -> Callable[[int, int], Block]:
 
 
 def sampled(rows: Rows, count: int) -> MemoryRows:
-    """``count`` rows, evenly spread over all."""
+    """Return ``count`` rows, evenly spread over all."""
     parts: list[Any] = []
     with rows.reading() as read:
         for start, stop in rows.sample_pieces(count):

@@ -1,7 +1,6 @@
-"""Blocks of consecutive rows of a sparse data matrix X, which solvers read one after the other: products X w and X'v, and sums
-of squares. `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
+"""Blocks of consecutive rows of a sparse matrix: `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
 
-`TransposedRows` is X' as an operator: `Transposed @ v` is X'v.
+`TransposedRows` is X' as an operator: ``X.T @ v`` is X'v.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class SparseBlock(ABC):
 
     @abstractmethod
     def arrays(self) -> CSR:
-        """The stored numbers, a column of ones among them."""
+        """Return ``data``, ``indices`` and ``indptr``, with a column of ones if the block has one."""
 
 
 @final
@@ -106,7 +105,7 @@ class CsrBlock(SparseBlock):
         return np.asarray(self._squares().T @ d)
 
     def arrays(self) -> CSR:
-        """The arrays themselves."""
+        """Return the arrays themselves."""
         return self.rows.data, self.rows.indices, self.rows.indptr
 
     def _squares(self) -> sp.csr_array:
@@ -114,7 +113,7 @@ class CsrBlock(SparseBlock):
 
 
 def stacked(blocks: Sequence[CSR], columns: int) -> sp.csr_array:
-    """Blocks one below the other."""
+    """Stack blocks one below the other."""
     data, indices = (np.concatenate([block[k] for block in blocks]) for k in (0, 1))
     before = np.cumsum([0, *(block[0].size for block in blocks)])
     indptr = np.concatenate([[0], *(block[2][1:] + start for block, start in zip(blocks, before, strict=False))])

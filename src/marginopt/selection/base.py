@@ -1,4 +1,4 @@
-"""The abstract selector, its data, its answer, and the training that all selectors share."""
+"""The base class of selectors of γ and C, their data and answers, and the selectors by accuracy: cross-validation and bats."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Sample:
         Relative gap to which every model is solved.
     solver : str, Solver or pair
         Of every model.
-    team : Executor
-        Where models that do not wait for each other may be trained.
+    executor : Executor
+        Trains independent models at the same time.
     threads : int, optional
         Of every model; the solver's own number where it is not given.
     """
@@ -55,7 +55,7 @@ class Sample:
     seed: int
     tol: float
     solver: SolverLike = "smo"
-    team: Executor = field(default_factory=SerialExecutor)
+    executor: Executor = field(default_factory=SerialExecutor)
     threads: int | None = None
 
     @cached_property
@@ -69,9 +69,19 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """γ, C, how many models were trained for them, how many of these short of the tolerance, and what was seen on the way.
+    """The choice of a selector.
 
-    ``steps`` are those of an ascent, one for each model; ``details`` is for people.
+    Parameters
+    ----------
+    gamma, C : float
+    models_trained : int
+        One for each solve of the inner problem to tolerance.
+    details : mapping
+        What the selector saw, for people: scores of the candidates, the steps in γ.
+    unsolved : int
+        Models that were trained short of the tolerance.
+    steps : sequence of mapping
+        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     gamma: float
@@ -105,40 +115,25 @@ class Selector(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """The selected parameter and the cost of its selection.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selection(Choice):
+    """The selected parameters and the cost of their selection.
 
     Parameters
     ----------
     selector : str
-    gamma, C : float
-    models_trained : int
-        One for each solve of the inner problem to tolerance.
     seconds : float
         Wall time of the whole selection.
-    details : mapping
-        What the selector saw, for people: scores of the candidates, the steps in γ.
     notes : tuple of str
         What a user should know: γ at an end of its range, points with both labels, constant features, unsolved models.
-    unsolved : int
-        Models that were trained short of the tolerance.
-    steps : sequence of mapping
-        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     selector: str
-    gamma: float
-    C: float
-    models_trained: int
     seconds: float
-    details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    unsolved: int = 0
-    steps: Sequence[Mapping[str, Any]] = ()
 
     def model(self, X: object, y: object) -> ConvexHullsDual:
-        """The two-hulls model with the selected γ and C."""
+        """Return the two-hulls model with the selected γ and C."""
         return ConvexHullsDual(X, y, C=self.C, kernel=RBF(self.gamma))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -192,7 +187,7 @@ class Trainer:
 
 
 def folds_of(sample: Sample, folds: int) -> list[Split]:
-    """Shuffled stratified folds, so that no fold trains on one class only."""
+    """Return shuffled stratified folds, so that no fold trains on one class only."""
     from sklearn.model_selection import StratifiedKFold
 
     _check_classes(sample, folds, f"{folds}-fold cross-validation")
@@ -201,7 +196,7 @@ def folds_of(sample: Sample, folds: int) -> list[Split]:
 
 
 def split_for(sample: Sample, judge: Judge, share: float) -> Split:
-    """The one split on which single models are judged."""
+    """Return the one split on which single models are judged."""
     everything = np.arange(sample.y.size)
     if judge == "training":
         return everything, everything
@@ -224,7 +219,7 @@ def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
 
 
 def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, FloatArray]:
-    """The C of highest accuracy at γ, the smallest of equals, and the accuracy of each candidate: one model for each C."""
+    """Return the C of highest accuracy at γ, the smallest of equals, and all accuracies; one model is trained for each C."""
     K = trainer.kernel(gamma)
     costs = trainer.sample.costs
     accuracies = np.array([trainer.accuracy(K, float(C), split) for C in costs])
@@ -232,7 +227,7 @@ def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, Floa
 
 
 def check_judge(judge: str, share: float) -> None:
-    """The parameters that say how single models are judged."""
+    """Check the parameters that say how single models are judged."""
     if judge not in ("holdout", "training"):
         raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
     if not 0 < share < 1:
@@ -264,8 +259,8 @@ class CrossValidation(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        splits, serial = folds_of(sample, self.folds), replace(sample, team=SerialExecutor())
-        rows = sample.team.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
+        splits, serial = folds_of(sample, self.folds), replace(sample, executor=SerialExecutor())
+        rows = sample.executor.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
         best = int(np.argmax(accuracy.T))
         j, i = divmod(best, sample.gammas.size)
@@ -279,21 +274,21 @@ class CrossValidation(Selector):
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
-    """One γ: mean accuracy for each C, models trained, models short of the tolerance."""
+class _GammaAccuracies:
+    """The accuracies at one γ: the mean for each C, models trained, models short of the tolerance."""
 
     accuracy: FloatArray
     count: int
     unsolved: int
 
 
-def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _Row:
-    """Every C at one γ, on all folds."""
+def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _GammaAccuracies:
+    """Evaluate every C at one γ, on all folds."""
     kind, sample, gamma, splits = task
     trainer = kind(replace(sample, threads=threads))
     K = trainer.kernel(gamma)
     means = [np.mean([trainer.accuracy(K, float(C), split) for split in splits]) for C in sample.costs]
-    return _Row(np.array(means), trainer.count, trainer.unsolved)
+    return _GammaAccuracies(np.array(means), trainer.count, trainer.unsolved)
 
 
 @dataclass(frozen=True)
@@ -343,19 +338,19 @@ class Bat(Selector):
     def choose(self, sample: Sample) -> Choice:
         """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
         trainer = self.trainer(sample)
-        flight = _Flight(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
+        evaluations = _Evaluations(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
         ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
-        lower, upper = np.log2(ends) if flight.powers else ends
+        lower, upper = np.log2(ends) if evaluations.powers else ends
         if not (lower < upper).all():
             raise InputError(
                 "the bat algorithm searches ranges: give at least two different candidates of gamma and of C", name="gamma"
             )
-        gamma, C = flight.values(self._search(flight, lower, upper, sample.seed))
-        details = {"positions": flight.values(np.array(flight.positions)), "accuracy": np.array(flight.accuracies)}
+        gamma, C = evaluations.values(self._search(evaluations, lower, upper, sample.seed))
+        details = {"positions": evaluations.values(np.array(evaluations.positions)), "accuracy": np.array(evaluations.accuracies)}
         return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
 
-    def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> FloatArray:
-        """The algorithm's answer: of equal positions the one where its bats ended, which need not be the first."""
+    def _search(self, evaluations: _Evaluations, lower: FloatArray, upper: FloatArray, seed: int) -> FloatArray:
+        """Return the best position; of equal ones that where the bats ended, which need not be the first."""
         try:
             from niapy.algorithms.basic import BatAlgorithm
             from niapy.problems import Problem
@@ -367,7 +362,7 @@ class Bat(Selector):
 
         class Error(Problem):  # type: ignore[misc]
             def _evaluate(self, x: Any) -> float:
-                return 1.0 - flight.judge(np.asarray(x, dtype=np.float64))
+                return 1.0 - evaluations.accuracy_at(np.asarray(x, dtype=np.float64))
 
         problem = Error(dimension=2, lower=lower, upper=upper)
         task = Task(problem=problem, max_evals=self.bats * self.iterations)
@@ -376,8 +371,8 @@ class Bat(Selector):
         return np.asarray(best, dtype=np.float64)
 
 
-class _Flight:
-    """The positions that were judged."""
+class _Evaluations:
+    """The positions of the search and their accuracies."""
 
     def __init__(self, trainer: Trainer, split: Split, powers: bool) -> None:
         self.trainer = trainer
@@ -389,7 +384,7 @@ class _Flight:
     def values(self, positions: FloatArray) -> FloatArray:
         return np.exp2(positions) if self.powers else positions
 
-    def judge(self, position: FloatArray) -> float:
+    def accuracy_at(self, position: FloatArray) -> float:
         """Train one model at a position and return its accuracy."""
         gamma, C = self.values(position)
         accuracy = self.trainer.accuracy(self.trainer.kernel(float(gamma)), float(C), self.split)

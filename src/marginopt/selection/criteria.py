@@ -201,9 +201,9 @@ class MaxMinSelector(Selector):
         return Choice(float(result.optimised_parameters["gamma"]), model.C, len(result.history), details, steps=result.history)
 
 
-_ALL: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
+_SELECTORS: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
 #: The selectors by name, with the paper's parameters.
-SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _ALL}
+SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _SELECTORS}
 
 
 # exempt (arguments): users give them by name
@@ -264,21 +264,10 @@ def select(
     chosen = _selector(selector)
     begin = time.perf_counter()
     sample = _sample(chosen, X, y, C, gammas, seed, tol, solver)
-    with choose_executor(jobs, cluster) as team:
-        choice = chosen.choose(replace(sample, team=team))
-    seconds = time.perf_counter() - begin
-    notes = _notes(sample, choice)
-    return Selection(
-        chosen.name,
-        choice.gamma,
-        choice.C,
-        choice.models_trained,
-        seconds,
-        {**choice.details, "unsolved": choice.unsolved},
-        notes,
-        choice.unsolved,
-        choice.steps,
-    )
+    with choose_executor(jobs, cluster) as executor:
+        choice = chosen.choose(replace(sample, executor=executor))
+    facts = vars(choice) | {"details": {**choice.details, "unsolved": choice.unsolved}}
+    return Selection(**facts, selector=chosen.name, seconds=time.perf_counter() - begin, notes=_notes(sample, choice))
 
 
 def _selector(selector: str | Selector) -> Selector:

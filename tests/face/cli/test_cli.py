@@ -150,6 +150,17 @@ def test_wrong_use_exits_2_and_names_what(capsys: Any, csv: Path, words: tuple[s
     assert name in err
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_empty_argument_is_wrong_use(capsys: Any, command: str) -> None:
+    chosen = parser(command).chosen_command
+    assert chosen is not None
+    for count, action in enumerate(action for action in chosen._actions if not action.option_strings):
+        with pytest.raises(SystemExit) as stop:
+            main([command, *["list" if command == "book" else "x"] * count, ""])
+        assert stop.value.code == 2
+        assert str(action.metavar or action.dest) in capsys.readouterr().err
+
+
 def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
     code, out, _ = run(capsys, "compare", "conic", csv, "--solvers", "clarabel,piqp", "--json", "--quiet")
     rows = json.loads(out)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from facts import about
 from sklearn.base import is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
@@ -15,6 +16,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
 import marginopt as mo
+from marginopt.errors import InputError
 from marginopt.models.kernels.kernels import gamma_by_rule
 
 X2, Y2 = make_blobs(40, centers=2, random_state=0)
@@ -60,6 +62,13 @@ def test_what_takes_no_weights_says_so(info: Any) -> None:
             info.make().fit(X2, Y2, sample_weight=np.ones(40))
     with pytest.raises(TypeError):
         info.make().fit(X2, Y2, groups=Y2)
+
+
+@pytest.mark.parametrize("name", [name for name, info in mo.estimators().items() if "n_jobs" in info.make().get_params()])
+@pytest.mark.parametrize("jobs", ["x", 0, True])
+def test_a_wrong_n_jobs_is_refused_by_its_name(name: str, jobs: object) -> None:
+    with pytest.raises(InputError, check=about("n_jobs")):
+        mo.estimators()[name].make().set_params(n_jobs=jobs).fit(X2, Y2)
 
 
 def test_verbose_tells_of_progress(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,10 @@ from data import clouds
 from facts import about
 
 import marginopt as mo
+from marginopt.deprecation import MarginoptDeprecationWarning
 from marginopt.errors import InputError
 from marginopt.models import Indicator, Margin, Model, RampSVM, ZeroOneSVM
 from marginopt.models.model import fingerprint
-from marginopt.renamed import MarginoptDeprecationWarning
 from marginopt.solvers import Status
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from .errors import InputError, MarginoptWarning
 
-P = ParamSpec("P")
-R = TypeVar("R")
 _warned: set[tuple[str, str]] = set()
 
 
@@ -36,64 +33,24 @@ def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) 
         warnings.warn(MarginoptDeprecationWarning(text, name=new.rstrip("=")), stacklevel=level)
 
 
-def renamed(old: str, new: Callable[P, R], *, since: str, until: str) -> Callable[P, R]:
-    """Return a function of the old name that warns at its first call and calls the new one.
-
-    Parameters
-    ----------
-    old : str
-    new : callable
-        A function or class.
-    since, until : str
-        Versions: of the new name, and without the old one.
-    """
-
-    @functools.wraps(new)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        warn_renamed(old, new.__qualname__, since=since, until=until)
-        return new(*args, **kwargs)
-
-    call.__name__ = call.__qualname__ = old
-    return call
-
-
 def current_names(
     function: str, options: Mapping[str, Any], old: str, new: str, *, since: str, until: str, level: int
 ) -> dict[str, Any]:
-    """Return the arguments of a call that gives an old name, which the new one replaces, with a warning.
+    """Return the arguments of a call by name, an old name replaced by the new one with a warning.
 
     Parameters
     ----------
     function : str
         Name of the function or class that is called.
     options : mapping
-    old, new, since, until
-        As `renamed_parameter`.
-    level : int
-        As `warn_renamed`.
+    old, new : str
+        Names of the parameter.
+    since, until, level
+        As in `warn_renamed`.
     """
+    if old not in options:
+        return dict(options)
     if new in options:
         raise InputError(f"{old} is the old name of {new}; give {new} alone", name=old)
     warn_renamed(f"{function}({old}=)", f"{new}=", since=since, until=until, level=level)
     return {new if name == old else name: value for name, value in options.items()}
-
-
-def renamed_parameter(old: str, new: str, *, since: str, until: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator under which a function's parameter may be given by its old name, with a warning.
-
-    Raises
-    ------
-    InputError
-        At the call, where both names are given.
-    """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> R:
-            if old in kwargs:
-                kwargs = current_names(function.__qualname__, kwargs, old, new, since=since, until=until, level=4)
-            return function(*args, **kwargs)
-
-        return call
-
-    return decorate

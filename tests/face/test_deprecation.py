@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,52 +10,30 @@ import pytest
 from facts import about, subjects
 
 import marginopt as mo
-from marginopt import models, renamed as renamed_module
+from marginopt import deprecation, models
 from marginopt.errors import InputError, MarginoptWarning
+from marginopt.models import FormulationInfo
+from marginopt.models.formulations import all_formulations
 from marginopt.models.model import EARLIER_NAMES, fingerprint, identity
-from marginopt.renamed import MarginoptDeprecationWarning, renamed, renamed_parameter
 
 X = np.column_stack([np.ones(6), np.arange(6.0)])
 y = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
 
 
-def double(x: int) -> int:
-    return 2 * x
-
-
-def test_a_function_of_an_old_name_warns_once_and_works() -> None:
-    twice = renamed("twice", double, since="0.2", until="0.4")
-    with pytest.warns(MarginoptDeprecationWarning) as warned:
-        assert twice(3) == 6
-    assert len(warned) == 1
-    assert warned[0].filename == __file__
-    assert subjects(warned) == ["double"]
+def test_a_parameter_of_an_old_name_warns_once_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deprecation, "_warned", set())
+    with pytest.warns(deprecation.MarginoptDeprecationWarning) as warned:
+        model = mo.RampSVM(X, y, 1.0, M=5.0)
+    assert subjects(warned) == ["big_m"] and warned[0].filename == __file__
     assert issubclass(warned[0].category, MarginoptWarning)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert twice(4) == 8
-    assert twice.__name__ == "twice"
-
-
-def test_a_parameter_of_an_old_name_warns_once_and_works() -> None:
-    @renamed_parameter("weights", "sample_weight", since="0.2", until="0.4")
-    def total(*, sample_weight: tuple[float, ...] = ()) -> float:
-        return sum(sample_weight)
-
-    with pytest.warns(MarginoptDeprecationWarning) as warned:
-        assert total(weights=(1.0, 2.0)) == 3.0  # type: ignore[call-arg]
-    assert subjects(warned) == ["sample_weight"] and warned[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert total(weights=(1.0,)) == 1.0  # type: ignore[call-arg]
-        assert total(sample_weight=(4.0,)) == 4.0
-    with pytest.raises(InputError):
-        total(weights=(1.0,), sample_weight=(1.0,))  # type: ignore[call-arg]
+    assert fingerprint(mo.RampSVM(X, y, 1.0, M=5.0)) == fingerprint(model) == fingerprint(mo.RampSVM(X, y, 1.0, big_m=5.0))
+    with pytest.raises(InputError, check=about("M")):
+        mo.RampSVM(X, y, 1.0, M=5.0, big_m=5.0)
 
 
 def test_names_that_moved_to_a_group_warn_once_and_are_the_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(renamed_module, "_warned", set())
-    with pytest.warns(MarginoptDeprecationWarning) as caught:
+    monkeypatch.setattr(deprecation, "_warned", set())
+    with pytest.warns(deprecation.MarginoptDeprecationWarning) as caught:
         assert mo.Options is mo.solvers.Options
     assert len(caught) == 1
     assert mo.Options is mo.solvers.Options  # the second use does not warn
@@ -74,6 +51,14 @@ def test_earlier_names_of_parameters_are_refused_with_the_new_ones(kind: str, na
         assert name in inspect.signature(made).parameters
         with pytest.raises(InputError, check=about(earlier, allowed=[name])):
             made(X=X, y=y, **{earlier: y})
+
+
+@pytest.mark.parametrize("info", all_formulations().values(), ids=all_formulations())
+def test_a_parameter_that_a_formulation_does_not_have_is_refused_by_its_name(info: FormulationInfo) -> None:
+    model = info.example(np.random.default_rng(0))
+    values = {name: getattr(model, name) for name in inspect.signature(type(model)).parameters}
+    with pytest.raises(InputError, check=about("lamb", allowed=values)):
+        type(model)(**values, lamb=1.0)
 
 
 def test_digests_hold_the_earlier_names() -> None:
