@@ -136,6 +136,10 @@ class HingeSVM(Model):
         """The slacks that w needs, where they are missing."""
         if "xi" in values or "w" not in values:
             return dict(values)
+        return self.attained(values)
+
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the slacks that w needs."""
         return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
