@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..errors import InputError, SolverError
-from ..models.arrays import FloatArray, Points
+from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.formulations.max_min import MaxMinSVM
 from ..models.kernels.kernels import RBF
@@ -106,7 +106,7 @@ class MaxMinSVC(ModelClassifier):
         return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=self.parameter)
 
     def _options(self, start: Any = None) -> Options:
-        native = {} if self.tol is None else {"stationarity": self.tol}
+        native = {} if self.tol is None else {"stationarity": as_positive(self.tol, "tol")}
         return Options(time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose), native=native)
 
     @staticmethod
@@ -123,7 +123,9 @@ class MaxMinSVC(ModelClassifier):
                 "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'",
                 name="parameter",
             )
-        return _shared_gamma([self._stated(stage, pair) for pair in stage.pairs], self.tol or 1e-3, self.time_limit)
+        return _shared_gamma(
+            [self._stated(stage, pair) for pair in stage.pairs], self._options().native.get("stationarity", 1e-3), self.time_limit
+        )
 
     def _keep(self, stage: Stage, outcomes: Sequence[BinaryFit]) -> None:
         super()._keep(stage, outcomes)
