@@ -137,6 +137,8 @@ def _handed_on(weights: sp.csr_array, free: BoolArray, unit: FloatArray) -> Floa
 _STATIONARY = 1e-6
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
+#: Violation, relative, up to which a point's objective is compared with a bound, and an optimum may be claimed.
+COUNTED = 1e-4
 #: A point that violates its rows by no more than this may be judged by a bound: first-order methods stop there.
 _NEARLY = 1e-4
 #: Sums of the objective's terms of which a bound at the point is made.
