@@ -247,6 +247,13 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
         return dict(values)
 
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the blocks beside its coefficients at their best for these; the point itself by default.
+
+        A solver's slacks may be short of what its coefficients need, by its tolerance, or more than that.
+        """
+        return dict(values)
+
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Multipliers of all rows of the form from those that determine the rest (a structured algorithm's answer)."""
         return dict(multipliers)

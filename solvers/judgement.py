@@ -52,6 +52,8 @@ from .records import Answer, Options, Status
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: Relative difference of objectives that are equal, and the residual of a point that meets its rows but for rounding.
+_EQUAL, _MET = 1e-9, 1e-12
 #: Frames between a warning of a stage and who called ``solve``.
 _CALLER = 6
 #: The remark on a point that costs more than the solver claims, because no double is on the better side of a threshold.
@@ -184,6 +186,33 @@ def certify_point(judgement: Judgement) -> Judgement:
         if judgement.values is None
         else replace(judgement, certificate=judgement.certifier(judgement.answer, judgement.values))
     )
+
+
+def attain_cost(judgement: Judgement) -> Judgement:
+    """Take the point with slacks at their best for its coefficients, where the solver's are short of these, or more.
+
+    Whoever counts the cost of the coefficients is to find the objective that is stated. A point that supports an optimum stays
+    where the other one does not: there the difference is within the tolerances, and priced by the multipliers.
+    """
+    form, values, certificate = judgement.form, judgement.values, judgement.certificate
+    if form is None or values is None or certificate is None or form.integer.any():
+        return judgement
+    attained = judgement.model.attained(values)
+    objective = form.objective(form.join(attained))
+    rounding = certificate.rounding + _EQUAL * max(abs(objective), abs(certificate.objective))
+    if abs(objective - certificate.objective) <= rounding:
+        return judgement
+    of_attained = judgement.certifier(judgement.answer, attained)
+    costlier = of_attained.objective > certificate.objective
+    if of_attained.primal_residual > max(certificate.primal_residual, _MET) or (costlier and certificate.feasible(_MET)):
+        return judgement
+
+    def supported(of_point: Certificate) -> bool:
+        return verdict(judgement.answer, of_point, judgement.tol).status is Status.OPTIMAL
+
+    if supported(certificate) and not supported(of_attained):
+        return judgement
+    return replace(judgement, values=attained, certificate=of_attained)
 
 
 def move_to_zero_objective(judgement: Judgement) -> Judgement:
@@ -430,6 +459,7 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     complete,
     polish_point,
     certify_point,
+    attain_cost,
     move_to_zero_objective,
     supply_multipliers,
     refine,
@@ -456,7 +486,7 @@ def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgeme
 
 #: The same for the point of a file or a stored result. A point that refutes its claim still takes its place, with a remark.
 STAGES_OF_GIVEN_POINTS = tuple(
-    _keeping_point(stage) if stage in (polish_point, move_to_zero_objective, refine) else stage for stage in STAGES
+    _keeping_point(stage) if stage in (polish_point, attain_cost, move_to_zero_objective, refine) else stage for stage in STAGES
 )
 
 

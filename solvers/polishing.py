@@ -77,7 +77,7 @@ def polish(
 
 def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatArray, str]]) -> tuple[FloatArray, str]:
     """Return the best feasible candidate, an exactly counted one first; the one that misses least where none is feasible."""
-    counted = [] if model is None else [(form.join(model.recounted(form.split(point))), source) for point, source in candidates]
+    counted = [] if model is None else [(_recounted(form, model, point), source) for point, source in candidates]
     certified_points: list[tuple[Certificate, FloatArray, str]] = []
     for group in (counted, candidates):  # where no counted point is allowed, one may be that is within rounding
         certified = [(certify(form, form.split(point)), point, source) for point, source in group]
@@ -87,6 +87,11 @@ def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatA
         certified_points += certified
     _, point, source = min(certified_points, key=lambda entry: entry[0].primal_residual)
     return point, source
+
+
+def _recounted(form: StandardForm, model: Model, x: FloatArray) -> FloatArray:
+    """Return the point beside x that costs what its coefficients cost: within a solver's tolerance x itself may cost less."""
+    return form.join(model.recounted(model.attained(form.split(x))))
 
 
 def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:

@@ -505,6 +505,13 @@ class Options:
         """Return the relative gap asked for, or the solver's default."""
         return default if self.tol is None else self.tol
 
+    def residual_tolerance(self, default: float) -> float:
+        """Return the tolerance that a continuous solver of another package is given: the gap asked for, 1e-3 at most.
+
+        Their residuals follow it, and the objective of a point that misses its rows by more counts for nothing.
+        """
+        return min(self.tolerance(default), 1e-3)
+
     def search_gap(self, default: float) -> float:
         """Return the relative gap at which another package's mixed-integer search stops.
 

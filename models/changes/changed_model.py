@@ -467,6 +467,10 @@ class ChangedModel(Model):
         lower, upper = ends_of_w if box is None else (np.maximum(box[0], next(ends_of_w)), np.minimum(box[1], next(ends_of_w)))
         return dict(values) | self.base.recounted(self._before(values), (lower, upper))
 
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the base model's blocks at their best for its coefficients; the point itself if the change adds a cost."""
+        return dict(values) | self.base.attained(self._before(values)) if self.change.restricts else dict(values)
+
     def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
         """Return the base model's counted cost, where the change only restricts it."""
         return self.base.counted_cost(self._before(values)) if self.change.restricts else None

@@ -132,10 +132,11 @@ class HingeSVM(Model):
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The slacks that w needs, where they are missing."""
-        return dict(values) if "xi" in values or "w" not in values else {**values, "xi": self._slacks(values["w"])}
+        return dict(values) if "xi" in values or "w" not in values else self.attained(values)
 
-    def _slacks(self, w: FloatArray) -> FloatArray:
-        return np.maximum(1.0 - self.y * np.asarray(self.X @ w), 0.0)
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the slacks that w needs."""
+        return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
@@ -166,7 +167,7 @@ class HingeSVM(Model):
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """w = ½ Σ α_i y_i x_i and the slacks that it needs."""
         w = 0.5 * (self.X.T @ (np.asarray(alpha) * self.y))
-        return {"w": w, "xi": self._slacks(w)}
+        return self.attained({"w": w})
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""

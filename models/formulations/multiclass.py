@@ -388,7 +388,11 @@ class MulticlassSVM(Model):
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``W``."""
-        return dict(values) if len(values) > 1 else {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
+        return dict(values) if len(values) > 1 else self.attained(values)
+
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the slacks that ``W`` needs."""
+        return {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""

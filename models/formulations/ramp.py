@@ -147,6 +147,10 @@ class RampSVM(BinaryMargins):
         """All blocks from ``w``, where some are missing; see `point`."""
         return dict(values) if len(values) == 3 else self.point(np.asarray(values["w"]))
 
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return `point` of w."""
+        return self.point(np.asarray(values["w"]))
+
     def objective(self, w: FloatArray) -> float:
         """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
         loss = np.clip(1.0 - self.margins(w), 0.0, 2.0)

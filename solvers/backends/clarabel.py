@@ -206,7 +206,7 @@ class Clarabel(Backend):
         settings = clarabel.DefaultSettings()
         check_native("clarabel", options.native, _setting_names(clarabel.DefaultSettings))
         settings.verbose = options.verbose
-        tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
+        tol = max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-11)
         settings.tol_gap_rel = settings.tol_feas = tol
         # either gap ends the run: an absolute gap must not count as a relative one for small objectives
         settings.tol_gap_abs = 1e-4 * tol

@@ -113,7 +113,7 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
             settings[_IGNORED_IMPROVEMENT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _IGNORED_IMPROVEMENT[name][1][1])
     else:
         for path in _TOLERANCES.get(name, ()):
-            _set_nested(settings, path, max(1e-2 * tol, 1e-10))
+            _set_nested(settings, path, max(1e-2 * options.residual_tolerance(default), 1e-10))
     for option, table in (("time_limit", _TIME), ("iteration_limit", _ITERATIONS)):
         value = getattr(options, option)
         if value is not None and name in table:

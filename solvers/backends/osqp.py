@@ -156,7 +156,7 @@ class Osqp(Backend):
         # exempt (text): attributes of OSQP's settings
         names = [name for name in vars(solver.ext.OSQPSettings) if not name.startswith("_")]
         check_native("osqp", options.native, [*names, "algebra", "solver_type", "cg_preconditioner"])
-        tol = options.tolerance(self.info.tolerance)
+        tol = options.residual_tolerance(self.info.tolerance)
         settings: dict[str, Any] = {
             "verbose": options.verbose,
             "eps_abs": 1e-3 * tol,

@@ -146,7 +146,7 @@ class Piqp(Backend):
         # exempt (text): attributes of PIQP's settings
         check_native("piqp", options.native, [name for name in dir(settings) if not name.startswith("_")])
         settings.verbose = options.verbose
-        tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
+        tol = max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-11)
         settings.eps_rel, settings.eps_duality_gap_rel = tol, 0.1 * tol
         # the two tolerances add up: an absolute one must not count as a relative one for small objectives
         settings.eps_abs, settings.eps_duality_gap_abs = 1e-2 * tol, 1e-4 * tol

@@ -180,7 +180,7 @@ class PyomoSolver(Backend):
                 solver.options[executable.gap] = tol
         else:
             for name in executable.tolerances:
-                solver.options[name] = max(1e-2 * tol, 1e-10)
+                solver.options[name] = max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-10)
         for option, name in (("time_limit", executable.time), ("iteration_limit", executable.iterations)):
             value = getattr(options, option)
             if value is not None and name:

@@ -252,7 +252,7 @@ class QPSolver(Backend):
         name = self.native_name
         if ignores_unknown(name):
             check_native(name, options.native, documented_options(name))
-        settings = accuracy_settings(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
+        settings = accuracy_settings(name, max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-11))
         covered = {"start"} if "initvals" in documented_options(name) else set()
         for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
             value = getattr(options, option)

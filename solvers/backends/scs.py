@@ -123,7 +123,7 @@ class Scs(Backend):
 
     def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options, begin: float) -> Any:
         check_native("scs", options.native, _SETTINGS)
-        tol = options.tolerance(self.info.tolerance)
+        tol = options.residual_tolerance(self.info.tolerance)
         settings: dict[str, Any] = {"verbose": options.verbose, "eps_abs": 1e-4 * tol, "eps_rel": 1e-2 * tol}
         if options.time_limit is not None:
             settings["time_limit_secs"] = options.time_limit

@@ -136,6 +136,8 @@ def _from_neighbours(weights: Entries, free: BoolArray, unit: FloatArray) -> Flo
 _STATIONARY = 1e-6
 #: Share of its ends that counts beside the width of a box: solvers know an end of 1 to about 1e-9.
 _NARROW = 1e-3
+#: Violation, relative, up to which a point's objective is compared with a bound, and an optimum may be claimed.
+COUNTED = 1e-4
 #: A point that violates its rows by no more than this may be judged by a bound: first-order methods stop there.
 _NEARLY = 1e-4
 #: Sums of the objective's terms of which a bound at the point is made.

@@ -31,7 +31,7 @@ from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..records import Answer, Status
-from .certificate import Certificate, certify
+from .certificate import COUNTED, Certificate, certify
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
@@ -75,7 +75,7 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.OPTIMAL)
     if answer.status is not Status.OPTIMAL:
         return Verdict(answer.status)
-    if not certificate.feasible(max(tol, _FEASIBLE)) or not np.isfinite(certificate.objective):
+    if not certificate.feasible(float(np.clip(tol, _FEASIBLE, COUNTED))) or not np.isfinite(certificate.objective):
         return Verdict(Status.INACCURATE, (f"the point violates its constraints: residual {certificate.primal_residual:.1e}",))
     if certificate.inner:
         return Verdict(answer.status)
@@ -228,6 +228,8 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     if certificate.bound > objective + slack:
         return f"contradiction: the bound {certificate.bound:.10g} lies above the objective {objective:.10g} of a feasible point"
     claimed = answer.bound
+    if certificate.integrality is None and answer.status.stopped and not answer.proved:
+        return ""  # multipliers of a run that was cut short are not feasible, and their objective bounds nothing
     # continuous solvers claim the objective of multipliers that are not quite feasible: those may be off by their tolerance
     # and those of mixed-integer programs end at an absolute gap where the optimum is zero
     if certificate.integrality is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import numbers
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -457,13 +458,44 @@ def _bare(name: str) -> str:
     return name.lower().replace("_", "")
 
 
+#: Classes of the values that a parameter of a plain type takes, and the words for it.
+_PLAIN: Mapping[str, tuple[type[Any], str]] = {
+    "float": (numbers.Real, "a number"),
+    "int": (numbers.Integral, "an integer"),
+    "bool": (int | np.bool_, "True or False"),  # type: ignore[dict-item]
+    "str": (str, "a text"),
+    "None": (type(None), "None"),
+}
+
+
+def _check_plain(option: str, value: Any, annotation: str) -> None:
+    """Raise unless a parameter whose annotation is of plain types has a value of one of them.
+
+    Raises
+    ------
+    InputError
+        Names the parameter.
+    """
+    kinds = annotation.split(" | ")
+    if set(kinds) <= _PLAIN.keys() and not any(isinstance(value, _PLAIN[kind][0]) for kind in kinds):
+        raise InputError(f"{option} must be {' or '.join(_PLAIN[kind][1] for kind in kinds)}; it is {value!r}", name=option)
+
+
 def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
-    """Return a frozen parameter class with the named parameters replaced."""
+    """Return a frozen parameter class with the named parameters replaced.
+
+    Raises
+    ------
+    InputError
+        There is no such parameter, or its value is of another type.
+    """
     if not native:
         return algorithm
-    names = [f.name for f in fields(algorithm)]  # type: ignore[arg-type]
+    annotations = {f.name: str(f.type) for f in fields(algorithm)}  # type: ignore[arg-type]
     name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
-    check_native(name, native, names)
+    check_native(name, native, annotations)
+    for option, value in native.items():
+        _check_plain(option, value, annotations[option])
     return replace(algorithm, **native)  # type: ignore[type-var]
 
 

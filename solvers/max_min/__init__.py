@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import reserve_threads
 from ...models.views import SimplexQP
@@ -122,8 +122,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         if self.rate not in ("secant", "printed"):
             raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}", name="rate")
         for name in ("inner_tol", "stationarity"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"{name} must be > 0; it is {getattr(self, name)!r}", name=name)
+            as_positive(getattr(self, name), name)
 
     def load(self, view: MaxMinProblem) -> None:
         """Load the inner algorithm's loops."""

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_integer, as_positive
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradient
@@ -161,15 +161,14 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     info = RECORDS["kernel-npsvcpp"]
 
     def __post_init__(self) -> None:
-        for name, low in (("gamma", 0.0), ("eta", 0.0)):
-            if not getattr(self, name) >= low:
-                raise InputError(f"{name} must be ≥ 0; it is {getattr(self, name)!r}", name=name)
-        if not 0 < self.weight <= 1:
+        for name in ("gamma", "eta"):
+            as_positive(getattr(self, name), name, zero=True, infinite=True)
+        if not as_positive(self.weight, "weight") <= 1:
             raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}", name="weight")
         if self.classes not in ("alternate", "joint"):
             raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}", name="classes")
-        if not self.inner_tol > 0 or self.sweeps < 1:
-            raise InputError("inner_tol must be > 0 and sweeps ≥ 1", name="inner_tol")
+        as_positive(self.inner_tol, "inner_tol")
+        as_integer(self.sweeps, "sweeps", 1)
 
     def load(self, view: ChebyshevNPSVC) -> None:
         """Load the loops of the steps before the clock starts."""

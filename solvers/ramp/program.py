@@ -194,7 +194,11 @@ def with_conflicts(problem: RampProblem) -> RampProblem:
     program.set_node(np.full(n, -_FAR), np.zeros(n, dtype=np.bool_))
     for _ in range(_ROUNDS):
         solution = program.relax()
-        if solution is None or (len(values) > _PATIENCE and solution.value < values[-_PATIENCE] * (1.0 + _WORTH)):
+        if (
+            solution is None
+            or not solution.losses.size
+            or (len(values) > _PATIENCE and solution.value < values[-_PATIENCE] * (1.0 + _WORTH))
+        ):
             return problem
         losses = solution.losses / view.costs
         values.append(solution.value)

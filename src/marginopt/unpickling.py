@@ -183,6 +183,17 @@ def _as_tuple(arguments: object) -> tuple[Any, ...]:
     return arguments if isinstance(arguments, tuple) else (None,)
 
 
+def _are_quotient(arguments: tuple[Any, ...]) -> bool:
+    """Return whether arguments make a fraction as Python's versions write it: one text, or numerator and denominator."""
+    match arguments:
+        case (str() as text,):
+            return _QUOTIENT.fullmatch(text) is not None
+        case (int(), int() as denominator):
+            return denominator != 0
+        case _:
+            return False
+
+
 def _is_empty(arguments: tuple[Any, ...]) -> bool:
     """Return whether arguments make an array without entries, of bytes, to which a state then gives all else."""
     return arguments[-2:] in (((0,), b"b"), ((0,), "b")) and len(arguments) in (3, 4)
@@ -231,8 +242,8 @@ class _Unpickler(pickle._Unpickler):
         name, most = getattr(called, "__name__", ""), _ENTRIES * self.size
         if name in ("ndarray", "_reconstruct", "_mareconstruct") and not (isinstance(arguments, tuple) and _is_empty(arguments)):
             raise pickle.UnpicklingError(f"it makes an array by {name} of other arguments than pickles have")
-        if name == "Fraction" and not all(isinstance(text, str) and _QUOTIENT.fullmatch(text) for text in _as_tuple(arguments)):
-            raise pickle.UnpicklingError("it makes a fraction of a text that is no quotient")
+        if name == "Fraction" and not _are_quotient(_as_tuple(arguments)):
+            raise pickle.UnpicklingError("it makes a fraction of what is no quotient")
         self.entries += _entries(arguments, most, name in _RESERVING)
         if self.entries > most:
             raise pickle.UnpicklingError(f"it reserves memory for more than {most:,} entries in a file of {self.size:,} bytes")

@@ -76,6 +76,7 @@ RESERVING: dict[str, Any] = {
     "tuples of tuples twice each": _Call(bytearray, _twice((0,), 45)),
     "a list in many queues": [_Call(deque, _LIST) for _ in range(3000)],
     "a power of ten": _Call(Fraction, "1e1000000000"),
+    "a quotient by zero": _Call(Fraction, 1, 0),
 }
 
 
@@ -161,6 +162,26 @@ def test_fitted_estimators_come_back(protocol: int, tmp_path: Path) -> None:
         again = mo.io.load_estimator(file)
         assert type(again) is type(estimator)
         assert again.predict(X).tolist() == estimator.predict(X).tolist()
+
+
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_every_estimator_comes_back(info: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=24) > 0, 1, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator = info.make().fit(X, y)
+    file = tmp_path / "fitted.pkl"
+    file.write_bytes(pickle.dumps(estimator))
+    assert mo.io.load_estimator(file).predict(X).tolist() == estimator.predict(X).tolist()
+
+
+@pytest.mark.parametrize("arguments", [("3/7",), (3, 7), ("-5",)])
+def test_fractions_come_back_as_each_python_writes_them(arguments: tuple[Any, ...], tmp_path: Path) -> None:
+    file = tmp_path / "fitted.pkl"
+    file.write_bytes(_held(_Call(Fraction, *arguments)))
+    assert mo.io.load_estimator(file).extra_ == Fraction(*arguments)
 
 
 def _held(what: Any) -> bytes:

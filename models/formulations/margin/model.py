@@ -821,6 +821,15 @@ class Margin(Model):
         blocks = self._filled(w, argument, tolerance)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the blocks that parts add at their best for its w, as far as the parts know them."""
+        if "w" not in values:
+            return dict(values)
+        w = np.asarray(values["w"], dtype=np.float64)
+        A, c = self.loss.rows(self.points, self.y)
+        blocks = self._filled(w, np.asarray(A @ w + c), np.zeros(c.size))
+        return {label: blocks.get(label, value) for label, value in values.items()} | {"w": w}
+
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Multipliers of the loss's rows from those of ``margin``, where these determine them and they are missing."""
         alpha = multipliers.get("margin")

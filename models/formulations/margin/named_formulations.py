@@ -74,6 +74,10 @@ class NamedComposition(Model):
         """The closed-form dual at multipliers of any quality; see `Margin.dual_value`."""
         return self.composed.dual_value(multipliers)
 
+    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the composition's point with slacks and levels at their best for w."""
+        return self.composed.attained(values)
+
     def objective(self, w: FloatArray) -> float:
         """The stated objective at a classifier, levels at their best."""
         return self.composed.objective(w)

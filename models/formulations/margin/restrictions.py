@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ....errors import InputError
-from ....labelled import DataNames
+from ....labelled import DataNames, is_missing
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero
@@ -345,16 +345,31 @@ class Keep(Restriction):
 
 
 def memberships(groups: Any, n: int) -> FloatArray:
-    """Rows 1{i in g}, one for each group."""
+    """Return the rows 1{i in g}, one for each group.
+
+    Raises
+    ------
+    InputError
+        Not one group for each point, points whose group is missing, names of several types, or fewer than two groups.
+    """
     groups_array = np.asarray(groups)
     if groups_array.shape != (n,):
         raise InputError(
             f"groups must name one group for each of the {n} points; its shape is {groups_array.shape}", name="groups"
         )
-    names = np.unique(groups_array)
+    missing = sum(map(is_missing, groups_array.tolist()))
+    if missing:
+        raise InputError(
+            f"groups misses the group of {missing} points, who would be in none: leave these points out, or name a group of them",
+            name="groups",
+        )
+    try:
+        names, places = np.unique(groups_array, return_inverse=True)
+    except TypeError:
+        raise InputError("groups mixes names of several types: they must be comparable with each other", name="groups") from None
     if names.size < 2:
         raise InputError("parity needs at least two groups", name="groups")
-    return (groups_array[None, :] == names[:, None]).astype(np.float64)
+    return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
 
 
 def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:

@@ -130,7 +130,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
         assert isinstance(problem, ConicSVM)
         view = problem.view(ConicProblem)
         assert view is not None  # κ > 0
-        path = conic_path(view, kappas=values.tolist(), tolerance=1e-8 if self.tol is None else self.tol)
+        path = conic_path(view, kappas=values.tolist(), tolerance=self._options().tolerance(1e-8))
         return [None if entry.point is None else _classifier(problem, entry.point.values["w"]) for entry in path]
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..errors import InputError, SolverError
-from ..models.arrays import FloatArray, Points
+from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.formulations.max_min import MaxMinSVM
 from ..models.kernels.kernels import RBF
@@ -106,7 +106,7 @@ class MaxMinSVC(ModelClassifier):
         return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=self.parameter)
 
     def _options(self, start: Any = None) -> Options:
-        native = {} if self.tol is None else {"stationarity": self.tol}
+        native = {} if self.tol is None else {"stationarity": as_positive(self.tol, "tol")}
         return replace(super()._options(start), tol=None, native=native)
 
     @staticmethod
@@ -123,7 +123,8 @@ class MaxMinSVC(ModelClassifier):
                 "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'",
                 name="parameter",
             )
-        return _shared_gamma([self._state_problem(data, pair) for pair in data.pairs], self.tol or 1e-3, self.time_limit)
+        tol = self._options().native.get("stationarity", 1e-3)
+        return _shared_gamma([self._state_problem(data, pair) for pair in data.pairs], tol, self.time_limit)
 
     def _set_fitted(self, data: PreparedData, outcomes: Sequence[BinaryFit]) -> None:
         super()._set_fitted(data, outcomes)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..display import StatusLine
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.arrays import FloatArray, Points, as_integer, as_points, as_positive
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box.descent import box_minimum
@@ -134,6 +134,7 @@ class NonparallelSVC(HyperplaneClassifier):
         rows, labels, kernel = self._begin(X, y)
         for name in ("decay", "tol"):
             as_positive(getattr(self, name), name)
+        as_integer(self.starts, "starts", 1)
         models = NonparallelSVM.one_per_class(
             rows, labels, loss=self.loss, c=self.c, r=self.r, margin=self.margin, epsilon=self.epsilon, tau=self.tau,
             gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,

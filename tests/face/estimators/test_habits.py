@@ -54,6 +54,21 @@ def test_decision_functions_have_scikit_learn_s_shapes(info: Any) -> None:
         assert len(names) == two.transform(X2).shape[1]
 
 
+@pytest.mark.parametrize("wrong", ["a", float("nan")], ids=["text", "nan"])
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_numbers_that_are_none_are_refused_in_our_words(info: Any, wrong: Any) -> None:
+    """Parameters that this kernel or no approximation reads may be anything; random_state is scikit-learn's to check."""
+    estimator = info.make()
+    numbers = [name for name, value in estimator.get_params().items() if type(value) in (int, float) and name != "random_state"]
+    assert numbers
+    for name in numbers:
+        try:
+            info.make().set_params(**{name: wrong}).fit(X2, Y2)
+        except mo.errors.InputError:
+            continue
+        assert name in ("degree", "coef0", "gamma", "components"), f"{name} = {wrong!r} is taken"
+
+
 @pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
 def test_what_takes_no_weights_says_so(info: Any) -> None:
     if not has_fit_parameter(info.estimator(), "sample_weight"):

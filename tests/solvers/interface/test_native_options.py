@@ -25,6 +25,17 @@ from marginopt.solvers.solve import solve_problem
 
 
 @pytest.mark.parametrize(
+    ("solver", "native"),
+    [("conic-ipm", {"max_iterations": "a"}), ("conic-ipm", {"max_iterations": None}), ("conic-ipm", {"max_iterations": 2.5})],
+)
+def test_parameters_of_another_type_are_refused(solver: str, native: dict[str, Any]) -> None:
+    X, y = np.array([[1.0, -1.0], [1.0, 0.5], [1.0, 1.0]]), np.array([-1.0, 1.0, 1.0])
+    with pytest.raises(InputError) as caught:
+        mo.solve(mo.ConicSVM(X, y, lam=1.0), solver, **native)
+    assert caught.value.name == "max_iterations"
+
+
+@pytest.mark.parametrize(
     ("kwargs", "words"),
     [
         ({"time_limit": 0}, "time_limit"),

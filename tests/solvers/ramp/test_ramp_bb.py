@@ -291,3 +291,11 @@ def root_of(rule: RampRule) -> tuple[float, Any]:
     branching = rule.branch(Node(rule.lowest, rule.root()), incumbent)
     assert branching.record is not None
     return branching.bound, branching.record["margins"]
+
+
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_equal_points_with_large_costs_have_an_answer(intercept):
+    """HiGHS calls the root's relaxation infeasible where its numbers differ by 1e9; the relaxation always has a point."""
+    X, y = np.column_stack([np.ones(4), np.full(4, 0.7)]), np.array([1.0, 1.0, -1.0, -1.0])
+    result = mo.solve(mo.Margin(X, y, "ramp", "l1", intercept=intercept, sample_weight=1e9), "ramp-bb", node_limit=5)
+    assert result.bound <= 4e9 <= result.objective * (1.0 + 1e-9)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from data import clouds
 from effort import part as share, trials
@@ -14,6 +16,7 @@ from facts import about
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, LicenceError, MissingPackageError, UnsupportedModelError
+from marginopt.models.formulations.margin.restrictions import memberships
 from marginopt.models.program.cones import Feature
 from marginopt.solvers.registry import get_solver
 
@@ -194,3 +197,29 @@ def test_no_nonconvex_composition_is_refused_without_a_part_and_a_way_out(loss: 
                 mo.solve(model, "smo")
             assert set(refused.value.allowed) <= set(able)
     assert read >= trials(2, 8)
+
+
+@pytest.mark.parametrize("by", ["covariance", "counts"])
+@pytest.mark.parametrize(
+    "groups",
+    [
+        np.array([0.0, 1.0, np.nan, 1.0]),
+        np.array(["a", "b", None, "a"], dtype=object),
+        pd.array([0, 1, None, 1], dtype="Int64"),
+        pd.Series(["a", "b", None, "a"], dtype="category"),
+        np.array(["2020", "2021", "NaT", "2021"], dtype="datetime64[D]"),
+        np.array(["a", "b", 1, "a"], dtype=object),
+    ],
+    ids=["nan", "None", "NA", "category", "NaT", "mixed"],
+)
+def test_points_without_a_group_are_refused(groups: Any, by: str) -> None:
+    """A point whose group is NaN was in no group of a parity by covariance, and in the first one of a parity by counts."""
+    X = np.column_stack([np.ones(4), [0.5, -1.0, 2.0, 0.1]])
+    with pytest.raises(InputError) as caught:
+        mo.Margin(X, np.array([-1.0, 1.0, 1.0, -1.0]), subject_to=mo.parity(groups, 0.1, by=by))
+    assert caught.value.name == "groups"
+
+
+def test_groups_of_any_names_are_parted() -> None:
+    words, numbers = np.array(["b", "a", "b", "c"], dtype=object), np.array([1, 0, 1, 2])
+    np.testing.assert_array_equal(memberships(words, 4), memberships(numbers, 4))
