@@ -383,7 +383,7 @@ _GRID = 160
 
 
 def picture(title: str, explanation: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
-    """Draw points by class, rings on support vectors, crosses on misclassified ones, and the levels of ``explanation.surface``."""
+    """Draw points by class, support vectors ringed, misclassified ones crossed, and the levels of ``explanation.surface``."""
     if explanation.X is None or explanation.surface is None:
         # exempt (text): a title in a message
         raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")
