@@ -96,7 +96,7 @@ def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
 
 
 def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
-    """Places of the variables of ``blocks`` that a form has too, ascending, and where it has them."""
+    """Return the places of the variables of ``blocks`` that a form has too, ascending, and where it has them."""
     form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for block in blocks:
@@ -110,7 +110,7 @@ def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArr
 
 @dataclass(frozen=True, eq=False)
 class FixedVariables(Change):
-    """x_j = v_j for some j, by bounds.
+    """The change that fixes variables by bounds: x_j = v_j for some j.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class FixedVariables(Change):
 
 @dataclass(frozen=True, eq=False)
 class ContinuousRelaxation(Change):
-    """The continuous relaxation."""
+    """The change to the continuous relaxation: integrality and indicators are dropped."""
 
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"

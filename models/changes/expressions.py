@@ -213,13 +213,13 @@ def _described(writer: _Writer, text: str) -> str:
 
 
 def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
-    """An expression as text and LaTeX."""
+    """Return an expression as text and LaTeX."""
     text = _Writer(False, blocks)
     return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
 
 
 def row_line(row: Any, blocks: Sequence[Block]) -> Line:
-    """A constraint as text and LaTeX, with its label."""
+    """Return a constraint as text and LaTeX, with its label."""
     plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
     if kind in _RELATIONS:
         (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]
@@ -248,7 +248,7 @@ def cvxpy_module() -> Any:
 
 
 class BlockVariables:
-    """``v.w``, or ``v["alpha plus"]``: a CVXPY variable of the block's shape; of a symmetric block the matrix.
+    """The blocks of a form as CVXPY variables of their shapes, ``v.w`` or ``v["alpha plus"]``; a symmetric block as its matrix.
 
     ``v["w[age]"]`` is the entry of this name, ``v["open"]`` the vector of an indexed variable of another package.
 
@@ -307,7 +307,7 @@ class BlockVariables:
 
 
 def variables_behind(v: BlockVariables) -> tuple[Any, ...]:
-    """The CVXPY variables of the blocks that were asked for; no property of ``v``, whose names are the blocks'."""
+    """Return the CVXPY variables of the blocks that were read; no property of ``v``, whose attributes are the blocks."""
     return tuple(v._variables)
 
 

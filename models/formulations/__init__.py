@@ -30,7 +30,7 @@ __all__ = [
 
 
 class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
-    """Records by name at the prompt; printable. ``failures`` names those of other packages that did not load."""
+    """The table of formulations by name; printable. ``failures`` names those of other packages that did not load."""
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
         self._records = {info.name: info for info in records}
@@ -79,7 +79,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
 @functools.cache
 def built_in() -> tuple[FormulationInfo, ...]:
-    """The records of every module below this package."""
+    """Return the records of marginopt's own formulations, from every module below this package."""
     modules = pkgutil.walk_packages(__path__, __name__ + ".")
     records = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
     for labels in ([info.name for info in records], [info.key for info in records]):
@@ -119,12 +119,12 @@ EXTENSIONS: extensions.PluginRegistry[FormulationInfo] = extensions.PluginRegist
 
 
 def all_formulations() -> FormulationTable:
-    """Every formulation by its name at the prompt: our own, then those from outside."""
+    """Return the table of all formulations: marginopt's own, then those of other packages and of the session."""
     return FormulationTable((*built_in(), *EXTENSIONS.usable().values()), EXTENSIONS.failures())
 
 
 def get_formulation(name: str) -> FormulationInfo:
-    """The formulation of this name at the prompt, or of this class.
+    """Return the record of the formulation with this name, or with this class.
 
     Raises
     ------
@@ -147,12 +147,12 @@ def get_formulation(name: str) -> FormulationInfo:
 
 
 def public_formulations() -> tuple[FormulationInfo, ...]:
-    """Ours and the session's, whose classes are names of ``marginopt``; what another package defines is imported from there."""
+    """Return the records whose classes are names of ``marginopt``: its own and the session's, not those of other packages."""
     return (*built_in(), *EXTENSIONS.session.values())
 
 
 def find_formulation(name: str) -> FormulationInfo | None:
-    """The record whose public names hold this one, of `public_formulations`."""
+    """Return the record of `public_formulations` that exports this name; None without one."""
     return next((info for info in public_formulations() if name in info.public), None)
 
 

@@ -57,7 +57,7 @@ _BLOCK = 8192  # rows at once
 
 
 def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
-    """Objective and residuals of the values of `ConicSVM`'s blocks, with this bound beside them."""
+    """Return objective and residuals of the values of `ConicSVM`'s blocks, without its form, and the given bound."""
     w, W, z = values["w"], values["W"], values["z"]
     plus, minus, s, t = (values[label] for label in ("r_plus", "r_minus", "s", "t"))
     u, quadratic = problem.A @ w, _quadratic_forms(problem.A, W)

@@ -41,7 +41,7 @@ class PointRow:
 
 @dataclass(frozen=True, eq=False)
 class PointExplanation:
-    """The rows, what their columns are, and what a picture shows.
+    """The explanation of the points: a row for each, what the columns are, and what a picture shows.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def primal_weights(multipliers: Mapping[str, FloatArray] | None, label: str, n: 
 def two_classes(
     X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, required: float | None = 1.0
 ) -> PointExplanation:
-    """Scores, margins and weights of points with labels -1 and +1.
+    """Return scores, margins and weights of points with labels -1 and +1.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ _GRID = 160
 
 
 def picture(title: str, explanation: PointExplanation, support: tuple[int, ...], wrong: tuple[int, ...]) -> Picture:
-    """Points by class, rings on the support vectors, crosses on the misclassified, and the levels of ``explanation.surface``."""
+    """Draw points by class, support vectors ringed, misclassified ones crossed, and the levels of ``explanation.surface``."""
     if explanation.X is None or explanation.surface is None:
         # exempt (text): a title in a message
         raise InputError(f"{title.partition(':')[0]} has no classifier of labelled points to draw, and no ball", name="model")

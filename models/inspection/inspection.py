@@ -113,7 +113,7 @@ class FormReport:
 
 
 def inspect_form(form: StandardForm) -> FormReport:
-    """Ranges, condition, convexity and scaling advice; see `FormReport`."""
+    """Return ranges, condition, convexity and scaling advice; see `FormReport`."""
     ranges = [Range.of("q", form.q)]
     if form.quadratic is not None:
         part = form.quadratic.factor if form.quadratic.matrix is None and form.quadratic.factor is not None else None

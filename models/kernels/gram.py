@@ -32,7 +32,7 @@ def piece_sizes(n: int) -> tuple[int, int]:
 
 
 def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
-    """A x; dense, piece by piece of x, so that a term goes through √n roundings in place of n."""
+    """Return A x; dense, piece by piece of x, so that a term goes through √n roundings in place of n."""
     length, count = piece_sizes(x.size)
     if count == 1 or sp.issparse(A):
         return np.asarray(A @ x)
@@ -48,7 +48,7 @@ def product_in_pieces(A: Points, x: FloatArray) -> FloatArray:
 
 
 def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
-    """X'·weights; where most points have no weight, they are not read."""
+    """Return X'·weights; where most points have no weight, they are not read."""
     support = np.flatnonzero(weights)
     small_support = not sp.issparse(X) and 4 * support.size < weights.size
     return product_in_pieces(X[support].T, weights[support]) if small_support else product_in_pieces(X.T, weights)
@@ -180,7 +180,7 @@ class GramOperator(ABC):
 
 
 class MatrixGram(GramOperator):
-    """A matrix that is there already; ``semidefinite`` says why it is that, where it is known."""
+    """The Gram operator of a matrix in memory; ``semidefinite`` says why it is that, where it is known."""
 
     def __init__(self, matrix: FloatArray, semidefinite: str = "") -> None:
         self.matrix = matrix
@@ -228,7 +228,7 @@ _COMPILED_FROM = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class KernelGram(GramOperator):
-    """Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge_i], signs s = y or 1.
+    """The Gram operator of a kernel: Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge_i], signs s = y or 1.
 
     Parameters
     ----------
@@ -549,7 +549,7 @@ class KernelGram(GramOperator):
 
 
 class PaddedGram(GramOperator):
-    """The matrix [[Q, 0], [0, 0]], with ``extra`` rows and columns of zeros."""
+    """The Gram operator [[Q, 0], [0, 0]] for further variables, with ``extra`` rows and columns of zeros."""
 
     def __init__(self, inner: GramOperator, extra: int) -> None:
         self._inner = inner

@@ -26,7 +26,7 @@ _FEW, _DENSE = 4e8, 5e7
 
 
 def cross_products(X: Points, Z: Points) -> FloatArray:
-    """X Z' as a dense array, for dense and CSR data in any mixture."""
+    """Return X Z' as a dense array, for dense and CSR data in any mixture."""
     if not isinstance(X, np.ndarray) and not isinstance(Z, np.ndarray) and Z.shape[1] <= 4 * X.shape[0]:
         return np.asarray(X @ Z.T.toarray())  # no larger than the result; SciPy's sparse products take three times as long
     return to_dense(X @ Z.T)
@@ -82,7 +82,7 @@ def distances_by_differences(X: Points, Z: Points) -> FloatArray:
 
 
 def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return the same of points where they are, whose squared norms are known: rows_i + columns_j - 2 x_i'z_j, never negative."""
+    """Return ||x_i - z_j||² = rows_i + columns_j - 2 x_i'z_j, never negative, of points with known squared norms."""
     distances = cross_products(X, Z)
     distances *= -2.0
     distances += rows[:, None]
@@ -96,7 +96,7 @@ GAMMA_RULES: tuple[GammaRule, ...] = get_args(GammaRule)
 
 
 def mean_squared_distance(X: Points, sample_weight: FloatArray | None = None) -> float:
-    """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
+    """Return the mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
 
     With ``sample_weight`` a point of weight k counts as k points. The features are centred first: mean ||x||² - ||mean x||² would
     cancel where the mean is large.
@@ -131,7 +131,7 @@ def _scikit_learn(rule: GammaRule, X: Points) -> float:
 
 
 def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None = None) -> float:
-    """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
+    """Return γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
 
     ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
     rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m. scikit-learn's two are
@@ -175,14 +175,14 @@ def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
 
 
 def gamma_number(gamma: float | str) -> float:
-    """The number; a rule has none before it has seen data."""
+    """Return γ as a number; refuse a rule, which has none before `Kernel.fitted`."""
     if isinstance(gamma, str):
         raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma")
     return float(gamma)
 
 
 def shown_gamma(gamma: float | str) -> str:
-    """The number or the rule's name, as formulas print it."""
+    """Return γ, or the name of its rule, as formulas print it."""
     return gamma if isinstance(gamma, str) else f"{gamma:g}"
 
 
@@ -615,7 +615,7 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
 
 
 def as_kernel(kernel: object, X: Points) -> Kernel:
-    """A fitted kernel from a `Kernel` or a function, with X checked against it."""
+    """Return a fitted kernel from a `Kernel` or a function, with X checked against it."""
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
             raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")

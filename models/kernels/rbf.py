@@ -34,7 +34,10 @@ from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, Round
 
 @dataclass(frozen=True)
 class Term:
-    """An earlier term, its ``parent``, times coordinate ``axis``, whose exponent becomes ``exponent``; the first has none."""
+    """A term of the Taylor series: its earlier ``parent`` times coordinate ``axis``, whose exponent becomes ``exponent``.
+
+    The first term has no parent.
+    """
 
     parent: int
     axis: int
@@ -72,7 +75,9 @@ def leading_terms(variances: FloatArray, count: int) -> list[Term]:
 
 
 class Series:
-    """Rows b_a(x_i) = f_i φ_a(x_i) of the leading terms: Σ_a b_a(x_i) b_a(x_j) ≈ f_i f_j (2^(z_i'z_j - h_i - h_j) + offset).
+    """Leading terms of the Taylor series as features b_a(x_i) = f_i φ_a(x_i).
+
+    Σ_a b_a(x_i) b_a(x_j) ≈ f_i f_j (2^(z_i'z_j - h_i - h_j) + offset).
 
     Parameters
     ----------
@@ -124,7 +129,7 @@ _SPARSE_ROWS = 64
 
 @dataclass(frozen=True, eq=False)
 class RBFExponents:
-    """The scaled points, in float64 and (on first use) in float32."""
+    """The RBF kernel on given points as powers of two: scaled points, in float64 and (on first use) in float32."""
 
     Z: Points
     half: FloatArray

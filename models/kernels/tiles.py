@@ -33,7 +33,9 @@ Tile: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class EntryEncoding:
-    """Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i with t(e) = table[e], or e itself; without signs Q_ij = e_ij.
+    """The code of stored entries e of Q: Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i, or Q_ij = e_ij without signs.
+
+    t(e) is table[e], or e itself without a table.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ _BYTES = 128
 
 
 class Strips:
-    """2^min(0, z_i'z_j - h_i - h_j) between any points i and fixed ones j.
+    """Fixed points j, stored in strips, for 2^min(0, z_i'z_j - h_i - h_j) with any points i.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ _WIDTH = 1024
 
 
 class Panel(ABC):
-    """Q[:, points] in float32.
+    """The columns of Q that belong to fixed points, in float32, for any rows.
 
     Attributes
     ----------
@@ -305,7 +307,7 @@ _BITS, _WORDS = 32, 2
 
 @dataclass(frozen=True, eq=False)
 class BitDistances:
-    """The points as columns of bits, and k for every number of features in which two may differ, in float64.
+    """A radial kernel on points of zeros and ones: columns of bits, and k for every number of features in which two differ.
 
     Distances are exact, so that a value is as good as the kernel's function; float32 is rounded once.
 

@@ -57,7 +57,7 @@ class Conic(Loss):
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
         """Decide γ, in Γ."""
-        scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
+        scaled = scale_by_curvature(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
             return replace(self, gamma=(1.0 - _INSIDE) / largest if largest > 0 else 0.0)
@@ -136,8 +136,8 @@ def require_perspectives(builder: Assembly, r: Affine, z: Affine, parts: Sequenc
     builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, surplus), RotatedSecondOrder(3, n))
 
 
-def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
-    """Rows b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I, for a curvature D or its diagonal."""
+def scale_by_curvature(A: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Return b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I; refuse D, or its diagonal, if it is zero along some x_i."""
     used_columns = A.any(axis=0)
     if curvature.ndim == 1:
         blind, scaled = (
@@ -196,7 +196,7 @@ class StrongestConic(Loss):
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Bind the loss to the regulariser's curvature."""
         A, free = dense_signed_rows(X, y), bool(curvature.ndim == 1 and (curvature[:1] <= 0.0).any())
-        curved_where_seen(A[:, 1:] if free else A, curvature[1:] if free else curvature)
+        scale_by_curvature(A[:, 1:] if free else A, curvature[1:] if free else curvature)
         return replace(self, curvature=curvature)
 
     @property

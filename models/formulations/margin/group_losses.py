@@ -1,4 +1,4 @@
-"""A loss of its own for each group of points."""
+"""A `Margin` with a different loss for each group of points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .part import Classifier, Setting
 
 @dataclass(frozen=True, eq=False)
 class GroupLosses(Loss):
-    """ℓ_i is the loss of the group of point i.
+    """A loss for each group of points: ℓ_i is that of the group of point i.
 
     Form: blocks and constraints of each group's loss, labelled "group label".
 

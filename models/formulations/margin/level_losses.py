@@ -95,7 +95,7 @@ class NuHinge(Loss):
 
 @dataclass(frozen=True)
 class OneClass(NuHinge):
-    """The one-class SVM's: as `NuHinge` with x_i'w in place of margins, y is not read; Schölkopf et al., 2001, (3.4).
+    """The loss of the one-class SVM: as `NuHinge` with x_i'w in place of margins, y is not read; Schölkopf et al., 2001, (3.4).
 
     With ½||w||² and c_i = 1/(νn), scikit-learn's ``OneClassSVM`` times ν is this problem with c_i = 1/n.
 

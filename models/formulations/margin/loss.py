@@ -28,7 +28,7 @@ from .part import Classifier, Part, Setting
 
 @dataclass(frozen=True)
 class Branch:
-    """f(m) = max over (s, t) of s m + t for low ≤ m ≤ high, infinite elsewhere; a loss is min_k f_k.
+    """A convex piece f of a loss min_k f_k: max over (s, t) of s m + t for low ≤ m ≤ high, infinite elsewhere.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class LossTable:
 
 
 class Conjugate(ABC):
-    """-L*(β), where it is finite, and how β follows from multipliers of the form's rows."""
+    """The conjugate L* of a convex loss, for the closed-form dual: -L*(β), and β from multipliers of the form's rows."""
 
     @abstractmethod
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
@@ -274,7 +274,7 @@ class BallConjugate(Conjugate):
 
 
 def signs(y: FloatArray) -> FloatArray:
-    """Labels, and 1 for a point without one, whose loss is even."""
+    """Return the labels, with 1 for a point without one, whose loss is even."""
     return np.where(y == 0.0, 1.0, y)
 
 

@@ -81,7 +81,7 @@ class Polyhedral:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Coefficients, and what parts read of them to give their own variables values.
+    """A classifier as parts read it, to give the variables that they add their best values.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Classifier:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The data that the parts are put together over.
+    """The data, coefficients and arguments that parts add their rows to, with bounds of both.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Setting:
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:
-    """An array of doubles of any shape, infinite ones among them; a copy."""
+    """Return an array of doubles of any shape, infinite ones among them; a copy."""
     try:
         if np.iscomplexobj(value):
             raise TypeError("they are complex")
@@ -160,14 +160,14 @@ def as_numbers(value: Any, name: str) -> FloatArray:
 
 
 def as_flag(value: object, name: str) -> bool:
-    """True or False, as Python or NumPy write it, or 1 or 0."""
+    """Return True or False, from a Boolean of Python or NumPy, or from 1 or 0."""
     if np.ndim(value) == 0 and isinstance(value, bool | np.bool_ | int) and value in (0, 1):  # type: ignore[arg-type]
         return bool(value)
     raise InputError(f"{name} must be True or False; it is {value!r}", name=name)
 
 
 def as_integers(value: object, name: str) -> tuple[int, ...]:
-    """Whole numbers of either sign."""
+    """Return whole numbers of either sign."""
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)
@@ -175,7 +175,7 @@ def as_integers(value: object, name: str) -> tuple[int, ...]:
 
 
 def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
-    """Whole numbers, which are indices of coefficients, and names of columns."""
+    """Return columns by index (whole numbers) or by name."""
     columns = list(keys)
     indices = iter(as_integers([j for j in columns if not isinstance(j, str)], name))
     return tuple(j if isinstance(j, str) else next(indices) for j in columns)

@@ -23,7 +23,7 @@ from .restrictions import Restriction
 
 @dataclass(frozen=True, eq=False)
 class MarginProblemView:
-    """A composition as a `MarginProblem`, but for points and costs, or why it is none.
+    """A composition as a `MarginProblem` without points and costs, or the obstacle that keeps it from being one.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def margin_problem_of(
 
 
 class UnreadError(Exception):
-    """A part stands in the way."""
+    """The error that a part keeps a composition from being such a problem."""
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The limits that restrictions set."""
+    """Limits that restrictions set: linear rows, kept points, budgets of errors, equal rates, numbers of coefficients."""
 
     rows: FloatArray
     row_lower: FloatArray
@@ -179,7 +179,7 @@ def restriction_limits(
 
 
 def coefficients_form(w: Affine) -> Assembly:
-    """A form of nothing but w."""
+    """Return an assembly whose only variables are w."""
     builder = Assembly("rows")
     builder.variables(w.plain, w.rows)
     return builder
@@ -191,7 +191,7 @@ def _more(part: Part) -> str:
 
 
 def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
-    """F and f with Fw ≥ f, which is all that a part added to a form that had w alone."""
+    """Return F and f with Fw ≥ f, if that is all that a part added to a form of w alone."""
     form = added.form()
     costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
     if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
@@ -207,7 +207,7 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 def as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Rows of one coefficient as bounds, and the others; where the bound is no double, the row stays beside a wider one."""
+    """Turn rows of one coefficient into bounds; a row whose bound is no double stays, beside a wider bound."""
     lower, upper = lower.copy(), upper.copy()
     is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
@@ -234,7 +234,7 @@ def _name(part: Part) -> str:
 
 
 def as_fraction(number: float | Fraction) -> Fraction:
-    """The number that somebody wrote: a fraction as it is, a float as the shortest decimal that is it (0.01 is 1/100)."""
+    """Return the number that a user wrote: a fraction as it is, a float as the shortest decimal that is it (0.01 is 1/100)."""
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 

@@ -61,7 +61,7 @@ _WHOLE = 1e-9
 
 
 def budget_of(kappa: float, n: int) -> int:
-    """⌊κn⌋, with κn taken as whole where only rounding keeps it from being so."""
+    """Return ⌊κn⌋, with κn taken as whole where only rounding keeps it from being so."""
     return min(math.floor(kappa * n + _WHOLE * max(kappa * n, 1.0)), n)
 
 
@@ -126,7 +126,7 @@ class ViolationCosts:
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
-    """The parameters that the two have in common, with the intercept's default."""
+    """Return the parameters that `ZeroOneSVM` and `RampSVM` share, with the intercept's default."""
     return (
         Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),

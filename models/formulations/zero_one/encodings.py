@@ -56,14 +56,14 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
 
 
 def supported(gamma: FloatArray, rows: str) -> IntArray:
-    """Points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
+    """Return the points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
     return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
 
 
 def strengthened_form(
     name: str, A: FloatArray, weights: FloatArray, gamma: FloatArray, big_m: FloatArray | None, integer: bool
 ) -> StandardForm:
-    """The program of the module's head.
+    """Return the program that the docstring of this module derives.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def strengthened_form(
 
 
 def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-    """Blocks of `strengthened_form` from w and binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding leave r⁺ = 0."""
+    """Return blocks of `strengthened_form` from w, binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding leave r⁺ = 0."""
     chosen = supported(gamma, rows)
     r, violated = 1.0 - A[chosen] @ w, z[chosen] > 0.5
     plus, minus = np.where(violated, np.maximum(r, 0.0), 0.0), np.where(violated, 0.0, np.maximum(-r, 0.0))
@@ -110,7 +110,7 @@ def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: 
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:
-    """Objective and constraints in words and LaTeX."""
+    """Return objective and constraints of `strengthened_form` in words and LaTeX."""
     objective = Line(
         "w'(I - sum_i g_i x_i x_i')w + sum_i g_i (2u_i - 1 + s_i + t_i) + lam sum_i z_i",
         r"w^\top\bigl(I-\textstyle\sum_i\gamma_i x_i x_i^\top\bigr)w + \sum_i \gamma_i(2u_i-1+s_i+t_i) + \lambda\sum_i z_i",
@@ -313,7 +313,7 @@ class Strengthened(MarginEncoding):
 
 
 def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
-    """γ of the strengthened encoding, in Γ of the signed rows; None in the others."""
+    """Return γ of the strengthened encoding, checked to be in Γ of the signed rows; None for other encodings."""
     if encoding not in ("bigm", "indicator", "strengthened"):
         raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):
