@@ -59,21 +59,9 @@ class Counterexample:
 def find_counterexample(
     model: Model, form: StandardForm, answer: Answer, certificate: Certificate | None, tol: float, seconds: float | None
 ) -> Counterexample | None:
-    """Return the best feasible point found that a claim excludes; None without one.
+    """Return the best feasible point found that the answer's claim excludes; None without one.
 
-    Parameters
-    ----------
-    model : Model
-    form : StandardForm
-        The model's.
-    answer : Answer
-        It claims an optimum, infeasibility or a bound, and does not prove it by itself.
-    certificate : Certificate or None
-        Of the point that was judged.
-    tol : float
-        Relative gap that the claim is held to.
-    seconds : float, optional
-        That the search may take.
+    The certificate is that of the answer's point, ``tol`` the relative gap to which the claim is held.
     """
     level = _level(answer, certificate, tol)
     if level is None:

@@ -36,6 +36,7 @@ from .records import Options
 
 @functools.cache
 def _static() -> dict[str, Solver]:
+    """Return the solvers that the modules list in ``SOLVERS``, by name."""
     names: dict[str, Solver] = {}
     for module in _modules():
         for solver in getattr(module, "SOLVERS", ()):
@@ -47,6 +48,7 @@ def _static() -> dict[str, Solver]:
 
 @functools.cache
 def _discovered() -> dict[str, Solver]:
+    """Return the further solvers that the modules find at run time, by name."""
     solvers = [solver for module in _modules() for solver in getattr(module, "DISCOVER", tuple)()]
     return {solver.info.name: solver for solver in solvers if solver.info.name not in _static()}
 

@@ -85,18 +85,7 @@ def solve_problem(
     """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
 
     Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
-    is returned. ``kept_model`` holds a backend's own model between the calls of one path.
-
-    Raises
-    ------
-    InputError
-        Unknown solver, option or value.
-    UnsupportedModelError
-        The solver cannot read the model; says what is missing and which solvers can.
-    MissingPackageError, LicenceError
-        The solver is not installed, or not licensed (for a model of this size).
-    WriteError
-        A proof log that was asked for could not be written; holds the result.
+    is returned. ``kept_model`` holds a backend's own model between the calls of one path. Errors are those of `solve`.
     """
     begin = time.perf_counter()
     model = as_model(problem)
@@ -208,17 +197,7 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
 def certification_end(time_limit: float, begin: float) -> float:
     """Return the deadline of an answer's certification: a share of the time limit after it, or after the solver.
 
-    Parameters
-    ----------
-    time_limit : float
-        Seconds.
-    begin : float
-        The beginning of the limit, on `time.perf_counter`'s clock.
-
-    Returns
-    -------
-    float
-        On the same clock.
+    ``begin`` and the deadline are on `time.perf_counter`'s clock.
     """
     return max(begin + time_limit, time.perf_counter()) + max(_CERTIFYING * time_limit, _CERTIFYING)
 

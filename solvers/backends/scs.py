@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, by_label
 from ..interface.backend import Backend, ignored_options_note, start_point
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
-from ..interface.timeouts import run_hearing_interrupts, run_with_timeout
+from ..interface.timeouts import run_with_timeout
 from ..records import Answer, Options, Status
 
 #: SCS's exit flags, documented with its API. The inaccurate ones count as a limit.
@@ -131,7 +132,8 @@ class Scs(Backend):
             settings["max_iters"] = options.iteration_limit
         try:
             # SCS catches Ctrl-C while it factorises, and forgets it before its first iteration
-            return run_hearing_interrupts(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
+            call = functools.partial(scs.SCS, data, cone, **{**settings, **options.native})
+            return run_with_timeout(call, options, begin, catches_interrupts=True)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
                 raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}", name="options") from error

@@ -56,21 +56,8 @@ def newton_polish(
     """Return x, z and ζ after Newton steps, or the given ones where no step comes nearer to optimality.
 
     Rows, bounds and cones count as active where their price exceeds their slack (in a second attempt: a thousand times
-    their slack); the others get no price. Semidefinite cones are not read.
-
-    Parameters
-    ----------
-    form : StandardForm
-        Continuous.
-    x : ndarray (n,)
-    multipliers : mapping of label to array
-        z_k.
-    reduced : ndarray (n,)
-        ζ.
-    seconds : float, optional
-        No step begins that would not be done by then, as far as its size tells.
-    largest : int
-        Variables and active rows at most.
+    their slack); the others get no price. The form is continuous, without semidefinite cones. No step begins that by its size
+    would not end within ``seconds``, or with more than ``largest`` variables and active rows.
     """
     begin = time.perf_counter()
     point = x, dict(multipliers), reduced
@@ -229,18 +216,7 @@ _LARGEST_REFINED = 1200
 
 
 def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: float | None = None) -> Refined | None:
-    """Return a proved optimum beside an answer with multipliers that claims one and does not prove it; None where none is found.
-
-    Parameters
-    ----------
-    certifier : Certifier
-    start : Refined
-        The answer that claims an optimum, its point and their certificate.
-    tol : float
-        Relative gap that an optimum is held to.
-    seconds : float, optional
-        That this may take.
-    """
+    """Return a proved optimum near an answer with multipliers that claims one and does not prove it; None if none is found."""
     (answer, values, certificate), form = start, certifier.form
     if form is None or answer.multipliers is None:
         return None

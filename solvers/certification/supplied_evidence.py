@@ -63,21 +63,8 @@ def complete_claim(
 ) -> CompletedClaim:
     """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
 
-    Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
-
-    Parameters
-    ----------
-    form : StandardForm
-    answer : Answer
-        It claims one of the two.
-    ray : Ray
-        Of the answer.
-    points : sequence of ndarray
-        Points that may be feasible, from which a ray of descent would go on.
-    bounded : str
-        The reason why the objective has a lower bound (`known_bound`); empty where none is known.
-    seconds : float, optional
-        That the search may take.
+    Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either. ``points`` may be feasible
+    starts of a ray of descent; ``bounded`` is the reason why the objective has a lower bound (`known_bound`), empty without one.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
@@ -180,18 +167,7 @@ def with_multipliers(
 ) -> tuple[Answer, Certificate]:
     """Replace missing or useless multipliers by ones computed from the data if those yield a bound.
 
-    Parameters
-    ----------
-    certifier : Certifier
-        Of a model with a form.
-    answer : Answer
-    values : mapping of label to array
-        The point that the certificate is of: the answer's, with the blocks that the model completes.
-    certificate : Certificate
-    tol : float
-        Relative gap that an optimum is held to.
-    seconds : float, optional
-        That the search for multipliers deep inside their cones may take.
+    ``values`` is the point of the certificate, ``tol`` the relative gap of an optimum, ``seconds`` a limit of the search.
     """
     form = certifier.form
     if form is None or not certificate.wants_multipliers:
@@ -301,14 +277,7 @@ NOTE = "the point of objective zero, beside which the solver stopped"
 def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate | None:
     """Return the certificate of the model's point of objective zero, if it is proved that no point costs less; else None.
 
-    Parameters
-    ----------
-    certifier : Certifier
-        Without a form the model's own bound must be zero.
-    answer : Answer
-        Its multipliers are tried for the proof.
-    values : mapping of label to array
-        The point (`Model.zero_objective_point`).
+    The answer's multipliers are tried for the proof. Without a form the model's own bound must be zero.
     """
     form, certificate = certifier.form, certifier(answer, values)
     if not (certificate.objective == 0.0 and certificate.error == 0.0 and certificate.primal_residual == 0.0):

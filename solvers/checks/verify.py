@@ -138,11 +138,9 @@ class DualCheck:
         lines = [
             f"multipliers z and difference quotients of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"
         ]
-        lines += [
-            f"  {r.name:<20} z {r.multiplier:>14.7g}   between {r.forward:>14.7g} and {r.backward:>14.7g}   "
-            f"{'agrees' if r.agrees else 'DIFFERS'}"
-            for r in self.rows
-        ]
+        for r in self.rows:
+            figures = f"{r.name:<20} z {r.multiplier:>14.7g}   between {r.forward:>14.7g} and {r.backward:>14.7g}"
+            lines.append(f"  {figures}   {'agrees' if r.agrees else 'DIFFERS'}")
         return "\n".join(lines)
 
 

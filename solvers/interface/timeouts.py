@@ -13,6 +13,7 @@ start.
 from __future__ import annotations
 
 import atexit
+import functools
 import math
 import os
 import pickle
@@ -100,41 +101,25 @@ def time_limit_remark(answer: Answer, options: Options, reason: str) -> str:
     )
 
 
-def run_with_timeout(call: Callable[[], T], options: Options, begin: float) -> T:
+def run_with_timeout(call: Callable[[], T], options: Options, begin: float, *, catches_interrupts: bool = False) -> T:
     """Return the call's value if the call ends within the time limit that began at ``begin``.
 
     Without a limit the call runs in this thread. A call that holds Python's lock while it works cannot be abandoned.
+    ``catches_interrupts`` says that the library installs a handler of its own for Ctrl-C, which any thread of BLAS or of the
+    user's may run. The call then runs in another thread, beside which Python's handler is installed again at each look.
 
     Raises
     ------
     CallTimeout
         The call was abandoned, at `abandon_time`.
     """
-    if options.time_limit is None:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if catches_interrupts and in_main_thread else None
+    if options.time_limit is None and handler is None:
         return call()
+    on_look = None if handler is None else functools.partial(signal.signal, signal.SIGINT, handler)
     outcome: list[T] = []
-    if not run_until(lambda: outcome.append(call()), threading.Event(), abandon_time(begin, options.time_limit)):
-        raise CallTimeout(Status.TIME_LIMIT)
-    return outcome[0]
-
-
-def run_hearing_interrupts(call: Callable[[], T], options: Options, begin: float) -> T:
-    """Return the call's value as `run_with_timeout` does, where Ctrl-C is heard though the library catches the signal.
-
-    A library's handler belongs to the process, so any thread of BLAS or of the user's may run it. Beside the call, which runs in
-    a thread of its own, Python's handler is installed again at each look.
-
-    Raises
-    ------
-    CallTimeout
-        The call was abandoned, at `abandon_time`.
-    """
-    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-    if handler is None:
-        return run_with_timeout(call, options, begin)
-    outcome: list[T] = []
-    deadline = abandon_time(begin, options.time_limit)
-    if not run_until(lambda: outcome.append(call()), threading.Event(), deadline, lambda: signal.signal(signal.SIGINT, handler)):
+    if not run_until(lambda: outcome.append(call()), threading.Event(), abandon_time(begin, options.time_limit), on_look):
         raise CallTimeout(Status.TIME_LIMIT)
     return outcome[0]
 
