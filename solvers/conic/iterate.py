@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -384,12 +384,12 @@ class PreparedProblem:
             raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}", name="start")
         return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
 
-    def answer(self, point: ConicPoint, bound: ConicBound, details: dict[str, object]) -> Answer:
+    def answer(self, point: ConicPoint, bound: ConicBound, details: Mapping[str, Any]) -> Answer:
         """Return the answer of a feasible point and a certified bound, with repaired multipliers of every constraint."""
         mu = None if self.problem.kappa is None else bound.mu
         multipliers, reduced = conic_multipliers(self.problem, bound.gamma, bound.v, mu), conic_reduced(self.problem, bound.v)
         return Answer(
-            values=point.values, multipliers=multipliers, reduced=reduced, bound=bound.value, proved=True, details=details
+            values=point.values, multipliers=multipliers, reduced=reduced, bound=bound.value, proved=True, details=dict(details)
         )
 
     def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:

@@ -143,8 +143,8 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
 
     def take_step(self, state: DenseState) -> bool:
         """Take a step along the projected gradient of a face, or of a few components; return False if none descends."""
-        whole = self.components is None or self.components >= state.view.n
-        d = _face_direction(state) if whole else _few_components(state, self.components or 0)
+        unrestricted = self.components is None or self.components >= state.view.n
+        d = _face_direction(state) if unrestricted else _few_components(state, self.components or 0)
         return d is not None and _search(state, d)
 
 
