@@ -77,10 +77,10 @@ def _by_entry(name: str, entries: list[str], value: Any) -> dict[str, Any]:
     """Return the values of the entries of one indexed variable by their names."""
     if isinstance(value, Mapping):
         indices = {entry[len(name) + 1 : -1]: entry for entry in entries}
-        given = {",".join(map(str, index)) if isinstance(index, tuple) else str(index): v for index, v in value.items()}
-        for index in given.keys() - indices.keys():
+        by_index = {",".join(map(str, index)) if isinstance(index, tuple) else str(index): v for index, v in value.items()}
+        for index in by_index.keys() - indices.keys():
             raise unknown_name(f"index of {name}", index, indices)
-        return {indices[index]: v for index, v in given.items()}
+        return {indices[index]: v for index, v in by_index.items()}
     numbers = np.asarray(value)
     if numbers.size != len(entries):
         raise InputError(

@@ -263,11 +263,11 @@ class Certificate(Displayed):
     def _measured(self) -> tuple[tuple[str, str], ...]:
         """Return the numbers that are known, by name."""
         values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
-        stated, disagrees = self.stated_objective, differs(self.objective, self.stated_objective)
+        stated_objective, disagrees = self.stated_objective, differs(self.objective, self.stated_objective)
         return (
             *((name, format(value, form)) for name, value, form in values if np.isfinite(value)),
             ("residuals", self.residuals),
-            *([("the file states the objective", format(stated, ".10g"))] if disagrees else []),
+            *([("the file states the objective", format(stated_objective, ".10g"))] if disagrees else []),
         )
 
     @property
@@ -278,9 +278,9 @@ class Certificate(Displayed):
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
-def differs(objective: float, stated: float | None, tolerance: float = 1e-9) -> bool:
+def differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
     """Return whether a stated objective is another than that of the point, relative to 1 + its size."""
-    return stated is not None and not abs(stated - objective) <= tolerance * (1.0 + abs(objective))
+    return stated_objective is not None and not abs(stated_objective - objective) <= tolerance * (1.0 + abs(objective))
 
 
 @dataclass(frozen=True)
@@ -291,8 +291,8 @@ class MaximumCertificate(Certificate):
     def of(cls, minimum: Certificate) -> MaximumCertificate:
         """Return the certificate of the maximum from that of its minimisation."""
         values = {field.name: getattr(minimum, field.name) for field in fields(Certificate)}
-        stated = None if minimum.stated_objective is None else -minimum.stated_objective
-        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound, "stated_objective": stated})
+        stated_objective = None if minimum.stated_objective is None else -minimum.stated_objective
+        return cls(**{**values, "objective": -minimum.objective, "bound": -minimum.bound, "stated_objective": stated_objective})
 
     @property
     def gap(self) -> float:

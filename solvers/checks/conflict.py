@@ -4,7 +4,8 @@ A deletion filter on certificates. Every round solves the feasibility problem of
 checked (`solvers.certification.rays`) name a smaller set at once, the rows that they price; and a row without which a point
 exists stays for good. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
 only if the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the
-proof is exact. Otherwise the claim is that of certificates and solvers in floating point, and says so.
+proof is exact; beside integers it proves that the set is infeasible, and fewer rows may be. Otherwise the claim is that of
+certificates and solvers in floating point, and says so.
 """
 
 from __future__ import annotations
@@ -57,11 +58,14 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     solver_name = "highs" if linear else "scip" if form.integer.any() else "clarabel"
     search = _Search(form, resolve(solver_name if solver is None else solver), max_solves)
     elements, minimal = search.run()
-    proof = _exact(form, elements) if linear and not form.integer.any() else None
+    proof = _exact(form, elements) if linear else None
     names = {element: _name(form, element) for element in elements}
     weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
-    if proof is not None:
+    irreducible = proof is not None and not form.integer.any()  # of integers fewer rows may exclude each other
+    if irreducible:
         argument = "proved in rational arithmetic, and irreducible"
+    elif proof is not None:
+        argument = "proved in rational arithmetic" + (f"; each row needed, as {search.solver.label} claims" if minimal else "")
     elif form.integer.any():
         argument = f"claimed by {search.solver.label} for integers" + (", each row needed" if minimal else ", perhaps reducible")
     else:
@@ -76,7 +80,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
         tuple(names[element] for element in elements),
         {names[element]: weights[element] for element in elements if element in weights},
         proof is not None,
-        proof is not None,
+        irreducible,
         argument,
         rows,
         points,

@@ -135,7 +135,7 @@ def check_point(
         A file that is no solution of this program.
     """
     problem = as_model(model)
-    form, unknown, stated = problem.form, 0, None
+    form, unknown, file_objective = problem.form, 0, None
     if isinstance(values, np.ndarray):
         x = as_array(values, "values")
     else:
@@ -144,14 +144,14 @@ def check_point(
             named = values
         else:
             point, content = _file_point(form, values)
-            named, unknown, stated = form.split(point), content.ignored, content.objective
+            named, unknown, file_objective = form.split(point), content.ignored, content.objective
         x = form.join(problem.complete(form.values_given(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
     sign, sense = (-1.0, "maximise") if form.maximise else (1.0, "minimise")
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
-    objective, stated = sign * form.evaluate(x).value, None if stated is None else sign * stated
-    return PointCheck(problem.name, tuple(misses), objective, sense, tolerance, exact, unknown, stated)
+    objective, stated_objective = sign * form.evaluate(x).value, None if file_objective is None else sign * file_objective
+    return PointCheck(problem.name, tuple(misses), objective, sense, tolerance, exact, unknown, stated_objective)
 
 
 def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FilePoint]:
@@ -250,10 +250,10 @@ def certify(
     if multipliers is not None:
         multipliers = _numbers(multipliers, "multipliers")
     reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
-    stated: float | None = None
+    file_objective: float | None = None
     if isinstance(values, str | Path):
         x, content = _file_point(problem.form, values)
-        values, stated = problem.form.split(x), content.objective
+        values, file_objective = problem.form.split(x), content.objective
         if multipliers is None and content.multipliers is not None:
             multipliers, reduced = content.multipliers, content.reduced if reduced is None else reduced
     try:
@@ -265,7 +265,7 @@ def certify(
         complete = problem.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}", name="values") from None
-    certificate = replace(certify_form(form, complete, multipliers, reduced, problem), stated_objective=stated)
+    certificate = replace(certify_form(form, complete, multipliers, reduced, problem), stated_objective=file_objective)
     return MaximumCertificate.of(certificate) if form.maximise else certificate
 
 

@@ -45,6 +45,7 @@ SENTENCES: list[tuple[str, str]] = [
     ("solve DATA hinge", "hinge is a formulation, which stands before the data"),
     ("solve conic DATA --kappa 0.1 --lam 1", "exactly one"),
     ("solve conic DATA --solver piqp", "positive semidefinite"),
+    ("solve plan.lp --lam 1 --raw", "plan.lp is a program's file, which is taken as it is: leave --raw, --lam out"),
     ("solve gurobi.lp DATA", "gurobi.lp names a program's file, which takes no data: leave"),
     ("solve highs DATA", "highs is a solver: give --solver highs"),
     ("solve hinge DATA --kappa 0.1", "hinge has no --kappa"),
@@ -64,6 +65,7 @@ def test_wrong_use(
     rows = [f"{kind},{k}.5\n" for k, kind in enumerate(["ash", "elm", "oak"] * 8)]
     (tmp_path / "trees.csv").write_text("kind,height\n" + "".join(rows), encoding="utf-8")
     CellStore(tmp_path / "empty.db")
+    (tmp_path / "plan.lp").write_text("Minimize\n x\nSubject To\n x >= 1\nEnd\n", encoding="utf-8")
     places = {"DATA": str(data), "TREES": "trees.csv", "STORE": "empty.db"}
     assert main([places.get(word, word) for word in words.split()]) == 2
     assert sentence in capsys.readouterr().err

@@ -34,8 +34,8 @@ from ..solvers import (
 from ..solvers.checks.feasibility import PointCheck, check_point
 from ..solvers.checks.verify import certified_anew
 from . import NOT_SOLVED, SOLVED
-from .data_options import model_from_arguments, named_instance
-from .parsing import comma_separated
+from .data_options import model_from_arguments, named_instance, refuse_options_of_data
+from .parsing import comma_separated, say
 from .screen import answer, answer_by, print_table, print_text
 
 
@@ -81,12 +81,19 @@ def _inspect_file(a: argparse.Namespace) -> int:
     if a.why:
         _print_conflict(program, a)
         return SOLVED
-    answer(a, {"model": program.name, "variables": program.n, "rows": program.rows}, program)
+    record = {"model": program.name, "variables": program.n, "rows": program.rows}
+    answer(a, record | ({"latex": program.latex()} if a.latex else {}), program.latex() if a.latex else program)
     return SOLVED
 
 
 def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
-    """Return the form of a formulation on data, or the program in a file that stands in place of both."""
+    """Return the form of a formulation on data, or the program in a file that stands in place of both.
+
+    Raises
+    ------
+    InputError
+        A formulation without data or without a form, a file of data, or options that a program's file does not take.
+    """
     name = a.model
     if a.data is not None:
         form = _form(model_from_arguments(a))
@@ -99,6 +106,7 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
         raise InputError(
             f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}", name=name
         )
+    refuse_options_of_data(a)
     return read_form(name)
 
 
@@ -154,7 +162,9 @@ def solve(a: argparse.Namespace) -> int:
         _print_values(record["values"])
     if failure is not None:
         raise WriteError(f"{failure}; the result stands above", result) from failure
-    if a.save and not a.json:
+    if a.save and a.save.endswith(".sol") and not result.values:
+        say(f"marginopt: {a.save} is not written: there is no point")
+    elif a.save and not a.json:
         print_text(f"wrote {a.save}")
     return SOLVED if result.solved else NOT_SOLVED
 
@@ -182,13 +192,11 @@ def _print_values(values: Mapping[str, float]) -> None:
 def _save(model: Model | StandardForm, result: Result, a: argparse.Namespace) -> WriteError | None:
     """Write the result, or its point as a solution file; return the error of a file that could not be written."""
     path: str = a.save
-    if path.endswith(".sol") and not result.values:
-        return WriteError(f"{path} is not written: there is no point", result, path=path)
     try:
-        if path.endswith(".sol"):
-            write_solution(model, result.values, path, program=a.model if a.data is None else None)
-        else:
+        if not path.endswith(".sol"):
             result.save(path)
+        elif result.values:
+            write_solution(model, result.values, path, program=a.model if a.data is None else None)
     except WriteError as error:
         return error
     return None
@@ -328,8 +336,8 @@ def certify(a: argparse.Namespace) -> int:
     integers = result.certificate is not None and result.certificate.integrality is not None
     silent = not _claims_more(result) or (integers and result.answer.bound is None)
     supported = result.solved or (check is not None and silent)
-    holds = check is None or (check.feasible and not check.misstated)
-    return SOLVED if holds and supported and verification.stands else NOT_SOLVED
+    confirmed = check is None or (check.feasible and not check.misstated)
+    return SOLVED if confirmed and supported and verification.stands else NOT_SOLVED
 
 
 def _claims_more(result: Result) -> bool:

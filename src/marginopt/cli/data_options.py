@@ -116,6 +116,17 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
     return info.make_model({"X": instance.X, "y": instance.y}, parameters)
 
 
+def refuse_options_of_data(a: argparse.Namespace) -> None:
+    """Raise InputError for options of data or of a formulation, which a program's file does not take."""
+    defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
+    defaults |= dict.fromkeys(("missing", "categories"), "refuse")
+    unread = [name for name, value in defaults.items() if getattr(a, name) != value]
+    unread += [name.removeprefix(_GIVEN) for name, value in vars(a).items() if name.startswith(_GIVEN) and value is not None]
+    if unread:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in unread)
+        raise InputError(f"{a.model} is a program's file, which is taken as it is: leave {options} out", name=unread[0])
+
+
 def _formulation(name: str, data: str | Instance) -> FormulationInfo:
     """Return the formulation of this name.
 

@@ -71,6 +71,18 @@ def test_solve(plan: Path, capsys: Any) -> None:
     assert list(record["values"].values()) == pytest.approx([3.0, 1.0])
 
 
+def test_inspect_prints_latex(plan: Path, capsys: Any) -> None:
+    assert main(["inspect", str(plan), "--latex"]) == 0
+    assert capsys.readouterr().out.strip() == mo.read(plan).latex().strip()  # type: ignore[union-attr]
+
+
+def test_an_infeasible_program_is_not_solved_whatever_is_to_be_saved(tmp_path: Path, capsys: Any) -> None:
+    plan, out = tmp_path / "plan.mps", tmp_path / "plan.sol"
+    plan.write_text(PLAN.replace("RHS DEMAND 1.0", "RHS DEMAND 5.0"))
+    assert main(["solve", str(plan), "--quiet", "--save", str(out)]) == 1
+    assert not out.exists() and str(out) in capsys.readouterr().err
+
+
 def test_compare(plan: Path, capsys: Any) -> None:
     assert main(["compare", str(plan), "--solvers", "highs,scip", "--json", "--quiet"]) == 0
     assert [abs(row["objective"]) for row in _json(capsys)] == pytest.approx([11.0, 11.0])

@@ -42,7 +42,7 @@ def test_a_variable_called_as_its_block_is_given_by_name(tmp_path: Path) -> None
 
 def test_print_tells_types_and_bounds_of_many_named_variables_apart(tmp_path: Path) -> None:
     """A block with integers is not integer: a row of the print for each type and pair of bounds, which names its variables."""
-    names = [f"open{k}" for k in range(4)] + [f"ship{k}" for k in range(16)]
+    names = [f"open{k}" for k in range(4)] + [f"ship{k}" for k in range(32)]
     terms = " + ".join(names)
     text = (
         f"Minimize\n obj: {terms}\nSubject To\n total: {terms} >= 3\nBounds\n ship3 <= 7\nBinaries\n {' '.join(names[:4])}\nEnd\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,3 +119,20 @@ def test_a_possible_problem_has_no_conflict() -> None:
     for possible in (mo.HingeSVM(X, y, lam=1.0), mo.HingeSVM(X, y, lam=1.0).form):
         with pytest.raises(InputError, check=about("model")):
             possible.conflict()
+
+
+def test_rows_that_conflict_without_integrality_are_proved_beside_integers(tmp_path: Path) -> None:
+    """x + k ≥ 4 and y - k ≥ 2 add up to x + y ≥ 6; at most 5 are left. Elsewhere it is k that is no half."""
+    path = tmp_path / "plan.lp"
+    path.write_text(
+        "Minimize\n x + y\nSubject To\n a: x + k >= 4\n b: y - k >= 2\n c: x + y + 2 k <= 5\nBounds\n k <= 3\nGeneral\n k\nEnd\n"
+    )
+    form = mo.read(path)
+    assert isinstance(form, mo.StandardForm)
+    conflict = form.conflict()
+    assert {"a", "b", "c"} <= set(conflict.elements) and conflict.proven and not conflict.proven_irreducible
+    assert all(conflict.multipliers[name] > 0 for name in conflict.elements)
+    path.write_text("Minimize\n k\nSubject To\n a: 2 k >= 1\n b: 2 k <= 1\nGeneral\n k\nEnd\n")
+    half = mo.read(path)
+    assert isinstance(half, mo.StandardForm)
+    assert not half.conflict().proven
