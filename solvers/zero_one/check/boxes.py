@@ -240,11 +240,11 @@ def pack(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[P
         raise InvalidProofError("a pair names points that do not exist, or one point twice")
     excluded = _exclusive(problem, nodes.lo[owner], nodes.hi[owner], pairs[:, 0], pairs[:, 1])
     owner, pairs, prices = owner[excluded], pairs[excluded], prices[excluded]
-    kept = nodes.state[owner[:, None], pairs] == KEPT
+    is_kept = nodes.state[owner[:, None], pairs] == KEPT
     empty = np.zeros(len(entries), dtype=bool)
-    empty[owner[kept.all(axis=1)]] = True
-    one = kept.any(axis=1)
-    nodes.state[owner[one], np.where(kept[one, 0], pairs[one, 1], pairs[one, 0])] = VIOLATED
+    empty[owner[is_kept.all(axis=1)]] = True
+    one = is_kept.any(axis=1)
+    nodes.state[owner[one], np.where(is_kept[one, 0], pairs[one, 1], pairs[one, 0])] = VIOLATED
     free = (nodes.state[owner[:, None], pairs] == FREE).all(axis=1)
     return _paid(problem, len(entries), owner[free], pairs[free], prices[free] * _SHARE), empty
 
@@ -317,12 +317,12 @@ def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
     return np.asarray(sums * (1.0 - (len(problem.weights) + 4) * 2.0**-52))
 
 
-def linear_bound(problem: BoxProblem, nodes: Boxes, stated: Multipliers, packing: Packing) -> LinearBound:
+def linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing: Packing) -> LinearBound:
     """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and enclosures of Σ ±α_i g_i."""
-    e = problem.e[stated.points]
-    products = problem.g[stated.points] * (stated.alpha - stated.flipped)[:, None]
-    gains = round_down(stated.alpha * round_down(1.0 - e)), round_down(stated.flipped * round_down(-1.0 - e))
-    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(stated.owner, minlength=len(nodes.bound)))
+    e = problem.e[duals.points]
+    products = problem.g[duals.points] * (duals.alpha - duals.flipped)[:, None]
+    gains = round_down(duals.alpha * round_down(1.0 - e)), round_down(duals.flipped * round_down(-1.0 - e))
+    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(duals.owner, minlength=len(nodes.bound)))
     constant = [_violated_weights(problem, nodes), packing.paid, *round_down(sums - error).T[-2:]]
     return LinearBound(row_sums_down(np.column_stack(constant)), sums[:, :-2], error[:, :-2])
 
@@ -407,8 +407,8 @@ class BoxRules(NodeRules[Boxes]):
     def all_children(self, records: list[dict[str, Any]], states: list[Boxes]) -> list[list[Boxes]]:
         """Return the same of several nodes."""
         nodes = Boxes.joined(states)
-        settled = _settled(self.problem, nodes, [record["rounds"] for record in records])
-        return [[] if settled[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
+        closed = _settled(self.problem, nodes, [record["rounds"] for record in records])
+        return [[] if closed[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
 
     def _split(self, record: dict[str, Any], node: Boxes) -> list[Boxes]:
         if "split" not in record:
@@ -445,36 +445,36 @@ def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
 
 def _settled(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
     """Apply the boxes and the rounds; True where nothing below the target remains."""
-    settled = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
-    settled |= _settled_by_count(problem, nodes)
+    closed = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
+    closed |= _settled_by_count(problem, nodes)
     for k in range(max(map(len, rounds), default=0)):
-        rows = [b for b in np.flatnonzero(~settled).tolist() if len(rounds[b]) > k]
+        rows = [b for b in np.flatnonzero(~closed).tolist() if len(rounds[b]) > k]
         levels = [b for b in rows if len(rounds[b][k]) > 5]
         for chosen in ([b for b in rows if b not in levels], *([b] for b in levels)):
             if not chosen:
                 continue
             part, entries = nodes.chosen(chosen), [rounds[b][k] for b in chosen]
             by_round = _emptied_by_levels if len(entries[0]) > 5 else _settled_by_round
-            settled[chosen] = by_round(problem, part, entries)
+            closed[chosen] = by_round(problem, part, entries)
             nodes.update(chosen, part)
-    return settled
+    return closed
 
 
 def _settled_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> Flags:
     """Apply a round to each node; True where nothing below the target remains."""
-    packing, settled = pack(problem, nodes, entries)
-    stated = multipliers(nodes, entries, packing)
-    linear = linear_bound(problem, nodes, stated, packing)
+    packing, closed = pack(problem, nodes, entries)
+    duals = multipliers(nodes, entries, packing)
+    linear = linear_bound(problem, nodes, duals, packing)
     bound, c, slope = square_bound(problem, nodes, linear)
     nodes.bound = np.maximum(np.maximum(nodes.bound, bound), intercept_bound(problem, nodes, linear))
-    settled |= nodes.bound >= problem.target
+    closed |= nodes.bound >= problem.target
     alpha = np.zeros(packing.left.shape)
-    alpha[stated.owner, stated.points] = stated.alpha
-    rows = np.flatnonzero(~settled & np.isfinite(bound))
+    alpha[duals.owner, duals.points] = duals.alpha
+    rows = np.flatnonzero(~closed & np.isfinite(bound))
     part = nodes.chosen(rows)
-    settled[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
+    closed[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
     nodes.update(rows, part)
-    return np.asarray(settled | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
+    return np.asarray(closed | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
 
 
 def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
@@ -492,8 +492,8 @@ def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]
 
 def _settled_by_count(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Return the bound of no multipliers at all: violated points and the least norm in the box."""
-    none = np.zeros(nodes.lo.shape)
-    linear = LinearBound(_violated_weights(problem, nodes), none, none)
+    zeros = np.zeros(nodes.lo.shape)
+    linear = LinearBound(_violated_weights(problem, nodes), zeros, zeros)
     by_count = np.maximum(square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))
     nodes.bound = np.maximum(nodes.bound, by_count)
     return np.asarray(nodes.bound >= problem.target)
