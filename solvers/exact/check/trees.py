@@ -41,7 +41,7 @@ class VerifierPool(Protocol):
 class SpotCheckingPool:
     """A pool of verifiers whose answers are spot-checked: this process repeats randomly chosen parts.
 
-    Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the rest is the crew's word.
+    Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the leftover is the crew's word.
     """
 
     def __init__(self, crew: VerifierPool) -> None:
@@ -242,20 +242,20 @@ def _verify_in_batches(rules: NodeRules[S], records: Iterable[dict[str, Any]], r
     A batch is verified generation by generation. Records below a node that is proved without them are dropped.
     """
     waiting: dict[tuple[int, int], S] = {_FIRST: root}
-    held: Tree = {}
+    early: Tree = {}
     proved: set[int] = set()  # split all the same
-    numbers, nodes, rest = NumberSet(), 0, 0
+    numbers, nodes, leftover = NumberSet(), 0, 0
     for batch in batches(records, BATCH):
         for origin, record in _origins(batch):
             if not numbers.add(int(record["id"])):
                 raise InvalidProofError(f"node {record['id']} occurs twice")
-            if origin in held:
+            if origin in early:
                 raise InvalidProofError(f"two nodes are child {origin[1]} of node {origin[0]}")
-            held[origin] = record
+            early[origin] = record
         ready = [origin for origin, _ in _origins(batch) if origin in waiting]
         while ready:
             check_deadline()
-            chosen, states = [held.pop(origin) for origin in ready], [waiting.pop(origin) for origin in ready]
+            chosen, states = [early.pop(origin) for origin in ready], [waiting.pop(origin) for origin in ready]
             nodes, ready = nodes + len(chosen), []
             for record, children in zip(chosen, rules.all_children(chosen, states), strict=True):
                 number = int(record["id"])
@@ -263,14 +263,14 @@ def _verify_in_batches(rules: NodeRules[S], records: Iterable[dict[str, Any]], r
                     proved.add(number)
                 for side, child in enumerate(children):
                     waiting[number, side] = child
-                    if (number, side) in held:
+                    if (number, side) in early:
                         ready.append((number, side))
-        for origin in [origin for origin in held if origin[0] in proved]:
-            proved.add(int(held.pop(origin)["id"]))
-            rest += 1
+        for origin in [origin for origin in early if origin[0] in proved]:
+            proved.add(int(early.pop(origin)["id"]))
+            leftover += 1
     for number, side in waiting:
         raise InvalidProofError("the tree has no root" if number < 0 else f"child {side} of node {number} is missing")
-    return nodes, rest + len(held)
+    return nodes, leftover + len(early)
 
 
 def _origins(records: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:

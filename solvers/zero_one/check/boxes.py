@@ -31,8 +31,11 @@ from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_log
 
 Flags = npt.NDArray[np.bool_]
+Points = npt.NDArray[np.int64]
 
 FREE, KEPT, VIOLATED = -1, 0, 1
+#: Share of stated prices that is paid, so that sums that rounding has enlarged cost no point more than its weight.
+_SHARE = 1.0 - 2.0**-43
 
 
 @dataclass(eq=False)
@@ -182,22 +185,22 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
     return A[first], total
 
 
-def _products(problem: BoxProblem, low: Array, high: Array) -> tuple[Array, Array]:
+def _margins(problem: BoxProblem, lo: Array, hi: Array) -> tuple[Array, Array]:
     """Return the least and the greatest margins of all points over boxes, one a row, rounded outward.
 
     They are sums of 2p products, which are off by at most 2p half units in the last place of the sum of their sizes, in any
-    order; more than twice as much is added, and what products that underflow lose.
+    order. More than twice as much is added, which covers the sums with the rows' own errors, and what underflows.
     """
     g, p = problem.g.T, problem.g.shape[1]
     up, down = np.maximum(g, 0.0), np.minimum(g, 0.0)
-    error = np.maximum(np.abs(low), np.abs(high)) @ np.abs(g) * ((2 * p + 8) * 2.0**-52)
-    error = round_up(round_up(error + problem.e) + 2.0**-1000)
-    return round_down(low @ up + high @ down - error), round_up(high @ up + low @ down + error)
+    error = np.maximum(np.abs(lo), np.abs(hi)) @ np.abs(g) * ((2 * p + 8) * 2.0**-52)
+    error += problem.e * (1.0 + 2.0**-50) + 2.0**-1000
+    return lo @ up + hi @ down - error, hi @ up + lo @ down + error
 
 
 def apply_box(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Decide the points that the boxes decide; False for empty nodes."""
-    low, high = _products(problem, nodes.lo, nodes.hi)
+    low, high = _margins(problem, nodes.lo, nodes.hi)
     below, above = high < 1.0, low >= 1.0
     empty = ((nodes.state == KEPT) & below) | ((nodes.state == VIOLATED) & above)
     free = nodes.state == FREE
@@ -212,7 +215,7 @@ def _flat(entries: list[list[Any]], place: int, dtype: Any) -> Any:
     return np.fromiter(chain.from_iterable(entry[place] for entry in entries), dtype)
 
 
-def _owners(entries: list[list[Any]], *places: int) -> npt.NDArray[np.int64]:
+def _owners(entries: list[list[Any]], *places: int) -> Points:
     """Return the round of each element of lists that are as long as each other."""
     sizes = [len(entry[places[0]]) for entry in entries]
     if any([len(entry[place]) for entry in entries] != sizes for place in places[1:]):
@@ -237,32 +240,36 @@ def pack(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[P
         raise InvalidProofError("a pair names points that do not exist, or one point twice")
     excluded = _exclusive(problem, nodes.lo[owner], nodes.hi[owner], pairs[:, 0], pairs[:, 1])
     owner, pairs, prices = owner[excluded], pairs[excluded], prices[excluded]
-    kept = nodes.state[owner[:, None], pairs] == KEPT
+    is_kept = nodes.state[owner[:, None], pairs] == KEPT
     empty = np.zeros(len(entries), dtype=bool)
-    empty[owner[kept.all(axis=1)]] = True
-    one = kept.any(axis=1)
-    nodes.state[owner[one], np.where(kept[one, 0], pairs[one, 1], pairs[one, 0])] = VIOLATED
+    empty[owner[is_kept.all(axis=1)]] = True
+    one = is_kept.any(axis=1)
+    nodes.state[owner[one], np.where(is_kept[one, 0], pairs[one, 1], pairs[one, 0])] = VIOLATED
     free = (nodes.state[owner[:, None], pairs] == FREE).all(axis=1)
-    left, payments = problem.weights.tolist(), [[0.0] for _ in entries]
-    residuals: list[dict[int, float]] = [{} for _ in entries]
-    for b, (i, j), price in zip(owner[free].tolist(), pairs[free].tolist(), prices[free].tolist(), strict=True):
-        residual = residuals[b]
-        first, second = residual.get(i, left[i]), residual.get(j, left[j])
-        if (payment := min(price, first, second)) > 0.0:
-            payments[b].append(payment)
-            residual[i] = max(math.nextafter(first - payment, -math.inf), 0.0)
-            residual[j] = max(math.nextafter(second - payment, -math.inf), 0.0)
-    weights = np.tile(problem.weights, (len(entries), 1))
-    for b, residual in enumerate(residuals):
-        weights[b, list(residual)] = list(residual.values())
-    return Packing(weights, np.array([sum_down(np.array(paid)) for paid in payments])), empty
+    return _paid(problem, len(entries), owner[free], pairs[free], prices[free] * _SHARE), empty
 
 
-def _exclusive(problem: BoxProblem, lo: Array, hi: Array, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> Flags:
+def _paid(problem: BoxProblem, count: int, owner: Points, pairs: Points, prices: Array) -> Packing:
+    """Return the packings of nodes: prices as stated, but in turn and as far as weights reach where a point has too little."""
+    n, most = len(problem.weights), np.bincount(owner, minlength=1).max() + 2
+    loads = np.bincount((owner[:, None] * n + pairs).ravel(), np.repeat(prices, 2), count * n).reshape(count, n)
+    left = round_down(problem.weights - loads * (1.0 + most * 2.0**-52))
+    paid = np.bincount(owner, prices, count) * (1.0 - most * 2.0**-52)
+    for b in np.flatnonzero((left < 0.0).any(axis=1)):
+        residual, payments = problem.weights.tolist(), [0.0]
+        for (i, j), price in zip(pairs[owner == b].tolist(), prices[owner == b].tolist(), strict=True):
+            payment = min(price, residual[i], residual[j])
+            payments.append(payment)
+            residual[i], residual[j] = (max(math.nextafter(residual[k] - payment, -math.inf), 0.0) for k in (i, j))
+        left[b], paid[b] = residual, sum_down(np.array(payments))
+    return Packing(left, paid)
+
+
+def _exclusive(problem: BoxProblem, lo: Array, hi: Array, i: Points, j: Points) -> Flags:
     """Return whether (g_i + g_j)'v < 2 all over each box, the rows' own errors included."""
     total = problem.g[i] + problem.g[j]
-    ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (lo, hi)]
-    greatest = row_sums_up(np.maximum.reduce(ends))
+    size = (np.abs(total) * np.maximum(np.abs(lo), np.abs(hi))).sum(axis=1)
+    greatest = np.maximum(total * lo, total * hi).sum(axis=1) + size * ((total.shape[1] + 8) * 2.0**-52)
     return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
 
 
@@ -270,8 +277,8 @@ def _exclusive(problem: BoxProblem, lo: Array, hi: Array, i: npt.NDArray[np.int6
 class Multipliers:
     """α of rows u ≥ 1 (free and kept points) and of rows u ≤ 1 (violated points), one an entry, clipped to what is valid."""
 
-    owner: npt.NDArray[np.int64]  #: the node of each
-    points: npt.NDArray[np.int64]
+    owner: Points  #: the node of each
+    points: Points
     alpha: Array
     flipped: Array
 
@@ -310,12 +317,12 @@ def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
     return np.asarray(sums * (1.0 - (len(problem.weights) + 4) * 2.0**-52))
 
 
-def linear_bound(problem: BoxProblem, nodes: Boxes, stated: Multipliers, packing: Packing) -> LinearBound:
+def linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing: Packing) -> LinearBound:
     """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and enclosures of Σ ±α_i g_i."""
-    e = problem.e[stated.points]
-    products = problem.g[stated.points] * (stated.alpha - stated.flipped)[:, None]
-    gains = round_down(stated.alpha * round_down(1.0 - e)), round_down(stated.flipped * round_down(-1.0 - e))
-    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(stated.owner, minlength=len(nodes.bound)))
+    e = problem.e[duals.points]
+    products = problem.g[duals.points] * (duals.alpha - duals.flipped)[:, None]
+    gains = round_down(duals.alpha * round_down(1.0 - e)), round_down(duals.flipped * round_down(-1.0 - e))
+    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(duals.owner, minlength=len(nodes.bound)))
     constant = [_violated_weights(problem, nodes), packing.paid, *round_down(sums - error).T[-2:]]
     return LinearBound(row_sums_down(np.column_stack(constant)), sums[:, :-2], error[:, :-2])
 
@@ -368,7 +375,7 @@ def tighten(problem: BoxProblem, nodes: Boxes, alpha: Array, left: Array, bound:
     nodes.hi = np.minimum(nodes.hi, round_up(c + up))
     nodes.lo = np.maximum(nodes.lo, round_down(c - down))
     empty = (nodes.lo > nodes.hi).any(axis=1)
-    u_lo, u_hi = _products(problem, c, c)
+    u_lo, u_hi = _margins(problem, c, c)
     free, norm2 = nodes.state == FREE, problem.norm2
     short, excess = np.maximum(round_down(1.0 - u_hi), 0.0), np.maximum(round_down(u_lo - 1.0), 0.0)
     unreachable = round_down(round_down(short * short) / norm2) >= r
@@ -400,8 +407,8 @@ class BoxRules(NodeRules[Boxes]):
     def all_children(self, records: list[dict[str, Any]], states: list[Boxes]) -> list[list[Boxes]]:
         """Return the same of several nodes."""
         nodes = Boxes.joined(states)
-        settled = _settled(self.problem, nodes, [record["rounds"] for record in records])
-        return [[] if settled[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
+        closed = _settled(self.problem, nodes, [record["rounds"] for record in records])
+        return [[] if closed[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
 
     def _split(self, record: dict[str, Any], node: Boxes) -> list[Boxes]:
         if "split" not in record:
@@ -438,36 +445,36 @@ def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
 
 def _settled(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
     """Apply the boxes and the rounds; True where nothing below the target remains."""
-    settled = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
-    settled |= _settled_by_count(problem, nodes)
+    closed = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
+    closed |= _settled_by_count(problem, nodes)
     for k in range(max(map(len, rounds), default=0)):
-        rows = [b for b in np.flatnonzero(~settled).tolist() if len(rounds[b]) > k]
+        rows = [b for b in np.flatnonzero(~closed).tolist() if len(rounds[b]) > k]
         levels = [b for b in rows if len(rounds[b][k]) > 5]
         for chosen in ([b for b in rows if b not in levels], *([b] for b in levels)):
             if not chosen:
                 continue
             part, entries = nodes.chosen(chosen), [rounds[b][k] for b in chosen]
             by_round = _emptied_by_levels if len(entries[0]) > 5 else _settled_by_round
-            settled[chosen] = by_round(problem, part, entries)
+            closed[chosen] = by_round(problem, part, entries)
             nodes.update(chosen, part)
-    return settled
+    return closed
 
 
 def _settled_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> Flags:
     """Apply a round to each node; True where nothing below the target remains."""
-    packing, settled = pack(problem, nodes, entries)
-    stated = multipliers(nodes, entries, packing)
-    linear = linear_bound(problem, nodes, stated, packing)
+    packing, closed = pack(problem, nodes, entries)
+    duals = multipliers(nodes, entries, packing)
+    linear = linear_bound(problem, nodes, duals, packing)
     bound, c, slope = square_bound(problem, nodes, linear)
     nodes.bound = np.maximum(np.maximum(nodes.bound, bound), intercept_bound(problem, nodes, linear))
-    settled |= nodes.bound >= problem.target
+    closed |= nodes.bound >= problem.target
     alpha = np.zeros(packing.left.shape)
-    alpha[stated.owner, stated.points] = stated.alpha
-    rows = np.flatnonzero(~settled & np.isfinite(bound))
+    alpha[duals.owner, duals.points] = duals.alpha
+    rows = np.flatnonzero(~closed & np.isfinite(bound))
     part = nodes.chosen(rows)
-    settled[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
+    closed[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
     nodes.update(rows, part)
-    return np.asarray(settled | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
+    return np.asarray(closed | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
 
 
 def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
@@ -485,8 +492,8 @@ def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]
 
 def _settled_by_count(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Return the bound of no multipliers at all: violated points and the least norm in the box."""
-    none = np.zeros(nodes.lo.shape)
-    linear = LinearBound(_violated_weights(problem, nodes), none, none)
+    zeros = np.zeros(nodes.lo.shape)
+    linear = LinearBound(_violated_weights(problem, nodes), zeros, zeros)
     by_count = np.maximum(square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))
     nodes.bound = np.maximum(nodes.bound, by_count)
     return np.asarray(nodes.bound >= problem.target)

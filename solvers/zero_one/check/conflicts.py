@@ -96,8 +96,8 @@ class ConflictProblem:
 
     def root(self) -> OpenNode:
         """Return the root: points that cost the target are kept."""
-        undeletable = [not self.counted and weight >= self.target for weight in self.weights]
-        return OpenNode(bytearray(KEPT if kept else FREE for kept in undeletable), 0.0, 0.0)
+        is_kept = [not self.counted and weight >= self.target for weight in self.weights]
+        return OpenNode(bytearray(KEPT if keep else FREE for keep in is_kept), 0.0, 0.0)
 
     def round_down(self, x: float) -> float:
         """Return a rounded sum from below; sums of whole numbers are exact."""
@@ -125,15 +125,15 @@ class ConflictProblem:
     def keep_undeletable(self, node: OpenNode) -> None:
         """Mark as kept every free point whose deletion would exceed the budget."""
         remaining = self.budget - node.deleted
-        if max(self.weights, default=0.0) > remaining:
+        if self.counted and max(self.weights, default=0.0) > remaining:
             for i, weight in enumerate(self.weights):
                 if weight > remaining and node.states[i] == FREE:
                     node.states[i] = KEPT
 
-    def child(self, node: OpenNode, point: int, kept: Iterable[int]) -> OpenNode:
+    def child(self, node: OpenNode, point: int, kept_points: Iterable[int]) -> OpenNode:
         """Return the child of a node in which a free point is deleted and others are kept."""
         child = OpenNode(bytearray(node.states), node.deleted, node.extra)
-        for i in kept:
+        for i in kept_points:
             child.states[i] = KEPT
         self.delete(child, point)
         return child
@@ -211,37 +211,38 @@ def reduced_conflict_problem(
 
 
 def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) -> list[Conflict]:
-    """Return the conflicts that records state, with the norms that their multipliers prove, rounded down."""
+    """Return the conflicts that records state, with the norms that their multipliers prove, rounded down.
+
+    A conflict that names a point twice or a point that does not exist, or has not one finite multiplier for each point, proves
+    no number: it is an error of the node that uses it.
+    """
     if not records:
         return []
-    listed, stated = [record["conflict"] for record in records], [record["alpha"] for record in records]
-    sizes = np.array(list(map(len, listed)), dtype=np.int64)
-    points = np.fromiter(chain.from_iterable(listed), np.int64)
-    alpha = np.fromiter(chain.from_iterable(stated), np.float64)
-    if any(map(int.__ne__, sizes.tolist(), map(len, stated))):
-        raise InvalidProofError("a conflict does not name one multiplier for each point")
-    if (points < 0).any() or (points >= len(problem.weights)).any() or not np.isfinite(alpha).all():
-        raise InvalidProofError("a conflict names no point, or its multipliers are not finite")
+    pairs = [(record["conflict"], record["alpha"]) for record in records]
+    pairs = [(names, values) if len(names) == len(values) == len(set(names)) else ([0], [math.nan]) for names, values in pairs]
+    sizes = np.array([len(names) for names, _ in pairs], dtype=np.int64)
+    points = np.fromiter(chain.from_iterable(names for names, _ in pairs), np.int64)
+    alpha = np.fromiter(chain.from_iterable(values for _, values in pairs), np.float64)
+    is_valid = (points >= 0) & (points < len(problem.weights)) & np.isfinite(alpha)
+    points, alpha = np.where(is_valid, points, 0), np.where(is_valid, alpha, math.nan)
     # The labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding.
     tilted, ends = (alpha * problem.labels[points]).tolist(), np.cumsum(sizes).tolist()
-    names, multipliers, gains, conflicts = points.tolist(), alpha.tolist(), [], []
+    names, multipliers, gains, sides = points.tolist(), alpha.tolist(), [], []
     for end, size in zip(ends, sizes.tolist(), strict=True):
         chosen = slice(end - size, end)
         # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated.
         gain, tilt = next_down(math.fsum(multipliers[chosen])), abs(math.fsum(tilted[chosen]))
         gains.append(gain if tilt == 0.0 else next_down(gain - next_up(next_up(tilt) * problem.intercept_bound)))
-        kept, away = names[chosen], list[int]()
-        if len(set(kept)) != size:
-            raise InvalidProofError("a conflict names a point twice")
-        if min(multipliers[chosen], default=0.0) < 0.0:
-            signs = list(zip(kept, multipliers[chosen], strict=True))
-            kept, away = [i for i, a in signs if a >= 0.0], [i for i, a in signs if a < 0.0]
-        conflicts.append((kept, away))
+        if min(multipliers[chosen], default=0.0) >= 0.0:
+            sides.append((names[chosen], []))
+        else:
+            signs = list(zip(names[chosen], multipliers[chosen], strict=True))
+            sides.append(([i for i, a in signs if not a < 0.0], [i for i, a in signs if a < 0.0]))
     sums, error = run_sums(problem.rows[points] * alpha[:, None], sizes)
     proved, longest = np.array(gains), round_up(np.abs(sums) + error)
     square = row_sums_up(round_up(longest * longest))
-    norms = np.where(proved > 0.0, round_down(round_down(proved * proved) / square), 0.0)
-    return [Conflict(kept, away, norm) for (kept, away), norm in zip(conflicts, norms.tolist(), strict=True)]
+    norms = np.where(proved <= 0.0, 0.0, round_down(round_down(proved * proved) / square))
+    return [Conflict(*side, norm) for side, norm in zip(sides, norms.tolist(), strict=True)]
 
 
 def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[dict[str, Any]]:
@@ -259,8 +260,8 @@ def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[d
         named = set(_named(record))
         if others is None and not named <= recent.keys():
             others = {k: conflict for _, k, conflict in _evaluated(problem, log) if conflict is not None}
-        known = recent if others is None else others
-        yield {**record, "conflicts": {k: known[k] for k in named if k in known}}
+        source = recent if others is None else others
+        yield {**record, "conflicts": {k: source[k] for k in named if k in source}}
         recent = {}
 
 
@@ -294,9 +295,9 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
 
 def check_conflict_tree(problem: ConflictProblem, log: SealedLog, crew: VerifierPool | None = None) -> int:
     """Verify the tree of a log, and return the number of its nodes."""
-    nodes, rest = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), crew)
-    if rest:
-        raise InvalidProofError(f"{rest} nodes are no open children of others")
+    nodes, leftover = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), crew)
+    if leftover:
+        raise InvalidProofError(f"{leftover} nodes are no open children of others")
     return nodes
 
 
@@ -361,8 +362,8 @@ class ConflictRules(NodeRules[OpenNode]):
         """Return Σy for weights y ≥ 0 on conflicts, Σ_{c ∋ i} y_c ≤ λ_i on free points: w deletes free points of this weight."""
         problem, packed = self.problem, 0.0
         loads: dict[int, float] = {}
-        for number, stated in chosen:
-            y = float(stated)
+        for number, share in chosen:
+            y = float(share)
             if not (math.isfinite(y) and y >= 0.0):
                 raise InvalidProofError(f"node {record['id']} packs a conflict with a weight that is not finite and ≥ 0")
             # what is packed already is deleted, so that less of the norm is left

@@ -87,7 +87,7 @@ def test_pairs_are_paid_once(tmp_path):
 
 
 def test_a_pair_is_believed_only_where_the_box_excludes_it():
-    """`_pack` on a box by hand: w and -w in |w| ≤ 3 are never both at least 1; w and w, or w and w/2, may be."""
+    """`pack` on a box by hand: w and -w in |w| ≤ 3 are never both at least 1; w and w, or w and w/2, may be."""
     g = np.array([[1.0], [-1.0], [1.0], [0.5]])
     none = np.zeros(4)
 
@@ -101,7 +101,7 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
     paid, left, _, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
     assert paid == pytest.approx(2.0) and paid <= 2.0 and left[:2].max() <= 1e-12
     paid, left, _, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1], [0, 1], [1, 2]], [1.5, 1.5, 1.5])
-    assert paid == pytest.approx(2.0) and left[2] == 2.0
+    assert paid == pytest.approx(2.0) and left[2] == pytest.approx(2.0)
     assert pack(3.0, [-1, -1, -1, -1], [[0, 2], [0, 3]], [2.0, 2.0])[0] <= 0.0
     paid, _, _, state = pack(3.0, [-1, -1, 0, -1], [[0, 1], [1, 2]], [2.0, 2.0])
     assert paid <= 0.0 and state == [-1, 1, 0, -1]
