@@ -1016,7 +1016,7 @@ class StandardForm(Displayed, ExportMethods):
 
     def rows_in(self, *cones: type[Cone]) -> BoolArray:
         """Return the mask of the rows that are in cones of these types."""
-        return np.concatenate([np.zeros(0, bool), *(np.full(c.rows, isinstance(c.cone, cones)) for c in self.constraints)])
+        return np.concatenate([np.full(c.rows, isinstance(c.cone, cones)) for c in self.constraints] or [np.zeros(0, bool)])
 
     def stacked(self) -> tuple[Entries, FloatArray]:
         """Return the rows as `rows_matrix` does, for readers that turn them before SciPy sees them."""
