@@ -227,7 +227,8 @@ def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) ->
     points, alpha = np.where(is_valid, points, 0), np.where(is_valid, alpha, math.nan)
     # The labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding.
     tilted, ends = (alpha * problem.labels[points]).tolist(), np.cumsum(sizes).tolist()
-    names, multipliers, gains, sides = points.tolist(), alpha.tolist(), [], []
+    names, multipliers, gains = points.tolist(), alpha.tolist(), list[float]()
+    sides = list[tuple[list[int], list[int]]]()
     for end, size in zip(ends, sizes.tolist(), strict=True):
         chosen = slice(end - size, end)
         # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated.
