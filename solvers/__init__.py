@@ -5,9 +5,9 @@ from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
 from .certification.rays import Separability, separability
 from .certification.result import Claim, Result
+from .certification.verification import Verification
 from .checks.conflict import conflict
 from .checks.feasibility import certify
-from .checks.verify import Verification
 from .compare import Comparison, compare
 from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend

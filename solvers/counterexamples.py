@@ -214,8 +214,8 @@ def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
 _INTEGRAL = 1e-9
 #: Distance of a point beside a kink, relative to the kink: a margin counted in doubles is then on the right side.
 _BESIDE = 1e-12
-#: Coordinates that are searched, passes over them, and entries of the table of costs for one search.
-_COORDINATES, _PASSES, _TABLE = 16, 2, 2e5
+#: Passes over the coordinates that are searched, and entries of the table of costs for one search.
+_PASSES, _TABLE = 2, 2e5
 #: Relative fall of the cost that counts.
 _FALL = 1e-12
 

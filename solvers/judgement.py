@@ -192,7 +192,8 @@ def attain_cost(judgement: Judgement) -> Judgement:
     """Take the point with slacks at their best for its coefficients, where the solver's are short of these, or more.
 
     Whoever counts the cost of the coefficients is to find the objective that is stated. A point that supports an optimum stays
-    where the other one does not: there the difference is within the tolerances, and priced by the multipliers.
+    where the other one does not: there the difference is within the tolerances, and priced by the multipliers. So does one whose
+    coefficients cost more than zeros: their direction is an error of the solver's, and no optimum is made of that.
     """
     form, values, certificate = judgement.form, judgement.values, judgement.certificate
     if form is None or values is None or certificate is None or form.integer.any():
@@ -210,7 +211,8 @@ def attain_cost(judgement: Judgement) -> Judgement:
     def supported(of_point: Certificate) -> bool:
         return verdict(judgement.answer, of_point, judgement.tol).status is Status.OPTIMAL
 
-    if supported(certificate) and not supported(of_attained):
+    promoted = supported(of_attained) and objective > judgement.model.value_at_zero
+    if promoted or (supported(certificate) and not supported(of_attained)):
         return judgement
     return replace(judgement, values=attained, certificate=of_attained)
 

@@ -91,7 +91,5 @@ def _by_entry(name: str, entries: list[str], value: Any) -> dict[str, Any]:
 
 def stem(name: str) -> str:
     """Return the indexed variable of an entry's name, ``open`` of ``open[north]``; empty for a name without an index."""
-    for left, right in _BRACKETS:
-        if name.endswith(right):
-            return name.partition(left)[0] if left in name else ""
-    return ""
+    # exempt (text): a variable's name, another package's or a file's
+    return next((name.partition(left)[0] for left, right in _BRACKETS if name.endswith(right) and left in name), "")

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,9 +23,7 @@ from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import COUNTED, Certificate
 from .verdict import gap_closed
-
-if TYPE_CHECKING:
-    from ..checks.verify import DualCheck, Verification
+from .verification import DualCheck, Verification
 
 
 class Kind(enum.StrEnum):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import numbers
+import os
 import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -463,7 +464,7 @@ _PLAIN: Mapping[str, tuple[type[Any], str]] = {
     "float": (numbers.Real, "a number"),
     "int": (numbers.Integral, "an integer"),
     "bool": (int | np.bool_, "True or False"),  # type: ignore[dict-item]
-    "str": (str, "a text"),
+    "str": (str | os.PathLike, "a text"),  # type: ignore[dict-item]
     "None": (type(None), "None"),
 }
 

@@ -52,7 +52,7 @@ def test_small_norms_of_large_data_are_counted():
     X, y = _two_classes(6, 1e9, 5)
     model = mo.Margin(X, y, "ramp", L1(1.0), sample_weight=10.0)
     w = np.array([0.0, 4e-10, 3e-10])
-    point = polish(model.form, {**model.complete({"w": w}), "a": np.zeros(3)}, model)
+    point, _ = polish(model.form, {**model.complete({"w": w}), "a": np.zeros(3)}, model)
     short = np.clip(1.0 - y * (X @ point["w"]), 0.0, 2.0)
     cost = float(np.abs(point["w"]).sum()) + 10.0 * float(short.sum())
     assert model.form.objective(model.form.join(point)) == pytest.approx(cost, rel=1e-6)

@@ -117,7 +117,7 @@ def test_kernel_blocks_and_products_do_not_depend_on_the_threads(count, monkeypa
             gram.single_columns(np.arange(200, 400)),
             drain(triangle.product(a[:700])),
             drain(triangle.product(few)),
-            drain(triangle.product_outside(np.arange(1, 1400, 2), a[:700])),
+            drain(triangle.product_at(np.arange(1, 1400, 2), a[:700])),
             weighted_squares(B, np.abs(a) + 1.0, np.arange(5, 1200)),
         )
 

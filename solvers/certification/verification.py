@@ -1,0 +1,128 @@
+"""The records that `Result.verify` and `Result.check_duals` return: each claim beside what was recomputed from the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
+
+    name: str
+    claimed: float | str
+    recomputed: float | str
+    stands: bool
+
+    def __str__(self) -> str:
+        def shown(value: float | str) -> str:
+            return value if isinstance(value, str) else f"{value:.12g}"
+
+        weaker = isinstance(self.claimed, str) and self.claimed != self.recomputed
+        verdict = "DIFFERS" if not self.stands else "claims less" if weaker else "agrees"
+        return f"  {self.name:<22} claimed {shown(self.claimed):<22} recomputed {shown(self.recomputed):<22} {verdict}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The value of a result's claims, recomputed.
+
+    Parameters
+    ----------
+    model, solver : str
+    checks : tuple of Check
+        Status, objective, primal residual, bound.
+    objective, bound : Fraction or None
+        Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
+    violations : mapping of label to float
+        Exact too: 0.0 is exact, other figures are rounded up.
+    no_exact_bound_reason : str
+        The reason why rational arithmetic gives no bound; empty with one.
+    exact : bool
+        Whether it was recomputed in rational arithmetic.
+    """
+
+    model: str
+    solver: str
+    checks: tuple[Check, ...]
+    exact: bool = False
+    objective: Fraction | None = None
+    bound: Fraction | None = None
+    violations: dict[str, float] = field(default_factory=dict)
+    no_exact_bound_reason: str = ""
+
+    @property
+    def stands(self) -> bool:
+        """Return whether every claim was confirmed."""
+        return all(check.stands for check in self.checks)
+
+    @property
+    def gap(self) -> Fraction | None:
+        """Exact objective less exact bound; None without both."""
+        return None if self.objective is None or self.bound is None else self.objective - self.bound
+
+    def __str__(self) -> str:
+        arithmetic = "in rational arithmetic" if self.exact else "in double precision"
+        lines = [
+            f"{self.model} by {self.solver}, recomputed {arithmetic}: "
+            f"{'every claim is confirmed' if self.stands else 'NOT as claimed'}"
+        ]
+        lines += [str(check) for check in self.checks]
+        if self.exact and self.objective is not None:
+            worst = max(self.violations.values(), default=0.0)
+            lines.append(f"  exactly: objective {_exact_text(self.objective)}, largest violation {worst:.3g}")
+            lines.append(
+                f"  exactly: bound {_exact_text(self.bound)}, gap {float(self.gap):.3g}"
+                if self.bound is not None and self.gap is not None
+                else f"  exactly: {self.no_exact_bound_reason}"
+            )
+        return "\n".join(lines)
+
+
+def _exact_text(value: Fraction) -> str:
+    text = f"{value.numerator}/{value.denominator}"
+    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
+
+
+@dataclass(frozen=True)
+class DualRow:
+    """One row of the check: its multiplier z, and the negated forward and backward difference quotients of the optimum φ(g_i),
+    between which z must lie up to ``error``.
+    """
+
+    name: str
+    multiplier: float
+    forward: float
+    backward: float
+    error: float
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether z lies between the two quotients, up to their error."""
+        return min(self.forward, self.backward) - self.error <= self.multiplier <= max(self.forward, self.backward) + self.error
+
+
+@dataclass(frozen=True)
+class DualCheck:
+    """Comparison of multipliers with difference quotients of the optimum.
+
+    ``step`` is the relative change of the right-hand side.
+    """
+
+    rows: tuple[DualRow, ...]
+    step: float
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether every row agrees."""
+        return all(row.agrees for row in self.rows)
+
+    def __str__(self) -> str:
+        lines = [
+            f"multipliers z and difference quotients of the optimum, step {self.step:g}: {'agree' if self.agrees else 'DISAGREE'}"
+        ]
+        for r in self.rows:
+            figures = f"{r.name:<20} z {r.multiplier:>14.7g}   between {r.forward:>14.7g} and {r.backward:>14.7g}"
+            lines.append(f"  {figures}   {'agrees' if r.agrees else 'DIFFERS'}")
+        return "\n".join(lines)
