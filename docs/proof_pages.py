@@ -6,14 +6,14 @@ import tempfile
 from pathlib import Path
 
 from marginopt import book, proofs
-from marginopt.book.verification import proof_page_name
+from marginopt.book.verification import proof_page_path
 
 
 def write(folder: Path) -> list[Path]:
     """Write the page of each entry that has one; return their paths."""
     pages = []
     for entry in book.load_entries():
-        name = proof_page_name(entry)
+        name = proof_page_path(entry)
         if name:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,6 @@
-"""Array types, the checks that every model makes of its data, and the limit of a form's size.
+"""Array types, the checks that every model makes of its data, and limits of memory.
 
-The checks copy nothing that is already in the wanted form and never write to what they are given; what a model keeps
-is read-only.
+The checks copy nothing that already has the wanted form and never write to what they are given; dense arrays come back read-only.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 BigM: TypeAlias = "Literal['auto'] | float | FloatArray"
 #: Rows of data: a dense array or a CSR array, n × p.
 Points: TypeAlias = "FloatArray | sp.csr_array"
-#: Share of the largest weight, or of the size of a row, up to which a weight or a slack counts as zero.
+#: Relative size up to which a weight (beside the largest weight) or a slack (beside the size of its row) counts as zero.
 ZERO = 1e-6
 
 
@@ -75,17 +74,17 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
 
 
 def as_rows(X: object) -> Points | Rows:
-    """Rows that stay where they are, or as `as_points`: for formulations that need no more of X than products."""
+    """Return X itself if its rows come in blocks, else as `as_points`: for formulations that need only products with X."""
     return X if isinstance(X, Rows) else as_points(X)
 
 
 def as_row_blocks(X: Points | Rows) -> Rows:
-    """X as rows in blocks."""
+    """Return X as `Rows`: an array is wrapped in `MemoryRows`."""
     return X if isinstance(X, Rows) else MemoryRows(X)
 
 
 def in_memory(X: Points | Rows, noun: str) -> Points:
-    """X as an array."""
+    """Return X if it is an array; raise `TooLargeError` naming ``noun`` if its rows come in blocks."""
     if isinstance(X, Rows):
         raise TooLargeError(
             f"{noun} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
@@ -259,7 +258,7 @@ def as_costs(value: Any, n: int, name: str) -> float | FloatArray:
 
 
 def row_norms_squared(X: Points) -> FloatArray:
-    """Squared Euclidean norm of every row, for dense and CSR data."""
+    """Return the squared Euclidean norm of every row, of dense and CSR data."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X))
     if X.has_canonical_format:  # else entries may be parts of one
@@ -273,7 +272,7 @@ def nonzero_mask(weights: FloatArray) -> BoolArray:
 
 
 def entries(X: Points | Rows) -> int:
-    """Number of stored entries."""
+    """Return the number of stored entries."""
     if isinstance(X, Rows):
         return X.entries
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)
@@ -372,7 +371,7 @@ def materialise_limit() -> int:
 
 
 def check_bytes(size: int, noun: str) -> None:
-    """Raise where ``noun`` would need more bytes than the limit."""
+    """Raise `TooLargeError` if ``noun`` would need more bytes than `materialise_limit`."""
     limit = materialise_limit()
     if size > limit:
         raise TooLargeError(
@@ -383,9 +382,9 @@ def check_bytes(size: int, noun: str) -> None:
 
 
 def peak_memory() -> int:
-    """Bytes of memory that this process has held at most, its interpreter included.
+    """Return the largest number of bytes that this process has held, its interpreter included.
 
-    Linux counts in ``ru_maxrss`` of a process what the one that started it held before, so it is asked otherwise there.
+    On Linux it is read from /proc: ``ru_maxrss`` may include what the parent process held.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Work of ``marginopt reproduce``, whose options are in ``marginopt.cli.runs``."""
+"""``marginopt reproduce`` with parsed options (`marginopt.cli.runs`): run tables and write their pages, count the reproduced
+numbers (``--ledger``), or list the tables.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,10 @@ def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
     return {"written": written, "papers": [_counts(paper) for paper in outcome]}, _summary(outcome, folder)
 
 
-def count_cells(a: argparse.Namespace) -> tuple[dict[str, object], str]:
-    """Write the ledger of the pages in the folder; return its counts, as data and in words."""
+def write_ledger(a: argparse.Namespace) -> tuple[dict[str, object], str]:
+    """Count how many of the papers' printed numbers the pages in the folder reproduce, and write the ledger; return the counts,
+    as data for JSON and as text.
+    """
     if a.names or a.all or a.quick or a.stored or a.update:
         raise InputError("--ledger counts all pages in --out and runs nothing: leave names and efforts out")
     folder = Path(a.out)
@@ -65,7 +69,7 @@ def count_cells(a: argparse.Namespace) -> tuple[dict[str, object], str]:
 
 
 def list_tables() -> tuple[list[dict[str, object]], str]:
-    """Return every table and figure, as data and in words."""
+    """Return the names and titles of all tables and figures, as data for JSON and as text."""
     every: list[PaperTable | PaperFigure] = [*tables().values(), *figures().values()]
     rows: list[dict[str, object]] = [
         {"name": one.name, "paper": one.paper.name, "number": one.number, "title": one.title} for one in every
@@ -79,7 +83,7 @@ def list_tables() -> tuple[list[dict[str, object]], str]:
 
 
 def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduction]:
-    """All papers: of what is asked for what the store has now, of the rest what the folder's pages say of an earlier run."""
+    """Return all papers: the tables asked for from the store, all others as the folder's pages have them from earlier runs."""
     fresh = [one.name for some in asked(a.names) for one in some]
     store, command = a.store or folder / "runs.db", _command(a, effort)
     every = reproduce(effort=effort, repetitions=a.repetitions, store=store, progress=False, run=False, command=command)

@@ -35,13 +35,13 @@ from .certification.supplied_evidence import (
 )
 from .certification.verdict import (
     Verdict,
-    below_solver_tolerance,
-    big_m_exceeds_tolerance,
+    big_m_objection,
     compare_with_sources,
-    exceeds_cutoff,
-    feasibility_tolerance_exceeds,
+    cutoff_objection,
+    feasibility_tolerance_objection,
     gap_closed,
     proves_optimum,
+    small_objective_objection,
     verdict,
 )
 from .counterexamples import find_counterexample
@@ -165,7 +165,8 @@ def polish_point(judgement: Judgement) -> Judgement:
     """Round the integers of a mixed-integer point and solve for the rest again, so that incumbents of all solvers compare.
 
     The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
-    Without integers there may be margins that are counted: the point beside this one that keeps what must be kept.
+    Of a model without integer variables whose cost counts margins, the point is moved within rounding, so that its cost in
+    exact arithmetic is the stated one (`Model.recounted`).
     """
     form = judgement.form
     if judgement.values is None or form is None:
@@ -189,11 +190,12 @@ def certify_point(judgement: Judgement) -> Judgement:
 
 
 def attain_cost(judgement: Judgement) -> Judgement:
-    """Take the point with slacks at their best for its coefficients, where the solver's are short of these, or more.
+    """Replace the slacks of a continuous model's point by their optimal values for its coefficients, where the solver's differ
+    from these.
 
-    Whoever counts the cost of the coefficients is to find the objective that is stated. A point that supports an optimum stays
-    where the other one does not: there the difference is within the tolerances, and priced by the multipliers. So does one whose
-    coefficients cost more than zeros: their direction is an error of the solver's, and no optimum is made of that.
+    The stated objective is then what the coefficients cost. The solver's point is kept if it supports an optimum and the new
+    one does not (the difference is within the tolerances), and if the new one would be called optimal although its coefficients
+    cost more than zeros: their direction is an error of the solver's.
     """
     form, values, certificate = judgement.form, judgement.values, judgement.certificate
     if form is None or values is None or certificate is None or form.integer.any():
@@ -218,7 +220,7 @@ def attain_cost(judgement: Judgement) -> Judgement:
 
 
 def move_to_zero_objective(judgement: Judgement) -> Judgement:
-    """Take the model's point of objective zero, if it is proved that no point costs less and the solver stopped beside it.
+    """Take the model's point of objective zero, if it is proved that no point costs less and the solver stopped near it.
 
     A certificate that meets the tolerance is left as it is, and so is a bound above zero, which excludes such an optimum.
     """
@@ -301,7 +303,7 @@ def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
         ray = {}
     if ray is None:
         return Ray() if farkas is None else Ray(float("inf"))
-    return Ray.of(form, answer.status, ray)
+    return Ray.of(form, ray)
 
 
 def decide(judgement: Judgement) -> Judgement:
@@ -312,7 +314,7 @@ def decide(judgement: Judgement) -> Judgement:
         return replace(judgement, verdict=verdict_of_claim)
     remarks = [*verdict_of_claim.remarks, judgement.objection or _reason(judgement.answer, ray)]
     if status is Status.UNBOUNDED and ray.exact and judgement.answer.ray is not None:
-        remarks.append(ray.moves(judgement.answer.ray))
+        remarks.append(ray.descent_remark(judgement.answer.ray))
     return replace(
         judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))
     )
@@ -337,7 +339,7 @@ def check_cutoff(judgement: Judgement) -> Judgement:
     """
     if not judgement.solver.reads_form:
         return judgement
-    exceeds = exceeds_cutoff(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
+    exceeds = cutoff_objection(judgement.verdict.status, judgement.certificate, judgement.model, judgement.tol)
     if exceeds and not judgement.model.changes:
         warnings.warn(MarginoptWarning(exceeds, name="big_m"), stacklevel=_CALLER)
     return judgement.with_status(Status.INACCURATE, exceeds) if exceeds else judgement
@@ -414,11 +416,11 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
         return ""
     tolerance = _own_tolerance(judgement)
     if certificate.integrality is None:
-        return feasibility_tolerance_exceeds(judgement.answer, certificate, tolerance, judgement.tol)
+        return feasibility_tolerance_objection(judgement.answer, certificate, tolerance, judgement.tol)
     return (
         (unbounded_integer_ray(form) if form.quadratic is None else "")
-        or big_m_exceeds_tolerance(form, form.join(values), tolerance)
-        or below_solver_tolerance(certificate, tolerance)
+        or big_m_objection(form, form.join(values), tolerance)
+        or small_objective_objection(certificate, tolerance)
     )
 
 

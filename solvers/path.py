@@ -50,7 +50,7 @@ class SolutionPath(Displayed, Tabular):
     results : tuple of Result
         ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
     seconds : float
-        Everything: stating the models, updating, solving, certificates.
+        Total time: stating the models, updating, solving, certificates.
     """
 
     parameter: str
@@ -85,7 +85,7 @@ class SolutionPath(Displayed, Tabular):
 
     @property
     def warm(self) -> int:
-        """The number of solves that started from the solution, or the results, of earlier ones."""
+        """The number of solves that were warm-started from earlier results."""
         return sum(r.update is not None and r.update.kind in (UpdateKind.WARM, UpdateKind.STARTED) for r in self.results)
 
     @property

@@ -1,8 +1,10 @@
-"""Compiled loops of kernels: Hamming distances, the RBF kernel's last pass over a block, products of sparse points.
+"""Compiled loops for kernel matrices: kernels of binary points by Hamming distances, the exponential of RBF blocks, products of
+sparse points.
 
-Distances are of points packed as bits: ``words`` has a column of words for each point, ``chosen`` a row for each chosen point.
+*Binary points.* A kernel value depends on the Hamming distance d alone and is ``table[d]``. Points are packed as bits: column j
+of ``words`` is point j, row i of ``chosen`` is chosen point i.
 
-*Compiled loops for RBF kernels.* exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial
+*RBF kernels.* exp is 2^x = 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by its Taylor polynomial
 (degree 7 in float32 and 13 in float64, remainders 6e-9 and 5e-18), the factor 2^k by writing k into a float's exponent. Callers
 scale their points so that the exponents come in base 2.
 """
@@ -18,9 +20,9 @@ from numba.extending import intrinsic
 from ...code_cache import cached_njit
 
 _njit = cached_njit(frozenset({"contract", "nsz", "nnan", "arcp"}))
-#: Sums in any order: for steps only.
+#: Allows sums in any order: only where rounding need not be reproducible, as in steps of a solver.
 _njit_reordered = cached_njit(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
-#: Points whose table values are computed at once.
+#: Points in each pass of the loops.
 _BLOCK = 512
 
 
@@ -54,7 +56,9 @@ def _distances(words: Any, point_words: Any, first: int, last: int, counts: Any)
 
 
 @_njit
-def table_rows(words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any, first: int, last: int, out: Any) -> None:
+def signed_kernel_rows(
+    words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any, first: int, last: int, out: Any
+) -> None:
     """out_ij ← row_factors_i·signs_j·table[d_ij] for ``first`` ≤ j < ``last``, d the distances of the rows of ``chosen``."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
@@ -68,7 +72,7 @@ def table_rows(words: Any, chosen: Any, table: Any, signs: Any, row_factors: Any
 
 
 @_njit
-def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: int, last: int, out: Any) -> None:
+def add_weighted_rows(words: Any, chosen: Any, table: Any, weights: Any, first: int, last: int, out: Any) -> None:
     """out_j += Σ_i weights_i·table[d_ij] for ``first`` ≤ j < ``last``."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(first, last, _BLOCK):
@@ -82,7 +86,7 @@ def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: i
 
 
 @_njit
-def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
+def hamming_distances(words: Any, chosen: Any, first: int, out: Any) -> None:
     """out_ij ← the number of bits in which row i of ``chosen`` and point ``first`` + j differ; the type of out must hold it."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, out.shape[1], _BLOCK):
@@ -96,7 +100,7 @@ def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
 
 
 @_njit_reordered
-def table_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
+def add_kernel_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
     """out_i += Σ_j weights_j·table[d_ij] over all points, in float32 for each block of them."""
     buffer = np.empty(_BLOCK, dtype=np.uint32)
     for b in range(0, words.shape[1], _BLOCK):
@@ -152,8 +156,8 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
 
 
 @_njit
-def accumulate_double(block: Any, half: Any, row_exponents: Any, weights: Any, out: Any) -> None:
-    """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - row_exponents_i), all in float64; the block is overwritten."""
+def accumulate_double(block: Any, half: Any, row_half: Any, weights: Any, out: Any) -> None:
+    """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - row_half_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)
     n = block.shape[1]
@@ -162,12 +166,12 @@ def accumulate_double(block: Any, half: Any, row_exponents: Any, weights: Any, o
         sums = out[b:e]
         for i in range(block.shape[0]):
             row, weight = block[i, b:e], weights[i]
-            _powers(row, half[b:e], row_exponents[i], power)
+            _powers(row, half[b:e], row_half[i], power)
             for k in range(row.size):
                 sums[k] += weight * (row[k] * two[k])
 
 
-#: Points whose products are taken together, and points of the data between two transpositions.
+#: Chosen points that `gather_rows` multiplies together (columns of ``dense``), and data points summed before a transposition.
 LANES, PANEL = 32, 64
 
 

@@ -1,9 +1,10 @@
-"""RBF kernel values from the points themselves: products, then powers of two, while both are in vector registers.
+"""A compiled kernel for blocks of RBF values: inner products and the powers of two that follow, both in vector registers.
 
-2^min(0, z_i'z_j - h_i - h_j) for `ROWS` points by a strip of columns at once. The products stay in registers, where 2^x is
-2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor 2^k
-by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is below
-3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the products in memory, as BLAS does.
+`models.kernels.tiles` uses it. It computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i =
+½||z_i||², for `ROWS` points and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is
+2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor
+2^k by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is
+below 3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the products in memory, as BLAS does.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from numba.extending import intrinsic
 
 from ...code_cache import cached_njit
 
+#: A value of LLVM's intermediate representation.
 Value: TypeAlias = Any
 
-#: 2^r = Σ c_k r^k for |r| ≤ ½.
+#: Coefficients c_k of 2^r ≈ Σ c_k r^k on |r| ≤ ½, in float32 and in float64.
 SINGLE = (
     1.0, 0.6931472067028326, 0.24022650922288757, 0.05550327226670302, 0.009618056678524637, 0.0013400428177615838,
     0.0001546144469856913,
@@ -33,7 +35,7 @@ DOUBLE = (
     4.4558179083360645e-10,
 )  # fmt: skip
 
-#: Rows at once: with two vectors of columns their products fill the registers, 32 of 64 bytes or 16 of 32.
+#: Points of a tile: with two vectors of columns each, their sums fit the registers (32 of 64 bytes with AVX-512, else 16 of 32).
 ROWS = 8 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 2
 #: Bytes of a vector, and vectors of a strip; machines with shorter ones take several in place of one.
 _BYTES, _VECTORS = 64, 2
@@ -56,18 +58,18 @@ class _Tile:
         self.bits = ir.VectorType(ir.IntType(8 * self.size), self.lanes)
 
     def constant(self, value: float) -> Value:
-        """The number, in the vector's precision, in every place."""
+        """Return a vector that holds the number in every lane."""
         value = value if self.double else float(np.float32(value))
         return ir.Constant(self.vector, [value] * self.lanes)
 
     def everywhere(self, pointer: Value) -> Value:
-        """The number there, in every place of a vector."""
+        """Load the number at an address into every lane of a vector."""
         first, undefined = ir.Constant(ir.IntType(32), 0), ir.Constant(self.vector, ir.Undefined)
         one = self.b.insert_element(undefined, self.b.load(pointer), first)
         return self.b.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes))
 
     def strip(self, pointer: Value) -> list[Value]:
-        """The vectors from there on."""
+        """Load the vectors of a strip from an address on."""
         values = []
         for place in self.places(pointer):
             vector = self.b.load(place)
@@ -81,7 +83,7 @@ class _Tile:
         return [self.b.bitcast(self.b.gep(pointer, [k]), self.vector.as_pointer()) for k in index]
 
     def products(self, points: Sequence[Value], columns: Value, features: Value) -> list[list[Value]]:
-        """z_i'z_j by a loop over the features, at least one."""
+        """Emit the loop over the features (at least one) that computes z_i'z_j."""
         b, before = self.b, self.b.block
         loop, after = b.append_basic_block("feature"), b.append_basic_block("products")
         b.branch(loop)
@@ -104,11 +106,11 @@ class _Tile:
         return grown
 
     def plus_product(self, total: Value, left: Value, right: Value) -> Value:
-        """total + left·right in one rounding, where the machine can do that."""
+        """Return total + left·right, fused where the machine can."""
         return self.b.fadd(total, self.b.fmul(left, right, flags=("contract",)), flags=("contract",))
 
     def power(self, x: Value) -> Value:
-        """2^min(0, x); below the normal numbers, about the least of them."""
+        """Return 2^min(0, x); powers below the normal range come out near its smallest number."""
         b, zero, smallest = self.b, self.constant(0.0), self.constant(-1021.0 if self.double else -125.0)
         x = b.select(b.fcmp_ordered("<", x, zero), x, zero)
         x = b.select(b.fcmp_ordered(">", x, smallest), x, smallest)
@@ -151,7 +153,7 @@ def _write(target: Any, builder: Any, signature: Any, arguments: Any, rows: int)
 
 
 def tile_of(rows: int) -> Any:
-    """Return the compiled function for so many rows; it checks nothing.
+    """Return an intrinsic that computes a tile of ``rows`` points; it checks no bounds.
 
     It writes 2^min(0, z_i'z_j - h_i - h_j) for the points ``i``, ... of ``left`` and strip ``s`` of ``strips`` to ``out``, from
     row k and column j on. Arrays are as `powers` says, C-contiguous and of one type.
@@ -180,12 +182,13 @@ def powers(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
     Parameters
     ----------
     left : ndarray (m, p + 1)
-        z_i and h_i, p ≥ 1; m is a multiple of `ROWS`, at least the rows of ``out``.
+        z_i and, in the last column, h_i, p ≥ 1; m is a multiple of `ROWS`, at least the rows of ``out``.
     strips : ndarray (k, p + 1, width)
-        z_j and h_j as columns, a strip of them after the other.
+        z_j and h_j, feature by feature, for ``width`` columns in each strip.
     first : int
+        The first strip.
     buffer : ndarray (ROWS, width)
-        For what ``out`` has no place for.
+        Work space for tiles that reach beyond ``out``.
     out : ndarray (r, c)
     """
     count, columns, width = out.shape[0], out.shape[1], strips.shape[2]

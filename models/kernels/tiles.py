@@ -240,28 +240,28 @@ class CountPanel(Panel):
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
         """Counts of bits."""
-        from .loops import count_rows
+        from .loops import hamming_distances
 
         chosen = _words_of(self._words, indices)
         store = np.empty(indices.size * min(stop, _COUNT_TILES_WIDTH), dtype=self.entries.kind)
         for first in range(0, stop, _COUNT_TILES_WIDTH):
             last = min(first + _COUNT_TILES_WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
-            count_rows(self._across, chosen, first, tile)
+            hamming_distances(self._across, chosen, first, tile)
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
         """d between indices and points[:m]."""
-        from .loops import count_rows
+        from .loops import hamming_distances
 
-        count_rows(self._across, _words_of(self._words, indices), 0, out)
+        hamming_distances(self._across, _words_of(self._words, indices), 0, out)
 
     def _sums(self, indices: IntArray, weights: SingleArray) -> FloatArray:
         """Return the sums without any tile."""
-        from .loops import table_products
+        from .loops import add_kernel_products
 
         sums = np.zeros(indices.size)
-        table_products(self._across, _words_of(self._words, indices), self.entries.table, weights, sums)
+        add_kernel_products(self._across, _words_of(self._words, indices), self.entries.table, weights, sums)
         return sums
 
 
@@ -394,18 +394,19 @@ class BitDistances:
         offset: float,
         scale: float,
     ) -> SingleArray:
-        from .loops import table_rows
+        from .loops import signed_kernel_rows
 
         table = (scale * (self.table + offset)).astype(np.float32)
         parts = split_range(block.shape[1], thread_count(block.size))
         run_on_threads(
-            lambda k: table_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block), len(parts)
+            lambda k: signed_kernel_rows(words, chosen, table, signs, row_factors, parts[k].start, parts[k].stop, block),
+            len(parts),
         )
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
-        from .loops import accumulate_table
+        from .loops import add_weighted_rows
 
         support, result = np.flatnonzero(weights), np.zeros(weights.size)
         parts, chosen, signed_weights = (
@@ -414,7 +415,7 @@ class BitDistances:
             weights[support],
         )
         run_on_threads(
-            lambda k: accumulate_table(self.words, chosen, self.table, signed_weights, parts[k].start, parts[k].stop, result),
+            lambda k: add_weighted_rows(self.words, chosen, self.table, signed_weights, parts[k].start, parts[k].stop, result),
             len(parts),
         )
         return result

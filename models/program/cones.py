@@ -131,7 +131,7 @@ class Cone(ABC):
         """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
         return np.asarray(v + self.project(-v))
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
+    def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """A point near `project_dual` that is in the dual cone in exact arithmetic, whatever rounding did to the projection."""
         return self.project_dual(v)
 
@@ -288,7 +288,7 @@ class SecondOrder(Cone):
         rows = self.stacked(v)
         return np.asarray(np.maximum(rows[:, 0] - np.linalg.norm(rows[:, 1:], axis=1), 0.0) / np.sqrt(2.0))
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
+    def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """The projection with t no less than a bound of ||c|| from above."""
         rows = self.stacked(self.project_dual(v)).copy()
         rows[:, 0] = np.maximum(rows[:, 0], np.linalg.norm(rows[:, 1:], axis=1) * (1.0 + gamma(self.dim + 4)))
@@ -341,7 +341,7 @@ class RotatedSecondOrder(Cone):
         """Return the depth in the second-order cone that the rotation leads to."""
         return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
+    def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """The projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
         rows = self.stacked(self.project_dual(v)).copy()
         a, b = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0)
@@ -413,7 +413,7 @@ class PSD(Cone):
         matrices[cone, row, row] = sizes[cone]
         return svec(matrices).ravel()
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
+    def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """The projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
 
         A diagonal matrix without negative entries is in the cone as it is.

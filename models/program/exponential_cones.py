@@ -57,11 +57,13 @@ class TranscendentalCone(Cone):
         """D of K* = {v : D v in K}."""
 
     def surely_inside(self, v: FloatArray) -> BoolArray:
-        """Return which cones of the stack hold their rows, proved; False: outside, or nearer to the boundary than rounding."""
+        """Return which cones of the stack provably hold their rows; False where they are outside or too near the boundary to
+        decide.
+        """
         return self._decided(v, -1.0)
 
     def surely_inside_dual(self, z: FloatArray) -> BoolArray:
-        """Return which multipliers are in the dual cone, proved."""
+        """Return which cones' multipliers are provably in the dual cone."""
         return self._dual_decided(z, -1.0)
 
     def project(self, v: FloatArray) -> FloatArray:
@@ -81,8 +83,8 @@ class TranscendentalCone(Cone):
                 projected[between] = self._between(rows[between] / size) * size
         return projected.ravel()
 
-    def inside_dual(self, v: FloatArray) -> FloatArray:
-        """The projection, moved by a rounding until it is in the dual cone, proved."""
+    def moved_into_dual(self, v: FloatArray) -> FloatArray:
+        """Return v where it is surely in the dual cone, else a point beside its projection onto the dual cone that surely is."""
         projected = self.stacked(self.project_dual(v))
         inside = self.surely_inside_dual(v)
         return np.where(inside[:, None], self.stacked(v), self._repaired(projected)).ravel()
@@ -110,7 +112,7 @@ class TranscendentalCone(Cone):
         return np.asarray(np.maximum(self.depth(image.ravel()) - rounding, 0.0) / norm * (1.0 - 1e-9))
 
     def dual_inward(self, z: FloatArray) -> FloatArray:
-        """Return the direction in which the multipliers that an equation fixes may be moved back without leaving the cone."""
+        """Return a direction into the interior of the dual cone, of the size of each cone's multipliers."""
         rows = self.stacked(z)
         return (np.abs(rows).max(axis=1, initial=0.0)[:, None] * self._dual_directions(rows)).ravel()
 
@@ -119,7 +121,7 @@ class TranscendentalCone(Cone):
         """Return -∇h μ: the multipliers of the rows v of a cone stated as smooth inequalities h ≤ 0 with multipliers μ ≥ 0.
 
         Exponential: h = y e^{x/y} - z, one for each cone. Power: ±z - x^α y^{1-α}, two for each cone, + first.
-        Cones whose gradient is no number have 0.
+        Where the gradient is not finite, the multipliers are 0.
         """
 
     @abstractmethod

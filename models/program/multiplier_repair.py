@@ -347,7 +347,7 @@ class Multipliers:
             values = np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64))
             if values.shape != (c.rows,) or not np.isfinite(values).all():
                 return None
-            pieces.append(c.cone.inside_dual(values))
+            pieces.append(c.cone.moved_into_dual(values))
         return cls(form, _Rows.of(form), np.concatenate(pieces) if pieces else np.zeros(0))
 
     @property
@@ -419,7 +419,7 @@ class Multipliers:
         """Return the multipliers after a change, projected into the dual cones."""
         pieces, start = [], 0
         for c in self.form.constraints:
-            pieces.append(c.cone.inside_dual((self.z + change)[start : start + c.rows]))
+            pieces.append(c.cone.moved_into_dual((self.z + change)[start : start + c.rows]))
             start += c.rows
         return replace(self, z=np.concatenate(pieces))
 

@@ -39,10 +39,12 @@ class Conic(NormOffset[ConicSVM]):
 
 @dataclass(frozen=True)
 class KernelConic(NormOffset[ConicSVM]):
-    """min <K, A> + λ Σz over Conic (21) with x_i replaced by K_i, K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j: the same optimum.
+    """min <K, B> + λ Σz over (α, B), B ⪰ αα': Conic (21) with x_i replaced by K_i, of the same optimum.
+
+    K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j.
 
     *Why it is equal.* With the rows a_i' = y_i x_i' of A, K = AA'. An optimal (w, W) of the primal SDP lies in the span of the
-    a_i (the part outside adds to Tr W alone), so w = A'α, W = A'AA for some A ⪰ αα', and every term is the same. Γ agrees too:
+    a_i (the part outside adds to Tr W alone), so w = A'α, W = A'BA for some B ⪰ αα', and every term is the same. Γ agrees too:
     K - Σ γ_i K_i K_i' = A(I - Σ γ_i a_i a_i')A'. It pays where p > n.
     """
 

@@ -251,7 +251,7 @@ class Lagrangian(Reduction[Any]):
             return as_vector(self.prices, constraint.rows, "prices")
         result = solve_problem(form.relax_integrality(), "auto", Options(tol=1e-8)).multipliers
         prices = np.zeros(constraint.rows) if result is None else np.asarray(result.get(self.rows, np.zeros(constraint.rows)))
-        return constraint.cone.inside_dual(prices)
+        return constraint.cone.moved_into_dual(prices)
 
     def _budget_price(self, model: ZeroOneSVM) -> float:
         """Return the maximiser of v(μ) - μk: μ is doubled until the budget holds, then cutting planes in μ follow."""

@@ -1,4 +1,5 @@
-"""Runs of tasks, from a store where it has them, their progress, and the machine.
+"""Running tasks (cells of a gap report, runs of a paper's table): finished records are taken from a store, progress is printed;
+a description of the machine.
 
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
@@ -48,12 +49,12 @@ class CellStore:
     Parameters
     ----------
     path : path-like
-        Created where it is not there.
+        The file; created if it does not exist.
 
     Raises
     ------
     DataError
-        The file is there and is not a store of this version, or its directory is not.
+        The file is no store of this version, or its directory does not exist.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -154,11 +155,11 @@ def digest(value: Any) -> str:
 
 
 class Progress:
-    """Lines on standard error.
+    """Progress lines on standard error: cells done, seconds so far, seconds that remain.
 
-    The estimate takes for every cell that remains the mean seconds of the finished cells of its label, else of its kind, else
-    ``limit``; divided by the number of cells at a time. The first cell of a label, which may have compiled what it runs, does not
-    count once there are others.
+    A remaining cell is estimated to take the mean of the finished cells of its label, else of its kind, else ``limit`` seconds;
+    the sum is divided by the number of cells that run at a time. The first cell of a label, which may have compiled code, does
+    not count once there are others.
 
     Parameters
     ----------
@@ -185,13 +186,13 @@ class Progress:
         self._times: defaultdict[str, list[float]] = defaultdict(list)
 
     def expect(self, tasks: list[tuple[str, str]]) -> None:
-        """Cells that a later plan will hold: they count from now on."""
+        """Announce cells of a later `plan`, by kind and label: they count from now on."""
         self._expected.update(tasks)
         self._waiting.update(tasks)
         self.total += len(tasks)
 
     def plan(self, tasks: list[tuple[str, str]], jobs: int) -> None:
-        """Cells that come now, by kind and label; they take the place of those that were expected."""
+        """Add the cells that run now, by kind and label; those announced by `expect` are dropped."""
         self._waiting -= self._expected
         self.total -= self._expected.total()
         self._expected.clear()
@@ -222,11 +223,11 @@ class Progress:
 
     @property
     def _word(self) -> str:
-        """The estimate of the remaining time. The limit counts for kinds of cells that none is done of."""
+        """Return "about", or "at most" while some kind has no finished cell and counts with the limit."""
         return "about" if all(self._seen(*task) for task, count in self._waiting.items() if count > 0) else "at most"
 
     def line(self, text: str) -> None:
-        """Tell of one event."""
+        """Write one line: counts, seconds, estimate and ``text``."""
         if self.on:
             seconds = time.perf_counter() - self.begin
             self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
@@ -242,25 +243,25 @@ class Work(Protocol):
 
     @property
     def kind(self) -> str:
-        """The store's name."""
+        """The kind of record, by which the store lists and counts them."""
 
     @property
     def label(self) -> str:
-        """The kind of computation: tasks of one label take about as long."""
+        """The group of the progress estimate: tasks of one label take about as long."""
 
     @property
     def parts(self) -> Mapping[str, Any]:
         """Return everything that determines the record, for the store's key."""
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """The record, and whether it is worth keeping; ``threads`` is the process's share of the machine."""
+        """Return the record, and whether to store it; ``threads`` is the process's share of the machine."""
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """The record in a few words, for the progress line."""
+        """Return the record in a few words, for the progress line."""
 
 
 class Runner:
-    """Runs tasks and tells of them.
+    """Runs tasks on an executor: takes stored records, stores new ones, writes progress lines.
 
     Parameters
     ----------
@@ -274,11 +275,11 @@ class Runner:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 
-    def run(self, tasks: Sequence[Work], second_tasks: Sequence[Work] = ()) -> list[dict[str, Any]]:
-        """The tasks' records, in order; ``second_tasks`` are like those of a run that follows, and count as not done."""
+    def run(self, tasks: Sequence[Work], later_tasks: Sequence[Work] = ()) -> list[dict[str, Any]]:
+        """Return the records of the tasks, in order. ``later_tasks`` are not run: they only enter the progress."""
         size = self.team.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
-        self.progress.expect([(task.kind, task.label) for task in second_tasks])
+        self.progress.expect([(task.kind, task.label) for task in later_tasks])
         if tasks:
             noun = "cell" if len(tasks) == 1 else "cells"
             self.progress.line(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))

@@ -74,7 +74,7 @@ _EXTRA_NAMES: Mapping[str, frozenset[str]] = {
     "GLPK": frozenset({"glpk"}),
     "GLPK_MI": _GLPK_MI,
 }
-#: Names within an option that is a mapping.
+#: Options whose value is a mapping, with the option names that it takes.
 INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 
 
@@ -85,7 +85,7 @@ def known_names(name: str) -> frozenset[str]:
 
 
 def tight_tolerances(name: str) -> dict[str, Any]:
-    """Return small tolerances for this interface."""
+    """Return settings that ask this interface for tolerances of 1e-8."""
     settings: dict[str, Any] = {}
     for path in _TOLERANCES.get(name, ()):
         _set_nested(settings, path, 1e-8)

@@ -244,7 +244,8 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
 def _put_basis(
     mosek: Any, task: Any, form: StandardForm, start: Mapping[str, FloatArray], multipliers: FloatArray | None
 ) -> None:
-    """Set the status keys of a start: what is at a bound is not basic; a row also where its multiplier is not zero.
+    """Set the status keys of a start: a variable is nonbasic at a bound; a row where it is met with equality or, if multipliers
+    are given, where its own is not zero.
 
     MOSEK completes or thins out what is no basis. Blocks without a start are at their bounds, or basic where they have none.
     """

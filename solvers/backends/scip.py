@@ -1,4 +1,4 @@
-"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints."""
+"""SCIP, open branch and bound for mixed-integer programs with quadratic constraints, with conflict cuts of the 0-1 loss."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
 # S has a small Σ z̄_i. The cut is added if it is violated, Σ_S z̄_i < 1. Later conflicts of the same node exclude the points of
 # earlier ones.
 
-#: Name of the option, and its value.
+#: Name of the option, and the only value that it takes.
 CUTS, CONFLICTS = "cuts", "conflicts"
 #: Relative increase of the known objective, since a solver's solution is feasible only to its tolerances.
 _SAFETY = 1e-6
@@ -303,9 +303,7 @@ def suppress_output() -> Iterator[None]:
 _TIGHT = 1e-9
 #: The same for models with indicators in place of a big M: SCIP's linear programs fail occasionally at 1e-9.
 _WITH_INDICATORS = 1e-8
-#: Setting for continuous models with one cone, the objective's: presolving aggregates no variables. An equation substituted into
-#: the convex objective hides its convexity. SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that the
-#: root closes otherwise. Beside more cones the setting makes the end less exact.
+#: Features that make a program discrete.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
 #: Plugins turned off if all is linear but one cone, a quadratic objective's: rounding cuts of the objective's linear
 #: underestimators, of which SCIP adds over a hundred rounds at the root with little effect, and heuristics for nonconvex
@@ -342,12 +340,13 @@ _STATUS = {
 
 
 class Scip(Backend):
-    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. SCIP gives no multipliers.
+    """SCIP: a quadratic objective becomes a constraint (epigraph), second-order cones quadratic constraints, exponential and
+    power cones nonlinear ones. SCIP gives no multipliers.
 
     Beside its own options it takes ``cuts="conflicts"`` for the 0-1 loss (`ConflictCuts`) and ``priorities`` of branching by
-    block; ``limits/maxsol`` brings several points, ``result.pool``. Of a mixed-integer
-    problem with a quadratic objective it leaves out cuts and heuristics that cost more there than they bring
-    (`_QUADRATIC_OBJECTIVE_SETTINGS`); ``{"separating/aggregation/freq": 10}`` and the like bring them back.
+    block; with ``limits/maxsol`` the result has several points, ``result.pool``. For a mixed-integer problem with a quadratic
+    objective cuts and heuristics that cost more than they gain are off (`_QUADRATIC_OBJECTIVE_SETTINGS`);
+    ``{"separating/aggregation/freq": 10}`` and the like turn them on.
     """
 
     info = SolverInfo(
@@ -364,7 +363,7 @@ class Scip(Backend):
     )
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Run the base method with the requested cuts."""
+        """Solve the model; with ``cuts="conflicts"`` SCIP separates `ConflictCuts`."""
         return super().run(model, with_cuts(model, options), kept_model)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
@@ -442,6 +441,9 @@ class Scip(Backend):
             **dict.fromkeys(_DUAL_REDUCTIONS, True),
         }
         cones = sum(constraint.cone.count for constraint in form.constraints if constraint.cone.feature is not None)
+        # An equation substituted into the convex objective of a continuous model hides its convexity: SCIP then branches, to a
+        # gap of 1e-3 on a ball or a box of a dozen variables that the root closes otherwise. Beside more cones the end is less
+        # exact.
         if not form.features & _DISCRETE and cones <= 1:
             chosen["presolving/donotaggr"] = True
         if form.features & _DISCRETE and cones == 1:

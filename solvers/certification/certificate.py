@@ -53,7 +53,7 @@ def natural_units(form: StandardForm) -> FloatArray:
     linear and quadratic terms balance. A variable without such a unit takes one from its rows without a constant and the units of
     their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has a unit, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
     where the quadratic term balances the prices of its rows, comes first. Coefficients far below the largest of their row do not
-    count: a 1e-17 would make a unit of 1e17, which excuses any bound.
+    count: a 1e-17 would make a unit of 1e17, beside which every gap is small.
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
@@ -136,11 +136,9 @@ def _from_neighbours(weights: Entries, free: BoolArray, unit: FloatArray) -> Flo
 _STATIONARY = 1e-6
 #: Share of its ends that counts beside the width of a box: solvers know an end of 1 to about 1e-9.
 _NARROW = 1e-3
-#: Violation, relative, up to which a point's objective is compared with a bound, and an optimum may be claimed.
-COUNTED = 1e-4
-#: A point that violates its rows by no more than this may be judged by a bound: first-order methods stop there.
-_NEARLY = 1e-4
-#: Sums of the objective's terms of which a bound at the point is made.
+#: Largest relative residual of a point that may be called optimal or judged by a bound: first-order methods stop there.
+MAX_RESIDUAL = 1e-4
+#: Number of sums, each of the size of the objective's terms, in a bound that touches at the point.
 _SUMS = 4.0
 #: Coefficients that are less beside the largest of their row are left out by solvers.
 _SEEN = 1e-9
@@ -167,16 +165,16 @@ class Certificate(Displayed):
     complementarity : float or None
         Σ|<z_k, F_k x + g_k>| + |ζ'(x - bound)| relative to 1 + |objective|.
     unmet : float or None
-        The same and Σ_j |(Px + q - ΣF'z - ζ)_j x_j|, in units of the objective: what the conditions leave open between the
-        objective and the Lagrangian at these multipliers.
+        The unscaled sum of ``complementarity`` and Σ_j |(Px + q - ΣF'z - ζ)_j x_j|: by how much objective and Lagrangian may
+        differ at these multipliers.
     undercut : float
         Σ max(0, -<z_k, F_k x + g_k>), bounds included: what violated rows, at their prices, may have taken off the objective.
     bound : float
         Lower bound of the form's optimum, rounded outward; -inf where there is none.
     argument : str
-        Why the bound holds.
+        Why the bound holds, or why there is none.
     error, bound_error : float
-        Bounds of the rounding errors of the objective, and of what was subtracted from the bound for its own.
+        Bound of the rounding error of the objective; the rounding error that is already subtracted from ``bound``.
     condition : str
         What the bound rests on where convexity is not known; empty where it is proved.
     rounding : float
@@ -185,11 +183,12 @@ class Certificate(Displayed):
     scale : float
         Size of the objective's terms over one natural unit of each variable.
     inner : bool
-        Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
+        Whether it is of the problem with a parameter fixed at the solver's value: its bound is then none of the problem that
+        was asked.
     nonconvex : bool
-        A direction of negative curvature is known, or a constraint that is not convex.
+        Whether a direction of negative curvature or a nonconvex constraint is known.
     derived : str
-        Bounds of variables that the bound uses and that rows imply; empty where it uses none.
+        The bounds of variables, implied by rows, that the bound uses; empty where it uses none.
     stated_objective : float or None
         The objective that a solution file states, in the sense of ``objective``.
     """
@@ -236,11 +235,11 @@ class Certificate(Displayed):
     @property
     def wants_multipliers(self) -> bool:
         """Return whether other multipliers could bound the objective, which these do not."""
-        hopeless = self.nonconvex or self.condition or self.inner or not self.feasible(_NEARLY)
+        hopeless = self.nonconvex or self.condition or self.inner or not self.feasible(MAX_RESIDUAL)
         return not (np.isfinite(self.bound) or hopeless or self.integrality is not None)
 
     def gap_within(self, tol: float) -> bool:
-        """Return whether objective and bound differ by ``tol`` relative to the larger one, in either direction."""
+        """Return whether objective and bound differ by at most ``tol``, relative to the larger one, in either direction."""
         return abs(relative_gap(self.objective, self.bound)) <= tol
 
     def with_better_bound(self, other: Certificate) -> Certificate:
@@ -279,7 +278,9 @@ class Certificate(Displayed):
 
 
 def differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
-    """Return whether a stated objective is another than that of the point, relative to 1 + its size."""
+    """Return whether the stated objective differs from that of the point by more than ``tolerance``, relative to 1 +
+    |objective|.
+    """
     return stated_objective is not None and not abs(stated_objective - objective) <= tolerance * (1.0 + abs(objective))
 
 

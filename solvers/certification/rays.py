@@ -39,10 +39,19 @@ _NEARLY = 1e-9
 
 @dataclass(frozen=True)
 class Ray:
-    """The ray behind a claim: its residual, None where there is no ray, and a flag for a ray without any rounding.
+    """The evidence that a ray gives for a claim of infeasibility or unboundedness.
 
-    ``rational``: exact are multipliers or a ray in rational arithmetic beside those given (`solvers.rational`). ``proved``: the
-    claim follows. Exact Farkas multipliers prove theirs alone; a ray of descent needs a feasible point beside it, ``start``.
+    Parameters
+    ----------
+    residual : float or None
+        `farkas_residual` or `ray_residual`; None where there is no ray.
+    exact : bool
+        Whether the ray, or one near it, meets its conditions without rounding.
+    rational : bool
+        Whether that is a ray near the given one, found in rational arithmetic (`solvers.rational`).
+    proved : bool
+        Whether the claim follows: from exact Farkas multipliers alone; from an exact ray of descent only with a feasible point
+        (`with_feasible_point`).
     """
 
     residual: float | None = None
@@ -51,13 +60,13 @@ class Ray:
     proved: bool = False
 
     @property
-    def start(self) -> Ray:
-        """The ray of descent with a feasible point known, from which it goes on."""
+    def with_feasible_point(self) -> Ray:
+        """Return the evidence once a feasible point is known: an exact ray of descent then proves unboundedness."""
         return replace(self, proved=self.exact)
 
     @classmethod
-    def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
-        """Examine a ray: Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
+    def of(cls, form: StandardForm, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
+        """Examine a ray: Farkas multipliers by label, or a direction of descent."""
         if isinstance(ray, Mapping):
             if (form.lower > form.upper).any():  # multipliers of the two bounds, whatever else was given
                 return cls(0.0, True, proved=True)
@@ -73,8 +82,8 @@ class Ray:
         return cls(residual, exact, exact)
 
     @staticmethod
-    def moves(ray: Mapping[str, FloatArray]) -> str:
-        """Return the sentence that names the blocks along which a ray of descent goes."""
+    def descent_remark(ray: Mapping[str, FloatArray]) -> str:
+        """Return a sentence that names the blocks along which the objective falls."""
         size = {label: float(np.abs(part).max(initial=0.0)) for label, part in ray.items()}
         moving = [label for label, largest in size.items() if largest > _NEARLY * max(size.values())]
         return (
@@ -87,7 +96,7 @@ class Ray:
         return self.residual is not None and not self.residual <= _SUPPORTED
 
     def words(self, status: Status) -> str:
-        """Return the evidence for a claim of infeasibility or unboundedness."""
+        """Return what the evidence amounts to, in words."""
         if self.residual is None:
             return "claimed by the solver, without a ray that could be checked"
         if self.contradicts:
@@ -109,7 +118,7 @@ class Ray:
 
 
 def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
-    """Return whether multipliers beside these prove exactly that the form, integers apart, has no point."""
+    """Return whether multipliers near these prove exactly that the form, integers apart, has no point."""
     largest = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
     if not 0.0 < largest < np.inf:
         return False
@@ -139,7 +148,7 @@ def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
 
 
 def point_exists(form: StandardForm, x: FloatArray) -> bool:
-    """Return whether a point at x or beside it satisfies every constraint exactly; integers must be integers of x itself.
+    """Return whether x or a point near it satisfies every constraint exactly; integers must be integers of x itself.
 
     (x, 1) is then a ray of {(x, t): F x + g t in K, l t <= x <= u t} along which -t descends.
     """
@@ -184,14 +193,19 @@ def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
     return [math.fsum([*terms[a:b], *error_terms[a:b]]) for a, b in pairwise(F.indptr.tolist())]
 
 
+def _unit(form: StandardForm) -> float:
+    """Return the largest finite bound of a variable, 1 at least."""
+    bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
+    return max(1.0, float(bounds.max(initial=0.0)))
+
+
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
     """Return the largest violation of the proof's conditions for a right side of -1: 0 is a proof, infinity none.
 
     A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest finite bound of a variable where that exceeds 1:
     points of that size are usual for the form.
     """
-    bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
-    unit = max(1.0, float(bounds.max(initial=0.0)))
+    unit = _unit(form)
     zeta, value, outside = np.zeros(form.n), 0.0, 0.0
     for c in form.constraints:
         part = np.asarray(z.get(c.label, np.zeros(c.rows)), dtype=np.float64)
@@ -211,8 +225,7 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
     Bounds count in units of the largest finite one, as in `farkas_residual`; the curvature Pd relative to |P| |d| as well, since
     a small P is no flat one.
     """
-    bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
-    unit = max(1.0, float(bounds.max(initial=0.0)))
+    unit = _unit(form)
     slope = float(form.q @ d)
     outside = max((c.cone.violation(np.asarray(c.F @ d)) for c in form.constraints if c.rows), default=0.0)
     bent = 0.0

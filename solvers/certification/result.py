@@ -21,7 +21,7 @@ from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAns
 from ...models.model import Model
 from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
-from .certificate import COUNTED, Certificate
+from .certificate import MAX_RESIDUAL, Certificate
 from .verdict import gap_closed
 from .verification import DualCheck, Verification
 
@@ -458,7 +458,7 @@ class Result(Displayed):
         """Say what a solver that was stopped has found."""
         if self.certificate is None:
             return "no point was found"
-        feasible = self.certificate.feasible(COUNTED)
+        feasible = self.certificate.feasible(MAX_RESIDUAL)
         return "the point and the bound are the best found" if feasible else "the point misses constraints"
 
     @property
@@ -484,7 +484,7 @@ class Result(Displayed):
         A bound above the objective by no more than rounding, 1e-9 of it, or the worth of the point's violations is level with it,
         and so are two numbers that are both zero within the rounding error of the objective's terms.
         """
-        if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(COUNTED):
+        if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(MAX_RESIDUAL):
             return float("nan")
         return 0.0 if self._level else relative_gap(self.certificate.objective, self.best_bound[0])
 

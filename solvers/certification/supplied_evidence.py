@@ -71,7 +71,7 @@ def complete_claim(
     integer = bool(form.integer.any())
     rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form, seconds)
     z, x = (None, None) if rows is None else rows.farkas()
-    empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
+    empty = Ray() if z is None else Ray.of(form, z)
     if answer.status is Status.INFEASIBLE:
         if x is not None and not integer and _feasible(form, x):
             remark = (
@@ -89,7 +89,7 @@ def complete_claim(
     starts = (*points, *(() if x is None else (x,)))
     candidates = (*starts, *_far_points(form, completed.answer, starts))
     if completed.ray.exact and any(point_exists(form, point) for point in candidates):
-        return replace(completed, ray=completed.ray.start)
+        return replace(completed, ray=completed.ray.with_feasible_point)
     return completed
 
 
@@ -129,7 +129,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
         return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
-        descent_ray = Ray.of(form, Status.UNBOUNDED, d)
+        descent_ray = Ray.of(form, d)
         better = not _refuted_ray(ray) and (descent_ray.exact or ray.residual is None)
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding_multipliers()
@@ -152,9 +152,9 @@ def unbounded_integer_ray(form: StandardForm) -> str:
     relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
     rows = FormRows.of(relaxed)
     d = None if rows is None else rows.ray()
-    if d is None or not Ray.of(relaxed, Status.UNBOUNDED, d).exact:
+    if d is None or not Ray.of(relaxed, d).exact:
         return ""
-    return f"the solver says optimal, and there is no least value: {Ray.moves(form.split(d))}"
+    return f"the solver says optimal, and there is no least value: {Ray.descent_remark(form.split(d))}"
 
 
 def with_multipliers(

@@ -31,9 +31,9 @@ from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..records import Answer, Status
-from .certificate import COUNTED, Certificate, certify
+from .certificate import MAX_RESIDUAL, Certificate, certify
 
-#: How the remark begins where the optimum is zero as far as float64 can tell.
+#: Beginning of the remark on an optimum that is zero within float64 rounding.
 ZERO = "the optimum is zero within rounding"
 
 #: A mixed-integer solver's bound may exceed an objective of zero by tol × this × the objective's scale, or 1e-9 of that scale.
@@ -52,7 +52,7 @@ _NOTHING = 1e-6
 
 @dataclass(frozen=True)
 class Verdict:
-    """The status, and what there is to say about it in words."""
+    """A status, and remarks that explain it."""
 
     status: Status
     remarks: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.OPTIMAL)
     if answer.status is not Status.OPTIMAL:
         return Verdict(answer.status)
-    if not certificate.feasible(float(np.clip(tol, _FEASIBLE, COUNTED))) or not np.isfinite(certificate.objective):
+    if not certificate.feasible(float(np.clip(tol, _FEASIBLE, MAX_RESIDUAL))) or not np.isfinite(certificate.objective):
         return Verdict(Status.INACCURATE, (f"the point violates its constraints: residual {certificate.primal_residual:.1e}",))
     if certificate.inner:
         return Verdict(answer.status)
@@ -117,10 +117,10 @@ _KNOWN = (
 )
 
 
-def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
-    """Return the reason why an optimum or infeasibility of the form is not the problem's; empty where it is.
+def cutoff_objection(status: Status, certificate: Certificate | None, model: Model, tol: float) -> str:
+    """Return why an optimum or infeasibility of the form need not be the problem's; empty if it is.
 
-    Constants of the form that hold up to a level (`Model.cutoff`) may cut off what is worse, and with it what is better.
+    Big-M constants that are valid only for objectives up to `Model.cutoff` may cut off the optimum if it lies above.
     """
     level = model.cutoff
     if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
@@ -135,15 +135,14 @@ def exceeds_cutoff(status: Status, certificate: Certificate | None, model: Model
     return f"the form's big-M constants, {source}, are known to hold for {valid_for}, and may cut off the optimum: {remedy}"
 
 
-def big_m_exceeds_tolerance(form: StandardForm, x: FloatArray, tolerance: float) -> str:
-    """Return the reason why a solver's word on an optimum tells nothing; empty where it does.
+def big_m_objection(form: StandardForm, x: FloatArray, tolerance: float) -> str:
+    """Return why a mixed-integer solver's claim of an optimum proves nothing, since its integrality tolerance moves a big-M row
+    too far; empty if not.
 
-    A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
-    that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
-    bounds (switched on, M is in none of these); where all vanish but for rounding, its continuous coefficients over the largest
-    continuous entry.
-    Rows without continuous variables are exact once integers are, and those that a slack of no cost satisfies hold nothing: the
-    point of such a row has no weight.
+    Integers within ``tolerance`` of whole numbers move a row by up to M·tolerance, which is compared with the row's size: the
+    larger of its largest continuous term at the point and the least constant that is left with the integers at the point, at
+    zero or at a bound. Where this vanishes but for rounding, it is the largest continuous coefficient times the point's largest
+    continuous entry. Rows without continuous variables, and rows that a slack without cost always satisfies, are left out.
     """
     y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
@@ -177,10 +176,10 @@ def _slacks_without_cost(form: StandardForm) -> FloatArray:
     return ((rows == 1) & ~costs & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
 
 
-def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
-    """Return the reason why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
+def small_objective_objection(certificate: Certificate, tolerance: float) -> str:
+    """Return why a mixed-integer solver's claim about so small an objective proves nothing; empty if it counts.
 
-    Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.
+    Its tolerances on costs are absolute: one solver neglected prices of 1e-10 beside costs of 1, which were 7% of the optimum.
     """
     size = abs(certificate.objective)
     if size <= max(certificate.error, certificate.rounding) or size > _FAINT * tolerance:
@@ -191,8 +190,8 @@ def below_solver_tolerance(certificate: Certificate, tolerance: float) -> str:
     )
 
 
-def feasibility_tolerance_exceeds(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
-    """Return the reason why a solver's word on a continuous optimum, without multipliers, tells nothing; empty where it does.
+def feasibility_tolerance_objection(answer: Answer, certificate: Certificate, tolerance: float, tol: float) -> str:
+    """Return why a solver's claim of a continuous optimum without multipliers proves nothing; empty if it counts.
 
     Its feasibility tolerance is absolute: what it may move the objective by is a share of the objective's terms.
     """

@@ -1,7 +1,7 @@
 """The answer to the question that a solution file is opened for: is this point feasible, and what is missed by how much?
 
-Rows, bounds and integers are decided exactly, of the numbers as they are stored; rows of other cones in floating point. Names,
-senses and units are the program's own.
+Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
+the program's own.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
 from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
 
-#: Miss up to which a point counts as feasible, unless another tolerance is given; solvers meet rows to 1e-6.
+#: Default tolerance: a point counts as feasible if no violation is larger; solvers meet rows to about 1e-6.
 TOLERANCE = 1e-6
 _SHOWN = 5
 
 
 @dataclass(frozen=True)
 class Miss:
-    """A row, bound or integer that a point misses: its name, by how much in its own units, and whether that is exact."""
+    """One violation by a point, of a row, a bound or an integrality: its name, the amount in its own units, and whether that is
+    exact.
+    """
 
     name: str
     kind: str
@@ -45,7 +47,8 @@ class Miss:
 
 @dataclass(frozen=True)
 class PointCheck(Displayed):
-    """The answer about a point: feasible or not, the misses from the largest on, the objective in the program's own sense.
+    """The outcome of `check_point`: whether the point is feasible, its violations, the largest first, and its objective in the
+    program's own sense.
 
     Parameters
     ----------
@@ -76,7 +79,7 @@ class PointCheck(Displayed):
 
     @property
     def misstated(self) -> bool:
-        """Return whether the objective that a solution file states is another than the point's, by more than the tolerance."""
+        """Return whether the objective stated in a solution file differs from the point's by more than the tolerance."""
         return differs(self.objective, self.stated_objective, self.tolerance)
 
     @property
@@ -112,7 +115,7 @@ class PointCheck(Displayed):
 def check_point(
     model: Model | StandardForm, values: Mapping[str, object] | FloatArray | str | Path, *, tolerance: float = TOLERANCE
 ) -> PointCheck:
-    """Return whether a point is feasible, what it misses by name, and its objective.
+    """Check a point: whether it is feasible, which rows, bounds and integers it violates, and its objective.
 
     Parameters
     ----------
@@ -206,7 +209,7 @@ def _bounds(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
 
 
 def _integers(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
-    """Yield the integer variables that are none."""
+    """Yield the integer variables whose values are not integers."""
     broken = np.flatnonzero(form.integer & (x != np.round(x))).tolist()
     names = form.names() if broken else []
     for j in broken:
@@ -279,7 +282,5 @@ def _finite(values: Mapping[str, object]) -> dict[str, FloatArray]:
 
 def _numbers(arrays: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
     if not isinstance(arrays, Mapping):
-        raise InputError(
-            f"{noun} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name="multipliers"
-        )
+        raise InputError(f"{noun} must be arrays by label, {{label: array}}; they are {type(arrays).__name__}", name=noun)
     return {label: as_array(value, f"{noun}[{label!r}]") for label, value in arrays.items() if value is not None}

@@ -1,4 +1,6 @@
-"""Orthonormal coordinates of the reduced problem, rotated so that boxes exclude many pairs of points."""
+"""Coordinates in which branch and bound over boxes of w searches: an orthonormal basis, rotated so that a box excludes many
+pairs of opposite points.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from ...models.arrays import BoolArray, FloatArray
 
 _EPS = 2.0**-53
 #: Number of coordinates up to which coordinates are rotated, since boxes are not searched in more.
-FEW = 10
+MAX_BOX_COORDINATES = 10
 #: Angles per pair of coordinates; maximum number of sweeps over all pairs; least relative gain of a sweep.
 _ANGLES, _SWEEPS, _LEAST_GAIN = 16, 4, 1e-3
 #: Number of sampled sums of opposite rows, large enough against overfitting of the rotation.
@@ -18,14 +20,18 @@ _GOLDEN = 0.6180339887498949
 
 
 def constant_column(A: FloatArray) -> FloatArray | None:
-    """Return the first column that is ±c with one c > 0 for all rows, the labels of an intercept; None without one."""
+    """Return the first column whose entries are all ±c for one c > 0, which in signed rows y_i x_i is the intercept's; None if
+    there is none.
+    """
     size = np.abs(A)
     constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
     return A[:, constant[0]] if constant.size else None
 
 
-def rotation(block: FloatArray, full: bool) -> FloatArray:
-    """Return orthonormal coordinates of the penalised block: its singular vectors, without the numerically null ones."""
+def singular_basis(block: FloatArray, full: bool) -> FloatArray:
+    """Return the right singular vectors of the penalised block as columns (p, k): all of them if ``full``, else without the
+    numerically null ones.
+    """
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0))
     _, values, Vt = np.linalg.svd(block, full_matrices=full)
@@ -48,17 +54,17 @@ def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -
     Returns
     -------
     ndarray (p, k)
-        The better of the two bases; Q itself for more than `FEW` coordinates, where boxes are not searched.
+        The better of the two bases; Q itself for more than `MAX_BOX_COORDINATES` coordinates, where boxes are not searched.
     """
     k = Q.shape[1]
-    if not 0 < k <= FEW:
+    if not 0 < k <= MAX_BOX_COORDINATES:
         return Q
     sums = _opposite_sums(block, (block @ Q[:, 0] if labels is None else labels) > 0.0)
     starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # a single start may end in a poor local minimum
     return min((_sparsify(start, sums) for start in starts), key=lambda basis: float(np.abs(sums @ basis).sum()))
 
 
-def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
+def basis_errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
     """Return the norm of each row's part outside the span of Q, and the relative loss δ."""
     k = Q.shape[1]
     outside = block - (block @ Q) @ Q.T

@@ -25,7 +25,7 @@ from scipy.special import expit
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
-from ...rows import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, sampled
+from ...rows import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, sampled
 from ...rows.blocks import stacked
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
@@ -257,7 +257,7 @@ def margins_and_weighted_row_sum(
 ) -> tuple[FloatArray, FloatArray]:
     """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
     u, row_sum = np.empty(problem.n), np.zeros(problem.rows.shape[1])
-    for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
+    for part, block in _parts(problem, min(block_bytes, DEFAULT_BLOCK_BYTES)):
         y = problem.y[part]
         np.multiply(block @ w, y, out=u[part])
         row_sum += block.T @ (weights(part, u[part]) * y)
@@ -490,7 +490,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Return the state at w = 0, the given start, or the sample's classifier."""
         n, p = view.rows.shape
         block_bytes = _block_budget(n, p, options.memory_limit)
-        pass_bytes = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
+        pass_bytes = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, MAX_BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         c = float(view.least_costs.mean())

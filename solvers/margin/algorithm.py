@@ -17,7 +17,7 @@ from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path
-from ..exact.rotation import rotated_basis, rotation
+from ..exact.rotation import rotated_basis, singular_basis
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
@@ -264,7 +264,7 @@ def rotate(problem: MarginProblem) -> RotatedCoordinates:
     if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
         return unrotated(problem)
     labels = A[:, 0] if problem.intercept else None
-    V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], rotation(A[:, in_norm], True), labels)
+    V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)
     turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
     candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
     skew = 2.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))

@@ -1,22 +1,25 @@
-"""Multipliers of a node of ramp losses, in whole multiples of a power of two, and what follows from them.
+"""Bounds of nodes of `ramp-bb`, proved by multipliers that are whole multiples of a power of two, so that sums of them are exact.
 
-A loss is ρ_i(m) ≥ 0: 0 from r on, h at c < r, linear between. A point is *given up* (m_i ≤ c: it pays h or more) or has a proved
-lower bound l_i of its margin; l_i = c where it is *kept*. With ρ̄ = min(ρ, h) and σ_i = (r - min(l_i, c))/h
+The objective is f(w) = ||w|| + Σ c_i ρ(m_i) with the margins m_i = a_i'w and the norm of the atoms x_j, so that |V'w| ≤ ||w||
+max_j |x_j'V|. The loss ρ ≥ 0 is 0 from the margin r on, h at q < r, linear between. A node has *given up* some points (m_i ≤ q:
+they pay h or more); every other point has a proved lower bound l_i of its margin, and is *kept* if l_i ≥ q. With ρ̄ = min(ρ, h)
+and σ_i = (r - min(l_i, q))/h every point that is not given up has
 
     (r - m_i)_+ ≤ σ_i ρ̄_i.
 
 *Conflicts.* For u ≥ 0 and V = Σ u_i a_i with V_b = 0 for a free intercept, Σ u_i (r - m_i)_+ + η ||w|| ≥ r Σ u_i = t, where
-η = max_j |x_j'V|. A point that is given up need not pay more than t. So with L_i = u_i (r - c)/h of points that are kept, and
-L_i = max(u_i (r - c), t)/h of others where u_i > 0
+η = max_j |x_j'V|. A point that is given up has ρ̄_i = h, so that a load of t/h makes it pay t. So with L_i = u_i (r - q)/h of
+points that are kept, and L_i = max(u_i (r - q), t)/h of others where u_i > 0
 
     Σ L_i ρ̄_i + η ||w|| ≥ t    at every w of the node.
 
 *Bounds.* For β ≥ 0, λ ≥ 0, loads g_i = Σ_k λ_k L_ki, V = Σ β_i a_i over points that are not given up less the sum over those
 that are, V_b = 0, and θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, every w of the node has θ f(w) ≥ D + θ h Σ_{given up} c_i with
 
-    D = r Σ_{others} β_i - c Σ_{given up} β_i + Σ_k λ_k t_k - h Σ_{given up} g_i - h Σ_{others} (β_i σ_i + g_i - θ c_i)_+.
+    D = r Σ_{others} β_i - q Σ_{given up} β_i + Σ_k λ_k t_k - h Σ_{given up} g_i - h Σ_{others} (β_i σ_i + g_i - θ c_i)_+.
 
-The same sum with V - a_i in place of V bounds the margin of point i where f(w) < B: m_i ≥ D + θ (h Σ_{given up} c - B).
+The same sum with V - a_i in place of V bounds the margin of point i at every w of the node with f(w) < B: m_i ≥ D + θ (h
+Σ_{given up} c_i - B).
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ class RampProblem:
 
     @property
     def corner(self) -> float:
-        """The margin c below which a point is given up."""
+        """The margin q at which ρ is h: a point that is given up has at most this margin."""
         return float(self.view.loss.margins[0])
 
     @property
@@ -86,12 +89,12 @@ class RampProblem:
         largest: FloatArray = np.abs(self.view.A).max(axis=0, initial=0.0)
         return largest
 
-    def slack(self, lower: FloatArray) -> FloatArray:
-        """Return σ: the shortfall of a margin for each unit of its loss."""
+    def shortfall_per_loss(self, lower: FloatArray) -> FloatArray:
+        """Return σ_i = (r - min(l_i, q))/h, an upper bound of (r - m_i)_+ per unit of the loss ρ̄_i."""
         return (self.reach - np.minimum(lower, self.corner)) / self.height
 
     def norm_share(self, signed: FloatArray, target: int | None = None) -> float:
-        """Return an upper bound of max_j |x_j'V| of signed multipliers, of V - a_i with a target."""
+        """Return an upper bound of max_j |x_j'V| for V = Σ signed_i a_i, or for V - a_i, i the ``target``."""
         view = self.view
         v, total = view.A.T @ signed, float(np.abs(signed).sum())
         if target is not None:
@@ -103,8 +106,8 @@ class RampProblem:
         return float((products + sizes).max(initial=0.0)) * (1.0 + 1e-15)
 
     @cached_property
-    def packed(self) -> RampConflicts:
-        """The rows of the conflicts."""
+    def conflict_arrays(self) -> RampConflicts:
+        """Loads, thresholds and shares of the norm of all conflicts."""
         u = np.array([point.alpha for point in self.conflicts]).reshape(len(self.conflicts), len(self.view.A))
         thresholds = self.reach * u.sum(axis=1)
         kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
@@ -141,24 +144,24 @@ class RampProblem:
         """Return D, rounded down, and the θ that multipliers need, at least ``theta``."""
         view, n = self.view, len(self.view.A)
         beta, weights = point.alpha[:n], point.alpha[n:]
-        conflicts = self.packed
+        conflicts = self.conflict_arrays
         share = self.norm_share(np.where(given_up, -beta, beta), target) + float(conflicts.shares @ weights) * (1.0 + 1e-12)
         theta = max(share, theta, 1e-290)
         loads = np.where(lower >= self.corner, weights @ conflicts.kept_loads, weights @ conflicts.loads)
-        excess = np.maximum(beta * self.slack(lower) + loads - theta * view.costs, 0.0)
+        excess = np.maximum(beta * self.shortfall_per_loss(lower) + loads - theta * view.costs, 0.0)
         terms = (
             self.reach * float(beta[~given_up].sum()), -self.corner * float(beta[given_up].sum()),
             float(weights @ conflicts.thresholds), -self.height * float(loads[given_up].sum()),
             -self.height * float(excess[~given_up].sum()),
         )  # fmt: skip
         used = (excess > 0.0) & ~given_up
-        size = float((beta * self.slack(lower) + loads + theta * view.costs)[used].sum())
+        size = float((beta * self.shortfall_per_loss(lower) + loads + theta * view.costs)[used].sum())
         reserve = _RESERVE * gamma(n + weights.size + 16) * (sum(map(abs, terms)) + self.height * size)
         return sum(terms) - reserve, theta
 
 
 def initial_lower(problem: RampProblem, cut: float) -> FloatArray:
-    """Return lower bounds of the margins of some best point below ``cut``.
+    """Return lower bounds l_i that hold for the margins of at least one optimal w, if the optimum is below ``cut``.
 
     |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For other coefficients as they are, some best intercept lies where a loss turns. A second
     slope bounds the margin by the point's own loss.

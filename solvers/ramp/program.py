@@ -109,7 +109,7 @@ class RampProgram:
         """Take the margins' lower bounds, and the points that are given up, of a node."""
         r, most = self._problem.reach, self._problem.height * self._view.costs
         self._update(
-            np.where(given_up, 0.0, self._problem.slack(lower) / self._view.costs),
+            np.where(given_up, 0.0, self._problem.shortfall_per_loss(lower) / self._view.costs),
             np.where(given_up, most, 0.0), most,
             np.where(given_up, -np.inf, r), np.where(given_up, self._problem.corner, np.inf),
         )  # fmt: skip
@@ -119,7 +119,7 @@ class RampProgram:
         """Return the best point if the losses of these points are constant, at any margin, and the others' hinges."""
         problem, costs = self._problem, self._view.costs
         infinite, zero = np.full(costs.size, np.inf), np.zeros(costs.size)
-        slack = np.where(given_up, 0.0, problem.slack(np.full(costs.size, problem.corner)) / costs)
+        slack = np.where(given_up, 0.0, problem.shortfall_per_loss(np.full(costs.size, problem.corner)) / costs)
         most = problem.height * costs
         self._update(
             slack, np.where(given_up, most, zero), np.where(given_up, most, infinite),
@@ -213,11 +213,11 @@ def with_conflicts(problem: RampProblem) -> RampProblem:
             prices = prices + _USED * (u > 0.0)
             if (point := problem.rounded(u, np.ones(n))) is not None:
                 points.append(point)
-        candidates = RampProblem(view, tuple(points)).packed
+        candidates = RampProblem(view, tuple(points)).conflict_arrays
         violated = candidates.loads @ losses < candidates.thresholds * (1.0 - _VIOLATED)
         if not violated.any():
             return problem
         additional = RampProblem(view, tuple(points[k] for k in np.flatnonzero(violated)))
-        program.add_conflicts(additional.packed)
+        program.add_conflicts(additional.conflict_arrays)
         problem = RampProblem(view, problem.conflicts + additional.conflicts)
     return problem

@@ -59,7 +59,7 @@ class RampRule(BoundingRule[RampProblem]):
         super().__init__(problem)
         self._program = RampProgram(problem)
         if problem.conflicts:
-            self._program.add_conflicts(problem.packed)
+            self._program.add_conflicts(problem.conflict_arrays)
         self._visits = 0
 
     @classmethod
@@ -154,13 +154,13 @@ class RampRule(BoundingRule[RampProblem]):
         """
         problem, solution = self.problem, None
         for _ in range(_ROUNDS):
-            before, slack = bound, problem.slack(lower)
+            before, slack = bound, problem.shortfall_per_loss(lower)
             self._raise(np.flatnonzero(lower < problem.corner), lower, given_up, level, record)
             bound, solution = self._bound(lower, given_up, record)
             if bound >= incumbent.cut or solution is None:
                 break
             self._offer(solution, incumbent)
-            shrunk = 1.0 - float((problem.slack(lower) / slack).mean())
+            shrunk = 1.0 - float((problem.shortfall_per_loss(lower) / slack).mean())
             if bound - before < _WORTH * (incumbent.cut - before) and shrunk < _SHRUNK:
                 break
         return bound, solution

@@ -97,7 +97,7 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
 
 @inner
 def _path(m: Any, k: Any, s: Any) -> Any:
-    """Return A shortest augmenting path, by breadth: the cell of class -1 where it ends, or -1."""
+    """Return a shortest augmenting path, by breadth: the cell of class -1 where it ends, or -1."""
     head, tail = 0, 0
     for b in range(k):
         s.from_plus[b] = -1

@@ -2,7 +2,7 @@
 
 The log holds the splits of a tree of boxes and the claimed bound. Every node that is not split must cost at least the bound: its
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
-one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated again in `Node`.
+one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated in `CheckedNode`.
 
 *Multipliers of pairs of opposite points, and the bound of a node that follows from them.* Of a point x of class +1 and x' of
 class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
@@ -49,7 +49,9 @@ _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A box of coefficients; those in ``forced`` are not 0, and with ``needs_feature`` some `undecided` one is not 0."""
+    """A box of coefficients; those in ``forced`` are not 0, and if ``needs_feature`` at least one of the `undecided` ones is
+    not 0.
+    """
 
     lower: tuple[int, ...]
     upper: tuple[int, ...]
@@ -67,7 +69,7 @@ class CheckedNode:
             self, lower=(*self.lower[:j], low, *self.lower[j + 1 :]), upper=(*self.upper[:j], high, *self.upper[j + 1 :])
         )  # fmt: skip
 
-    def without(self) -> CheckedNode:
+    def undecided_at_zero(self) -> CheckedNode:
         """Return the node with every undecided coefficient fixed at 0."""
         node = replace(self, needs_feature=False)
         for j in self.undecided():
@@ -88,7 +90,7 @@ class CheckedNode:
             if node.needs_feature and len(free) == 1:
                 node = replace(node, forced=node.forced | {free[0]}, needs_feature=False)
                 continue
-            return node.without() if used == max_nonzeros else node
+            return node.undecided_at_zero() if used == max_nonzeros else node
         return node
 
     def used(self) -> list[int]:
@@ -101,10 +103,10 @@ class CheckedNode:
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
         a, b = self.lower[j], self.upper[j]
         if kind == _BEGIN and not self.needs_feature:
-            return [self.without(), replace(self, needs_feature=True)]
+            return [self.undecided_at_zero(), replace(self, needs_feature=True)]
         if kind == _SUPPORT and self.needs_feature and j in self.undecided():
             with_j = replace(self, forced=self.forced | {j})
-            return [with_j.without(), with_j, self.bounded(j, 0, 0)]
+            return [with_j.undecided_at_zero(), with_j, self.bounded(j, 0, 0)]
         if kind == _SIGN and a <= 0 <= b and (not self.needs_feature or j in self.forced):
             return [self.bounded(j, 0, 0), self.bounded(j, max(a, 1), b), self.bounded(j, a, min(b, -1))]
         if kind == _HALVES and not (self.needs_feature and j in self.undecided()):  # a half may be empty
@@ -114,9 +116,9 @@ class CheckedNode:
 
 #: Whole numbers of any size: an array of int64, or of Python's integers.
 Whole = Any
-#: Digits in which scores must be whole to be held in 64 bits.
+#: Size of scaled scores, with a factor 4 to spare, up to which they are held in 64 bits; larger ones are Python integers.
 _LARGEST = 2**62
-#: Sets of columns whose cells are kept.
+#: Number of sets of columns whose cells are cached.
 _KEPT = 1024
 
 
@@ -160,7 +162,7 @@ class LoggedScoringProblem:
 
     @property
     def separation(self) -> int:
-        """Scores of two points of opposite classes that are both right differ by so much."""
+        """Scores of two points of opposite classes that are both right differ by at least this."""
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
@@ -180,7 +182,7 @@ class LoggedScoringProblem:
         return merged
 
     def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
-        """Return A lower bound of a node that is tightened, exact where that matters."""
+        """Return a lower bound of a tightened node; it stops at the first one that reaches ``bound``."""
         price = self.problem.price * (len(node.used()) + node.needs_feature)
         price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.needs_feature)
         if price >= bound:

@@ -45,7 +45,7 @@ class ReducedScoringProblem:
         return math.ceil(value * self.unit)
 
     def bound(self, units: int) -> Fraction:
-        """Return A bound in units as a fraction."""
+        """Return a bound in units as a fraction."""
         return units / self.unit
 
 

@@ -72,7 +72,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return bool(all_integer and inside.all())
 
     def price(self, rho: FloatArray) -> float:
-        """Return price of the coefficients."""
+        """Return the price of the coefficients."""
         p = self.problem
         return p.price * int(np.count_nonzero(rho[1:])) + p.size_price * float(np.abs(rho[1:]).sum())
 

@@ -158,7 +158,7 @@ class RiskBounds:
 
     @staticmethod
     def of(problem: RiskProblem, A: FloatArray, alpha: FloatArray) -> RiskBounds:
-        """Compute them for one α."""
+        """Compute the numbers of one α."""
         values, errors = entropy(alpha, problem.weights)
         v, sizes, error = alpha @ A, alpha @ np.abs(A), gamma(alpha.size)
         reach = round_up(error * (sizes * (1.0 + 2.0 * error))) + 1e-290

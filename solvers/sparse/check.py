@@ -293,7 +293,7 @@ class SparseChecker(TreeChecker[LoggedSparseProblem]):
         root = np.zeros(p, dtype=np.int8), 0.0, np.tile([0.0, math.inf], (2 * p, 1))
         return SparseRules(problem.problem, bound), root if bound > 0.0 else None
 
-    def bounded(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def prepare_records(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield each record with the bounds that its α give."""
         p = problem.problem
         columns = np.abs(p.A).max(axis=0, initial=0.0)

@@ -1,4 +1,6 @@
-"""Feasible points: the incumbent, its improvement by a hard-margin problem, rows for the conflict kernels, starting points."""
+"""Feasible points of `zero-one-bb`: the incumbent and its improvement by hard-margin problems, starting points; the rows that
+conflict kernels read.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """The hard-margin problem on a given set of points, whose solution improves a candidate."""
+    """The hard-margin problem on a chosen set of points, which improves incumbents; ``rows`` are `ConflictRows` with thresholds
+    1.
+    """
 
     reduced: ReducedZeroOneProblem
     rows: Any
@@ -75,7 +79,8 @@ class Polish:
         return reduced.expand(np.append(v, b / reduced.stretch))
 
     def improve(self, incumbent: Incumbent, v: FloatArray, tolerance: float = 1e-7) -> bool:
-        """Offer T v, then the least norm that keeps the points of T v (to ``tolerance``), while it improves.
+        """Offer the point ``v`` of the reduced problem, then the one of least norm that keeps the same points (to
+        ``tolerance``), while it improves.
 
         Return True if the incumbent improves.
         """
@@ -91,7 +96,8 @@ class Polish:
 
 
 def hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]:
-    """Solve the hard-margin problem of the rows ``demanded`` by the dual active-set method; return its code and its S-pair.
+    """Solve the hard-margin problem of the rows ``demanded`` by the dual active-set method; return its status code and the
+    final active set (an S-pair).
 
     The code is CONFLICT as soon as the squared norm is proved to be at least ``below``.
     """
@@ -104,7 +110,9 @@ def hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]
 
 
 def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
-    """Return the `ConflictRows` of the reduced rows with thresholds ``tau``."""
+    """Return the `ConflictRows` of the penalised coordinates: row i asks for a margin of at least tau_i. A free intercept is
+    left to pairs of points.
+    """
     from .loops.conflicts import ConflictRows
 
     n = len(reduced.weights)
@@ -115,7 +123,9 @@ def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
 
 
 def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
-    """Return the same rows with the intercept as a coordinate; a small share of ``upper`` keeps its square in the norm."""
+    """Return the `ConflictRows` with a free intercept as a further coordinate, scaled so that its square adds at most a small
+    share of ``upper`` to the squared norm.
+    """
     from .loops.conflicts import ConflictRows
 
     if not reduced.free:

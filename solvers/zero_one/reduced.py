@@ -22,7 +22,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from ..exact.rotation import constant_column, errors, rotated_basis, rotation
+from ..exact.rotation import basis_errors, constant_column, rotated_basis, singular_basis
 
 _EPS = 2.0**-53
 #: Largest divisor of the least weight that is tried as the common step of all weights.
@@ -159,8 +159,8 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> ReducedZer
     member = np.where(zero_rows[member], -1, position[member]).astype(np.int64)
     distinct, row_weights = distinct[~zero_rows], row_weights[~zero_rows]
     block = _scaled(distinct[:, penalised], scale)
-    Q = rotation(block, full)
-    residual, shrink = errors(block, Q)
+    Q = singular_basis(block, full)
+    residual, shrink = basis_errors(block, Q)
     k = Q.shape[1]
     T = np.zeros((p, k + free))
     T[np.flatnonzero(penalised), :k] = Q * scale
@@ -188,7 +188,7 @@ def for_boxes(reduced: ReducedZeroOneProblem) -> ReducedZeroOneProblem:
     rows, T = reduced.rows.copy(), reduced.T.copy()
     rows[:, :k] = block @ Q
     T[np.flatnonzero(penalised), :k] = Q * scale
-    residual, shrink = errors(block, Q)
+    residual, shrink = basis_errors(block, Q)
     return replace(reduced, rows=rows, T=T, residual=residual, shrink=shrink)
 
 

@@ -1,6 +1,6 @@
 """The errors and warnings of marginopt: a leaf that every layer may import and that imports none of them.
 
-Whatever a user can cause is one of these. Where a *value* is at fault the error also derives from
+Every error that a user can cause is one of these. Where a *value* is at fault the error also derives from
 ``ValueError``, where a *package* is missing from ``ImportError``, so that code written against the standard
 exceptions keeps working.
 """
@@ -34,8 +34,8 @@ __all__ = [
 def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
 
-    Three quarters of the letters of both names together must match in their order: "nope" is near no solver. A part of names, of
-    five letters and more, stands for these.
+    A name is near if at least three quarters of the letters of both, in order, match. If none is near, known names that contain
+    ``name`` (five letters or more) are returned.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class DataError(InputError):
 
 
 class TooLargeError(InputError):
-    """A model too large to materialise; the message says how many bytes it would need."""
+    """Data, a model or a computation is too large for memory or for the method; the message says what, and what to do."""
 
 
 class NotSeparableError(InputError):
@@ -176,7 +176,7 @@ class NotSeparableError(InputError):
 
 
 class UnsupportedModelError(InputError):
-    """The solver (or file format) cannot read this class of problem; says what is missing and who can."""
+    """A solver (or file format) cannot read this class of problem; the message says what is missing and which solvers can."""
 
 
 class ExportError(InputError):
@@ -189,7 +189,7 @@ class MissingPackageError(MarginoptError, ImportError):
     Attributes
     ----------
     package : str
-        The package, or the solver that is reached through another package; empty where another program knows what it needs.
+        The package, or the solver that is reached through another package; empty where the message alone says what is missing.
     command : str
         The command that installs it.
     """
@@ -263,7 +263,7 @@ class ClusterError(SolverError):
 
 
 class WriteError(InputError):
-    """A file could not be written; what was at its place before is there still.
+    """A file could not be written; what the file held before is unchanged.
 
     Attributes
     ----------

@@ -1,4 +1,6 @@
-"""Reading and writing of programs, data sets, results, solutions and fitted estimators."""
+"""Reading of programs (files and modelling layers), data sets, results, solutions and fitted estimators; writing of results and
+solutions.
+"""
 
 from .models import from_cvxpy, from_gurobi, from_highs, from_pyomo, from_qp, from_scipy
 from .reading import read

@@ -26,12 +26,12 @@ from marginopt.conformance import (
     RelaxationCase,
     State,
     Trial,
-    case_cells,
     cases,
     formulation_cells,
-    reduced_cells,
+    relaxation_case_cells,
     report,
     solver_cells,
+    trial_cells,
 )
 from marginopt.conformance.solver_laws import unusable
 from marginopt.models.formulations import all_formulations, get_formulation
@@ -111,11 +111,11 @@ def test_solver(name: str) -> None:
     cells = complete(solver_cells(solver), PROGRAM_LAWS, 1)
     for formulation in FORMULATIONS:
         known, numbers = cases(get_formulation(formulation)), tried(name, formulation)
-        trials = (case_cells(Trial(solver, known[k]), every_law=k == 0) for k in numbers)
+        trials = (trial_cells(Trial(solver, known[k]), every_law=k == 0) for k in numbers)
         result = complete(chain.from_iterable(trials), SOLVER_LAWS, len(numbers))
         used |= set(waived(result, formulation, name))
         cells += result
-    cells += [cell for case in generated() for cell in case_cells(Trial(solver, case))]
+    cells += [cell for case in generated() for cell in trial_cells(Trial(solver, case))]
     clean(cells)
     if reason := unusable(solver):
         pytest.skip(f"{reason}; that it says so is tested")
@@ -129,7 +129,7 @@ def test_formulation(name: str) -> None:
     clean(complete(formulation_cells(info), FORMULATION_LAWS, len(cases(info))))
     first = cases(info)[0]
     picked = mo.solve(first.model).solver
-    verdicts = {c.law.name: c.verdict for c in case_cells(Trial(get_solver(picked), first))}
+    verdicts = {c.law.name: c.verdict for c in trial_cells(Trial(get_solver(picked), first))}
     assert verdicts["reaches the optimum"].state is State.HOLDS, picked
 
 
@@ -137,7 +137,7 @@ def test_formulation(name: str) -> None:
 def test_relaxation(name: str) -> None:
     numbers = part(product(relaxations(), range(len(KNOWN))), 1, kind=lambda cell: cell[0])
     known = [KNOWN[k] for relaxation, k in numbers if relaxation == name]
-    cells = list(chain.from_iterable(reduced_cells(RelaxationCase(get_relaxation(name), case)) for case in known))
+    cells = list(chain.from_iterable(relaxation_case_cells(RelaxationCase(get_relaxation(name), case)) for case in known))
     assert known and len(cells) == len(known) * len(RELAXATION_LAWS.laws)
     clean(cells)
 

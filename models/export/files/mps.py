@@ -1,6 +1,7 @@
-"""MPS with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: a quadratic objective, linear and quadratic rows, integers.
+"""Reading and writing of MPS files, with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: quadratic objectives and rows,
+indicators.
 
-Labels stand beside the file.
+Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.export.layout`).
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from .lp import labelled, plain_names, plain_rows
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
 #
-# Each line is read or refused. A value that is stated twice must be the same; one of a second set of sides, ranges or bounds is
-# passed over, as the format has it. Where readers of others disagree on a line (an entry that is stated twice, one triangle of a
-# matrix that should be whole), the line is refused.
+# Each line is read or refused. A value that is stated twice must be the same; values of a second set of right-hand sides,
+# ranges or bounds are ignored, as the format demands. A line that other readers interpret differently (an entry that is stated
+# twice, one triangle of a matrix that should be whole) is refused.
 
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 #: Kinds of bounds: the sides of the interval that each states, as numbers or, where it is None, as the line's number.
@@ -49,6 +50,7 @@ _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 #: Numbers of words that lines have where no name has a blank.
 _WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
 
+#: Row, column and value of a matrix entry.
 Entry = tuple[int, int, float]
 
 
@@ -108,23 +110,23 @@ class _Reader:
 
     # -- words behind a section's name ------------------------------------------------------------------------------
 
-    def plain(self, section: str, fields: list[str]) -> None:
-        """A section whose name stands alone."""
+    def begin_plain(self, section: str, fields: list[str]) -> None:
+        """Refuse words behind the name of a section that takes none."""
         if fields:
             raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(fields)[:60]}")
 
-    def named(self, section: str, fields: list[str]) -> None:
-        """NAME, which says nothing of the program."""
+    def begin_name(self, section: str, fields: list[str]) -> None:
+        """Ignore the words behind NAME."""
 
-    def sensed(self, section: str, fields: list[str]) -> None:
-        """OBJSENSE and OBJNAME, whose word may stand behind them."""
+    def begin_with_word(self, section: str, fields: list[str]) -> None:
+        """Read the word of OBJSENSE or OBJNAME if it stands in the section's own line."""
         if fields:
             _LINES[section](self, fields)
 
-    def matrix(self, section: str, fields: list[str]) -> None:
-        """QUADOBJ and QMATRIX of the objective, QSECTION and QCMATRIX of the row whose name is behind them."""
+    def begin_matrix(self, section: str, fields: list[str]) -> None:
+        """Begin a quadratic part: of the objective (QUADOBJ, QMATRIX), or of the row named behind QSECTION or QCMATRIX."""
         if section in ("QUADOBJ", "QMATRIX"):
-            self.plain(section, fields)
+            self.begin_plain(section, fields)
             place = None
         else:
             if len(fields) != 1:
@@ -141,20 +143,20 @@ class _Reader:
         """Refuse a line of a section that has none."""
         raise DataError(f"a line that belongs to no section: {' '.join(words)[:60]}")
 
-    def sense(self, words: list[str]) -> None:
-        """OBJSENSE."""
+    def read_sense(self, words: list[str]) -> None:
+        """Read OBJSENSE."""
         if len(words) != 1 or words[0].upper() not in (*_LEAST, *_MOST):
             raise DataError(f"an objective is to be minimised or maximised, not {' '.join(words)[:60]!r}")
         self.maximise = words[0].upper() in _MOST
 
-    def name(self, words: list[str]) -> None:
-        """OBJNAME, which must name the first N row: most readers pass it over, and would minimise another one."""
+    def read_objective_name(self, words: list[str]) -> None:
+        """Read OBJNAME, which must name the first N row: most readers ignore it and would minimise that row."""
         if len(words) != 1 or self.objective not in (None, words[0]):
             raise DataError(f"an objective other than the first N row: {' '.join(words)[:60]}; remove the others")
         self.objective_name = words[0]
 
-    def row(self, words: list[str]) -> None:
-        """ROWS: the first N is the objective."""
+    def read_row(self, words: list[str]) -> None:
+        """Read a line of ROWS; the first N row is the objective."""
         if len(words) != 2:
             raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}")
         kind, name = words[0].upper(), words[1]
@@ -169,8 +171,8 @@ class _Reader:
             self.rows[name] = len(self.rows)
             self.senses.append(kind)
 
-    def column(self, words: list[str]) -> None:
-        """COLUMNS: entries of one column, or a marker around integers."""
+    def read_column(self, words: list[str]) -> None:
+        """Read a line of COLUMNS: entries of one column, or a marker around integers."""
         if len(words) > 1 and words[1] == "'MARKER'":
             if words[2:] not in (["'INTORG'"], ["'INTEND'"]):
                 raise DataError(
@@ -196,23 +198,23 @@ class _Reader:
                 raise DataError(f"a second entry of {words[0]} in {name}: some readers add the two, others take one")
             self.entries[place, j] = value
 
-    def side(self, words: list[str]) -> None:
-        """RHS; the objective's is its constant with the sign changed."""
+    def read_side(self, words: list[str]) -> None:
+        """Read a line of RHS; the objective's is its constant with the sign changed."""
         for group, name, word in self._pairs(words):
             if name == self.objective:
                 self.constant.state(0, name, group, -number(word, "a right-hand side") + 0.0)
             elif name not in self.ignored_rows:
                 self.sides.state(self._row(name), name, group, number(word, "a right-hand side"))
 
-    def ranges(self, words: list[str]) -> None:
-        """RANGES: how far a row reaches beyond its side."""
+    def read_range(self, words: list[str]) -> None:
+        """Read a line of RANGES: how far a row reaches beyond its side."""
         for group, name, word in self._pairs(words):
             value = number(word, "a range")
             if name != self.objective and name not in self.ignored_rows:
                 self.widths.state(self._row(name), name, group, value)
 
-    def bound(self, words: list[str]) -> None:
-        """BOUNDS: a kind, the set's name, which may be left out, a column, and a number where the kind has one."""
+    def read_bound(self, words: list[str]) -> None:
+        """Read a line of BOUNDS: a kind, the set's name, which may be left out, a column, and a number where the kind has one."""
         kind, fields = words[0].upper(), words[1:]
         if kind in ("SC", "SI"):
             raise DataError(f"semi-continuous variables are not read: {' '.join(words)[:60]}")
@@ -238,8 +240,8 @@ class _Reader:
         if kind in _INTEGER_BOUNDS:
             self.integers.add(j)
 
-    def product(self, words: list[str]) -> None:
-        """A quadratic part: one or two entries of a column."""
+    def read_products(self, words: list[str]) -> None:
+        """Read a line of a quadratic part: one or two entries of a column."""
         if len(words) not in (3, 5):
             raise DataError(f"an entry of a matrix has two columns and a number: {' '.join(words)[:60]!r}")
         i = self._column(words[0])
@@ -248,8 +250,8 @@ class _Reader:
             self.undeclared.pop(name, None)
         self.part += [(i, self._column(name), number(word, "a coefficient")) for name, word in pairs]
 
-    def indicator(self, words: list[str]) -> None:
-        """INDICATORS: a row that holds where a binary variable is 0 or 1."""
+    def read_indicator(self, words: list[str]) -> None:
+        """Read a line of INDICATORS: a row that holds where a binary variable is 0 or 1."""
         if len(words) != 4 or words[0].upper() != "IF" or number(words[3]) not in (0.0, 1.0):
             raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
         i = self._row(words[1])
@@ -289,6 +291,7 @@ class _Reader:
     # -- the program ------------------------------------------------------------------------------------------------
 
     def program(self) -> FlatProgram:
+        """Return the program of the sections that were read."""
         for name, line in self.undeclared.items():
             self.source.line = line
             raise DataError(f"the variable {name!r} is not in COLUMNS")
@@ -310,7 +313,9 @@ class _Reader:
         )  # fmt: skip
 
     def _intervals(self) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds: [0, inf), and [0, 1] of integers of which no bound is stated, as of old for every reader."""
+        """Return the bounds: [0, inf), and [0, 1] of integers of which no bound is stated, the traditional default of all
+        readers.
+        """
         n = len(self.columns)
         lower, upper = self.bounds.fill(np.zeros(n), "lower"), self.bounds.fill(np.full(n, np.inf), "upper")
         bounded_columns = {j for j, _ in self.bounds.values}
@@ -370,17 +375,35 @@ class _Reader:
         return symmetric_matrix([(i, j, scale * value) for (i, j), value in by_place.items() if i >= j], n)
 
 
-#: What reads the words behind the name of each section, and its lines.
+#: The method that begins each section, from the words behind its name.
 _HEADS: dict[str, Callable[[_Reader, str, list[str]], None]] = {
-    "NAME": _Reader.named, "OBJSENSE": _Reader.sensed, "OBJNAME": _Reader.sensed, "QUADOBJ": _Reader.matrix,
-    "QMATRIX": _Reader.matrix, "QSECTION": _Reader.matrix, "QCMATRIX": _Reader.matrix,
-}  # fmt: skip
+    "NAME": _Reader.begin_name,
+    "OBJSENSE": _Reader.begin_with_word,
+    "OBJNAME": _Reader.begin_with_word,
+    "QUADOBJ": _Reader.begin_matrix,
+    "QMATRIX": _Reader.begin_matrix,
+    "QSECTION": _Reader.begin_matrix,
+    "QCMATRIX": _Reader.begin_matrix,
+}
+#: The method that reads a line of each section.
 _LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
-    "": _Reader.no_line, "NAME": _Reader.no_line, "OBJSENSE": _Reader.sense, "OBJNAME": _Reader.name, "ROWS": _Reader.row,
-    "LAZYCONS": _Reader.row, "USERCUTS": _Reader.row, "COLUMNS": _Reader.column, "RHS": _Reader.side, "BOUNDS": _Reader.bound,
-    "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QMATRIX": _Reader.product, "QSECTION": _Reader.product,
-    "QCMATRIX": _Reader.product, "INDICATORS": _Reader.indicator,
-}  # fmt: skip
+    "": _Reader.no_line,
+    "NAME": _Reader.no_line,
+    "OBJSENSE": _Reader.read_sense,
+    "OBJNAME": _Reader.read_objective_name,
+    "ROWS": _Reader.read_row,
+    "LAZYCONS": _Reader.read_row,
+    "USERCUTS": _Reader.read_row,
+    "COLUMNS": _Reader.read_column,
+    "RHS": _Reader.read_side,
+    "BOUNDS": _Reader.read_bound,
+    "RANGES": _Reader.read_range,
+    "QUADOBJ": _Reader.read_products,
+    "QMATRIX": _Reader.read_products,
+    "QSECTION": _Reader.read_products,
+    "QCMATRIX": _Reader.read_products,
+    "INDICATORS": _Reader.read_indicator,
+}
 #: Words that begin a section where a line is not indented.
 _KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
@@ -413,12 +436,12 @@ def read_program(source: Source) -> FlatProgram:
             raise DataError(
                 f"{description} are not read" if section in _REFUSED else f"{description} is not read: the section is not known"
             )
-        _HEADS.get(section, _Reader.plain)(reader, section, fields)
+        _HEADS.get(section, _Reader.begin_plain)(reader, section, fields)
     raise DataError("it ends before ENDATA")
 
 
 def _splitter(text: str) -> Callable[[str], list[str]]:
-    """Return the function that takes a line of this file apart: between blanks, or in the fixed columns of the first version.
+    """Return the function that splits a line of this file: at blanks, or at the columns of the fixed format.
 
     Old files have blanks in names, which only their columns tell apart: a line of ROWS that has not two words, or one of COLUMNS
     that has neither three nor five, says that the whole file is of that kind.
@@ -550,4 +573,5 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
         yield "PL", ""
 
 
+#: The format, which `models.export.files.formats` finds.
 FORMAT = _MPS()

@@ -1,4 +1,5 @@
-"""The abstract loss, its convex pieces, and conjugates of convex losses.
+"""Base classes of the losses of `Margin`: `Loss`, its convex pieces (`Branch`), and the conjugates from which closed-form duals
+follow.
 
 *Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised
 coefficients,
@@ -44,7 +45,9 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class LossTable:
-    """Piecewise-linear losses, and the number of each point's; no numbers where there is one loss."""
+    """The different piecewise-linear losses, and for each point the index of its loss in ``losses``; ``kinds`` is None if all
+    points share one.
+    """
 
     losses: tuple[PiecewiseLinearLoss, ...]
     kinds: IntArray | None = None
@@ -64,7 +67,7 @@ class Conjugate(ABC):
     @property
     @abstractmethod
     def objective(self) -> Line:
-        """-L*(β), with β = -α or as it is; nothing where it is zero."""
+        """-L*(β) as printed, in the dual variable `symbol`; an empty line where it is zero."""
 
     @property
     @abstractmethod
@@ -73,7 +76,7 @@ class Conjugate(ABC):
 
     @property
     def total(self) -> Line:
-        """-A'β or A'β in the variable that is printed, without the number `multiple` before it: w is a multiple of it."""
+        """The sum of points of which w is a multiple, as printed: A'β up to its sign and the factor `multiple`."""
         return Line("sum_i alpha_i y_i x_i", r"\textstyle\sum_i \alpha_i y_i x_i")
 
     @property
@@ -83,17 +86,17 @@ class Conjugate(ABC):
 
     @property
     def balance(self) -> Line | None:
-        """Equation that a free intercept asks for, the first entry of A'β; None where it is zero in any case."""
+        """The dual constraint of a free intercept (the first entry of A'β is 0); None if it always holds."""
         return Line("sum_i alpha_i y_i = 0", r"\textstyle\sum_i \alpha_i y_i = 0")
 
     @property
-    def balanced(self) -> bool:
+    def without_regulariser(self) -> bool:
         """True if `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
         return False
 
     @property
     def kkt(self) -> tuple[Line, ...]:
-        """The conditions of an optimum beyond those of the norm."""
+        """Optimality conditions to print where there is no norm from which w follows."""
         return ()
 
     @property
@@ -247,7 +250,7 @@ class BallConjugate(Conjugate):
 
     X: Points
 
-    balanced = True
+    without_regulariser = True
     objective = Line(
         "sum_i a_i c_i x_i'x_i - ||sum_i a_i c_i x_i||^2/sum_i a_i c_i",
         r"\textstyle\sum_i a_i c_i x_i^\top x_i - \bigl\|\sum_i a_i c_i x_i\bigr\|_2^2 / \sum_i a_i c_i",
@@ -274,7 +277,7 @@ class BallConjugate(Conjugate):
 
 
 def signs(y: FloatArray) -> FloatArray:
-    """Return the labels, with 1 for a point without one, whose loss is even."""
+    """Return the labels, with 1 in place of 0 for unlabelled points, whose losses are symmetric."""
     return np.where(y == 0.0, 1.0, y)
 
 
@@ -356,7 +359,9 @@ class Loss(Part):
 
     @property
     def unpriced(self) -> BoolArray | None:
-        """Coefficients that must have bounds, which take the place of squares; None where there are none."""
+        """Mask of the coefficients that the loss needs bounded because the regulariser has no square of them; None if there are
+        none.
+        """
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
@@ -376,7 +381,7 @@ class Loss(Part):
         return {}
 
     def convex_pieces(self) -> tuple[Branch, ...]:
-        """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
+        """Convex functions whose pointwise minimum is the loss; empty if it is convex or no such pieces are known."""
         return ()
 
     def piecewise_linear(self) -> PiecewiseLinearLoss | None:
@@ -392,14 +397,16 @@ class Loss(Part):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Thresholds at which the loss jumps, each with its side: 1 where it is less from there on, -1 where up to there."""
+        """Thresholds at which the loss jumps, each with its side: 1 if the loss is smaller at the threshold and above it, -1 if
+        at and below it.
+        """
         loss = self.piecewise_linear()
         if loss is None:
             return ()
         return tuple((t, 1.0) for t in loss.margins[loss.below > loss.at].tolist())
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""
+        """Optimal values of the variables that `add` makes, for a given classifier; empty if the loss cannot compute them."""
         return {}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
@@ -418,7 +425,7 @@ class Loss(Part):
         return None
 
     def saturation(self) -> float:
-        """A t such that the loss is linear where |argument| ≥ t, on either side; infinite where it is not."""
+        """A t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
         return float("inf")
 
 

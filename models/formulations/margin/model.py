@@ -47,7 +47,7 @@ from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
 from .part import Classifier, Domain, Features, Images, Part, RawFeatures, Reals, Setting
 from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
-from .problems import MarginProblemView, ScoringProblem, SparseProblem, composed_problem, margin_problem_of, sparse_problem_of
+from .problems import MarginProblemView, ScoringProblem, SparseProblem, margin_problem_of, scoring_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Nonzero, Restriction
 
@@ -132,7 +132,7 @@ def _meant(value: object) -> str:
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
     """State the dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
-    if not mu:  # balanced: nothing is left of A'β
+    if not mu:  # without a regulariser nothing is left of A'β
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
     k = conjugate.multiple
     norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
@@ -586,7 +586,7 @@ class Margin(Model):
         conjugate, mu = self.loss.conjugate(), self.regulariser.square
         if conjugate is None or mu is None or not self.domain.free or self.subject_to:
             return None
-        return None if conjugate.balanced == (mu > 0.0) else (conjugate, mu)
+        return None if conjugate.without_regulariser == (mu > 0.0) else (conjugate, mu)
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
@@ -746,7 +746,7 @@ class Margin(Model):
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return composed_problem(data, self.penalised, *parts)
+        return scoring_problem_of(data, self.penalised, *parts)
 
     def _sparse(self) -> SparseProblem | None:
         problem = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
@@ -860,7 +860,7 @@ class Margin(Model):
             return super().bounded_below
         conjugate, curved = self.loss.conjugate(), self.regulariser.curvatures(self.penalised)
         diagonal = curved if curved.ndim == 1 else np.linalg.eigvalsh(curved)
-        if conjugate is None or conjugate.balanced or not (diagonal > 0.0).all():
+        if conjugate is None or conjugate.without_regulariser or not (diagonal > 0.0).all():
             return ""
         return "its regulariser grows quadratically, and its loss falls linearly"
 

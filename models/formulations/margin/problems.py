@@ -1,4 +1,6 @@
-"""The structural views of compositions that exact searches read: margins, scoring systems, and sparse linear classifiers."""
+"""Reductions of a composition (loss, regulariser, domain, restrictions) to the problems that exact searches read: margin,
+scoring and risk, and sparse ones.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,21 @@ from .restrictions import Restriction
 
 @dataclass(frozen=True, eq=False)
 class MarginProblemView:
-    """A composition as a `MarginProblem` without points and costs, or the obstacle that keeps it from being one.
+    """A composition as a `MarginProblem` whose points and costs are still missing, or the reason why it is none.
 
     Parameters
     ----------
     parts : MarginProblem, optional
         Without points.
     obstacle : str
-        What stands in the way; empty where nothing does.
+        The reason; empty where there is a problem.
     """
 
     parts: MarginProblem | None = None
     obstacle: str = ""
 
     def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
-        """Return the problem with signed rows, which are made where they are needed, and costs."""
+        """Return the problem with its costs and its signed rows, which are computed only if there is a problem."""
         return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
 
 
@@ -64,7 +66,7 @@ def margin_problem_of(
 
 
 class UnreadError(Exception):
-    """The error that a part keeps a composition from being such a problem."""
+    """A part (loss, regulariser, domain, restriction) has no place in the problem; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,7 @@ def restriction_limits(
 ) -> Limits:
     """Read the rows of the domain, then what each restriction limits.
 
-    A restriction that is none of these limits is an `UnreadError`, or left out where ``strict`` is False.
+    Raises `UnreadError` for a restriction of another kind, or skips it with ``strict=False``.
     """
     n = context.argument.rows
     demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), list[Budget](), list[EqualRates](), list[int]()
@@ -321,7 +323,7 @@ class RiskProblem(IntegerProblem[float]):
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """The bounds of (ρ_0, ρ)."""
+        """Lower and upper bounds of (ρ_0, ρ)."""
         low, high = self.intercept
         return np.append(float(low), self.lower), np.append(float(high), self.upper)
 
@@ -338,7 +340,8 @@ class RiskProblem(IntegerProblem[float]):
 def restricted_bounds(
     restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray, int] | None:
-    """Return bounds and number of non-zero whole coefficients under restrictions; None where one is something else.
+    """Return lower and upper bounds and the most non-zeros of whole coefficients under the restrictions; None if a restriction
+    is of another kind or leaves no value.
 
     Parameters
     ----------
@@ -365,7 +368,7 @@ def restricted_bounds(
     return None if (lower > upper).any() or (lower[1:] > 0.0).any() or (upper[1:] < 0.0).any() else (lower, upper, k)
 
 
-def composed_problem(
+def scoring_problem_of(
     data: tuple[Points, FloatArray, FloatArray],
     penalised: BoolArray,
     loss: Loss,
@@ -373,10 +376,10 @@ def composed_problem(
     domain: Domain,
     restrictions: Sequence[Restriction],
 ) -> ScoringProblem | None:
-    """A composition (its X, y and costs, its parts) as a scoring system; None where it is not one.
+    """Return the scoring problem of a composition, given its X, y and costs, and its parts; None if it is not one.
 
-    It is one where errors below a threshold > 0 are counted, coefficients are whole numbers within bounds that allow 0, and
-    nothing but their number and size is priced or limited.
+    It is one if the loss counts margins below a threshold > 0, the coefficients are whole numbers within finite bounds that
+    allow 0, and only their number and size are priced or limited.
     """
     X, y, weights = data
     threshold, sparsity = loss.indicator_threshold, regulariser.sparsity

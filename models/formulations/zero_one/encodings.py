@@ -139,7 +139,9 @@ _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
 
 class MarginEncoding(ABC):
-    """One way to say that z_i = 0 keeps the margin of point i: the forms, points and lines of `ZeroOneSVM` follow from it."""
+    """One way to say that z_i = 0 keeps the margin of point i: the standard form, its points and the printed statement of
+    `ZeroOneSVM` follow from it.
+    """
 
     title: ClassVar[str]
     problem_class: ClassVar[str]
@@ -147,7 +149,7 @@ class MarginEncoding(ABC):
 
     @property
     def has_rows(self) -> bool:
-        """Return whether there are rows with M_i."""
+        """Return whether the form has big-M rows."""
         return True
 
     @property
@@ -164,19 +166,19 @@ class MarginEncoding(ABC):
         return {"w": w, "z": z}
 
     def objective(self, plain: Line) -> Line:
-        """Return the objective in words, where ||w||² and the cost are ``plain``."""
+        """Return the objective to print; ``plain`` is the line of ||w||² and the cost."""
         return plain
 
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
-        """State the constraints in words."""
+        """Return the constraints to print."""
 
     @abstractmethod
     def notes(self, model: BinaryMargins) -> tuple[str, ...]:
-        """Return the proof that the encoding is exact."""
+        """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
 
     def with_integers(self, model: BinaryMargins, z: FloatArray) -> StandardForm | None:
-        """Return a simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
+        """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""
         return None
 
     def bytes(self, n: int, p: int) -> int:

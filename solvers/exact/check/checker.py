@@ -1,4 +1,5 @@
-"""The skeleton of every checker of proof logs. A problem brings what its log states, its claim, and the rules of its nodes.
+"""Base classes of the checkers of proof logs: `ProofChecker`, and `TreeChecker` for logs of branch and bound. A subclass for a
+kind of problem says how to read the stated problem, its claim, and the rules of its nodes.
 
 The checker shares no code with the searches and trusts the problem's data alone. It reads a sealed log, compares the problem that
 the log states with the user's, evaluates the incumbent, compares it with the claimed bound, and verifies the tree.
@@ -36,7 +37,7 @@ class ProofReport:
     valid : bool
         Whether the claimed bound is proved.
     bound : float
-        The claimed lower bound; NaN where the file claims none.
+        The lower bound that is proved; of a log that is not valid, the one that it claims (NaN if none).
     value : float
         Exact objective of the incumbent, rounded up.
     nodes : int
@@ -48,11 +49,11 @@ class ProofReport:
     digest : str
         SHA-256 of the stated rows, costs and intercept.
     own_data : bool
-        Whether these were compared with the user's model, and are the same.
+        Whether the stated problem was compared with the user's model and equals it.
     workers : int
-        How many workers verified subtrees, whose word that is; 0 where this process verified every node.
+        Number of workers whose verification of subtrees is taken on trust; 0 if this process verified every node.
     spot_checks : int
-        Parts of theirs, drawn at random, that this process verified once more, with the same outcome.
+        Number of their subtrees, drawn at random, that this process verified again with the same outcome.
     """
 
     valid: bool
@@ -279,15 +280,15 @@ class TreeChecker(ProofChecker[P]):
         Raises
         ------
         InvalidProofError
-            The point is none of the problem.
+            The point is not a feasible point of the problem.
         """
 
     @abstractmethod
     def rules(self, problem: P, bound: float) -> tuple[NodeRules[Any], Any]:
         """Return the rules of nodes that prove ``bound``, and the state of the root."""
 
-    def bounded(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yield the records with what the rules derive from several at once."""
+    def prepare_records(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the log's records for the rules; a subclass may add what it computes for many records at a time."""
         return records
 
     @final
@@ -300,7 +301,7 @@ class TreeChecker(ProofChecker[P]):
         """Verify node after node as they stand in the log, or with a crew subtree by subtree."""
         bound = float(claim.bound)
         rules, root = self.rules(problem, bound)
-        records = self.bounded(problem, log.records())
+        records = self.prepare_records(problem, log.records())
         if crew is None or crew.size < 2:
             return bound, verify_in_order(rules, records, root)
         tree = tree_of(list(records))

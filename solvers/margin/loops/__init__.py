@@ -1,6 +1,7 @@
-"""Compiled loops of `margin-bb`: envelopes, pairs and the relaxation of a node, the tree, descents.
+"""Compiled loops of the search `margin-bb`: the tree of boxes, the relaxation of a node (envelopes of the losses, pairs of
+points), and descents.
 
-Matchings and Newton's method are those of the 0-1 loss's boxes.
+`entry_points` is their interface; matching and Newton's method come from `solvers.exact.loops`.
 """
 
 from .entry_points import descend, explore, loop_problem, new_node, new_tree, objective

@@ -1,4 +1,5 @@
-"""The models of the open book of margins, the check of its entries in rational arithmetic, and its page.
+"""The open book of margins lists instances with their best known points and proved bounds: its models, the check of an entry in
+rational arithmetic, and its web page.
 
 `verify_entry` recomputes the data, the value of the point, and the evidence of the bound.
 """
@@ -243,19 +244,19 @@ class BookModel:
     value : callable
         Exact objective of a point, from X, y, parameters and point.
     state : callable
-        The model, from X, y and parameters.
+        States the `Model` from X, y and parameters.
     solvers : tuple of str
         The solvers whose bounds the book states, the default one first.
     evidence : {"log", "multipliers", "certificate"}
         What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
     price : str
-        The parameter that the page shows, which every entry has.
+        Name of the required, positive parameter that the page shows: λ, C, C0, or the shift of a semidefinite program.
     options : mapping
-        The other parameters, by name, with the test of their values.
+        The optional parameters, by name, each with a test of its value.
     parts : tuple of str
         The parts of a point.
     point : callable
-        The parts of a result's values that determine the others, from values and X.
+        Makes an entry's point from a result's values and X.
     block : str
         The block of the result's values that has the point.
     coefficients : callable
@@ -359,7 +360,7 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
-    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than 2⁻⁹⁰ a point."""
+    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than λ 2⁻⁹⁰ for each point."""
     book_model = _model_of(model, parameters)
     if set(point) != set(book_model.parts):
         raise InputError(
@@ -411,7 +412,7 @@ _ROUNDING = Fraction(1, 10**12)
 
 @dataclass(frozen=True)
 class EntryVerdict:
-    """The outcome of a check.
+    """The outcome of `verify_entry`.
 
     Parameters
     ----------
@@ -536,7 +537,7 @@ def book_page(entries: Sequence[Entry]) -> str:
     return text
 
 
-def proof_page_name(entry: Entry) -> str:
+def proof_page_path(entry: Entry) -> str:
     """Return the path of the site's page that verifies an entry's log in a browser; empty where it has none.
 
     Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
@@ -556,6 +557,6 @@ def _row(e: Entry) -> str:
     shown = "".join(
         f"<td>{escape(text)}</td>" if key is None else f'<td data-key="{key:.17g}">{escape(text)}</td>' for text, key in cells
     )
-    if page := proof_page_name(e):
+    if page := proof_page_path(e):
         shown = shown.replace(f"log {e.log[:8]}", f'log {e.log[:8]}, <a href="{page}">prove it here</a>')
     return f'<tr data-status="{e.status}" data-gap="{max(e.gap, 0.0):.17g}">{shown}</tr>'

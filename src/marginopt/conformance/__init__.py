@@ -1,4 +1,4 @@
-"""The laws that every solver, formulation and relaxation obeys, ours and others', and their examination by name.
+"""Laws that every solver, formulation and relaxation must obey, this package's and plug-ins'; `examine` tests one by its name.
 
 ``python -m marginopt.conformance NAME`` prints law by law whether it holds, does not hold (with the numbers), or does not apply
 (with the reason). The project's own tests run the same laws on everything that there is, as a matrix without empty cells
@@ -7,13 +7,13 @@
 
 from .examine import (
     LawCell,
-    case_cells,
     examine,
     formulation_cells,
-    reduced_cells,
+    relaxation_case_cells,
     relaxation_cells,
     report,
     solver_cells,
+    solver_formulation_cells,
     tally,
     trial_cells,
 )
@@ -34,14 +34,14 @@ __all__ = [
     "RelaxationCase",
     "State",
     "Trial",
-    "case_cells",
     "cases",
     "examine",
     "formulation_cells",
-    "reduced_cells",
+    "relaxation_case_cells",
     "relaxation_cells",
     "report",
     "solver_cells",
+    "solver_formulation_cells",
     "tally",
     "trial_cells",
 ]

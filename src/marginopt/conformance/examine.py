@@ -48,13 +48,13 @@ def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
                 yield LawCell(law, case.name, law(case))
 
 
-def trial_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
+def solver_formulation_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
     """Yield the verdicts of a solver's laws on each case of a formulation."""
     for k, case in enumerate(cases(info)):
-        yield from case_cells(Trial(solver, case), every_law=k == 0)
+        yield from trial_cells(Trial(solver, case), every_law=k == 0)
 
 
-def case_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
+def trial_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
     """Yield the verdicts of a solver's laws on one case: of those for every case, or of all."""
     for law in SOLVER_LAWS.laws:
         if law.every_case or every_law:
@@ -79,10 +79,10 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
     for case in cases(get_formulation(_ZERO_ONE)):
         if case.optimum is None:
             continue
-        yield from reduced_cells(RelaxationCase(relaxation, case))
+        yield from relaxation_case_cells(RelaxationCase(relaxation, case))
 
 
-def reduced_cells(reduced: RelaxationCase) -> Iterator[LawCell]:
+def relaxation_case_cells(reduced: RelaxationCase) -> Iterator[LawCell]:
     """Yield the verdicts of a relaxation's laws on one case."""
     for law in RELAXATION_LAWS.laws:
         rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.laws[0]
@@ -116,12 +116,12 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
         yield from solver_cells(solvers[name])
         for key, info in formulations.items():
             if names is None or key in names:
-                yield from trial_cells(info, solvers[name])
+                yield from solver_formulation_cells(info, solvers[name])
     if name in formulations:
         yield from formulation_cells(formulations[name])
         for key, solver in solvers.items():
             if names is None or key in names:
-                yield from trial_cells(formulations[name], solver)
+                yield from solver_formulation_cells(formulations[name], solver)
     if name in bounds:
         yield from relaxation_cells(bounds[name])
 

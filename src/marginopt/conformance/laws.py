@@ -67,7 +67,9 @@ def at_most(noun: str, value: float, limit: float) -> LawVerdict:
 
 
 def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
-    """Return one verdict from several: violated if one is, not applicable if all are, else that of the first that holds."""
+    """Return one verdict from several: violated if one is, not applicable if all are, else holds, with the words of all that
+    hold.
+    """
     verdict_list = list(verdicts)
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:

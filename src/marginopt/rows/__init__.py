@@ -3,7 +3,7 @@
 Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``, the shape and the blocks.
 """
 
-from .abstract import BLOCK_BYTES, LOOK_BYTES, Block, MemoryRows, Rows, sampled
+from .abstract import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, Rows, sampled
 from .blocks import SparseBlock
 
-__all__ = ["BLOCK_BYTES", "LOOK_BYTES", "Block", "MemoryRows", "Rows", "SparseBlock", "sampled"]
+__all__ = ["DEFAULT_BLOCK_BYTES", "MAX_BLOCK_BYTES", "Block", "MemoryRows", "Rows", "SparseBlock", "sampled"]

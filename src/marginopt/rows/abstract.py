@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 #: Consecutive rows: dense in C order, or CSR.
 Block: TypeAlias = FloatArray | SparseBlock
 
-#: Bytes of a block of rows, as float64, at most.
-BLOCK_BYTES = 2**25
-#: Bytes of a block where nothing else is asked for: several looks at it find it in the processor's cache, and what is done
-#: outside a solver (the certificate, a summary) holds little.
-LOOK_BYTES = 2**20
+#: Largest block of rows, in bytes of float64.
+MAX_BLOCK_BYTES = 2**25
+#: Default size of a block in bytes: small enough to stay in the processor's cache while it is used several times.
+DEFAULT_BLOCK_BYTES = 2**20
 
 
 class Rows(ABC):
@@ -56,9 +55,9 @@ class Rows(ABC):
     @property
     def pass_bytes(self) -> int:
         """Bytes of a block that serve a solver's pass best: what is read or put together should stay in the cache."""
-        return LOOK_BYTES
+        return DEFAULT_BLOCK_BYTES
 
-    def blocks(self, block_bytes: float = LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
+    def blocks(self, block_bytes: float = DEFAULT_BLOCK_BYTES) -> Iterator[tuple[int, int, Block]]:
         """Yield (start, stop, rows), one block after the other; a block is valid until the next one is read."""
         n = self.shape[0]
         height = max(int(block_bytes / self.row_bytes), 1)
@@ -145,7 +144,7 @@ class MemoryRows(Rows):
     @property
     def pass_bytes(self) -> int:
         """Dense slices cost nothing, and large products are better ones."""
-        return BLOCK_BYTES if isinstance(self.X, np.ndarray) else LOOK_BYTES
+        return MAX_BLOCK_BYTES if isinstance(self.X, np.ndarray) else DEFAULT_BLOCK_BYTES
 
     def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
         """Return a reader of slices."""

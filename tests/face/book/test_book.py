@@ -23,7 +23,7 @@ from marginopt.book.verification import (
     book_page,
     exact_bound,
     exact_value,
-    proof_page_name,
+    proof_page_path,
     stated_model,
 )
 from marginopt.cli.main import main
@@ -282,7 +282,7 @@ def test_a_forged_entry_is_refused():
     assert above.status == "contradicted" and book.verify_entry(above).stands is False
     far = replace(entry, point={"w": [1e290] * len(entry.point["w"])})
     assert book.verify_entry(far).stands is False
-    assert proof_page_name(replace(entry, data=dict(entry.data) | {"n": [40]})) == ""
+    assert proof_page_path(replace(entry, data=dict(entry.data) | {"n": [40]})) == ""
     for changes in ({"data": {}}, {"who": "a\u2028b"}, {"data": {"kind": "\ud800"}}):
         with pytest.raises(DataError):
             Entry.from_record(record | changes)
@@ -399,7 +399,7 @@ def test_the_page_filters_and_sorts_in_chromium(tmp_path):
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (apt-get install chromium)")
 def test_the_site_s_pages_prove_their_entries_in_chromium(tmp_path):
     """The table links to the pages of small entries; one is opened from a file, and refused with a flipped label."""
-    pages = {proof_page_name(entry): entry for entry in ENTRIES} | {"": None}
+    pages = {proof_page_path(entry): entry for entry in ENTRIES} | {"": None}
     links = re.findall(r'<a href="(proofs/[^"]*)">prove it here</a>', PAGE.read_text(encoding="utf-8"))
     assert sorted(links) == sorted(filter(None, pages)) and len(links) >= 30
     entry = pages["proofs/flipped-n24-p2-s0-lam1.html"]

@@ -191,7 +191,7 @@ def test_multipliers_keep_their_rows_of_zeros(zeros: int) -> None:
     rng = np.random.default_rng(zeros)
     half = rng.normal(size=(4, 2))
     half[:zeros] = 0.0
-    inside = smat(PSD.of_order(4).inside_dual(svec(half @ half.T)))
+    inside = smat(PSD.of_order(4).moved_into_dual(svec(half @ half.T)))
     assert not inside[:zeros].any() and (np.linalg.eigvalsh(inside[zeros:, zeros:]) > 0.0).all()
     diagonal = svec(np.diag([0.0, 2.0, 0.5, 0.0]))
-    np.testing.assert_array_equal(PSD.of_order(4).inside_dual(diagonal), diagonal)
+    np.testing.assert_array_equal(PSD.of_order(4).moved_into_dual(diagonal), diagonal)

@@ -123,7 +123,7 @@ def test_no_dual_membership_is_false(cone) -> None:
 @pytest.mark.parametrize("spread", [0.0, 6.0, 100.0])
 def test_repaired_multipliers_are_in_the_dual(cone, spread: float) -> None:
     z = RNG.normal(size=(N, 3)) * 10.0 ** RNG.uniform(-spread, spread, (N, 3))
-    repaired = cone.inside_dual(z.ravel()).reshape(N, 3)
+    repaired = cone.moved_into_dual(z.ravel()).reshape(N, 3)
     assert all(dual_holds(cone, row) for row in repaired)
     moved = np.abs(repaired - cone.project_dual(z.ravel()).reshape(N, 3)).max(axis=1) / np.abs(z).max(axis=1)
     assert np.quantile(moved, 0.99) <= 1e-9 and (spread or moved.max() <= 1e-9)

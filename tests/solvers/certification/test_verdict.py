@@ -17,7 +17,7 @@ from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative
 from marginopt.models.model import BareForm
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
 from marginopt.solvers.certification.supplied_evidence import NOTE
-from marginopt.solvers.certification.verdict import ZERO, big_m_exceeds_tolerance, verdict
+from marginopt.solvers.certification.verdict import ZERO, big_m_objection, verdict
 from marginopt.solvers.interface.solver import OPEN
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
@@ -206,9 +206,9 @@ def switched(M: float, flipped: bool = False, unit: float = 1.0) -> StandardForm
 def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, unit: float) -> None:
     """At M = 5e8 Gurobi called optimal what was 3e-4 above the optimum; a row's unit and the sense of its switch are nothing."""
     for x in (np.array([0.0, 0.0]), np.array([0.5, 1.0])):
-        assert big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-9) == ""
-        assert "a row of row, M = " in big_m_exceeds_tolerance(switched(5e8, flipped, unit), x, 1e-9)
-        assert "a row of row, M = " in big_m_exceeds_tolerance(switched(1e6, flipped, unit), x, 1e-6)
+        assert big_m_objection(switched(1e6, flipped, unit), x, 1e-9) == ""
+        assert "a row of row, M = " in big_m_objection(switched(5e8, flipped, unit), x, 1e-9)
+        assert "a row of row, M = " in big_m_objection(switched(1e6, flipped, unit), x, 1e-6)
 
 
 def test_a_run_that_ended_with_a_looser_tolerance_is_judged_by_it() -> None:
@@ -228,11 +228,11 @@ def test_a_row_that_costs_nothing_needs_no_small_m() -> None:
     free = StandardForm("free", blocks, np.array([1.0, 1.0, 0.0]), (Constraint("row", F, -np.ones(1), Nonnegative(1)),),
                         np.zeros(3), upper, integer)  # fmt: skip
     x = np.array([0.5, 1.0, 0.0])
-    assert big_m_exceeds_tolerance(free, x, 1e-9) == ""
+    assert big_m_objection(free, x, 1e-9) == ""
     for held in (free.replace(q=np.ones(3)), free.replace(upper=np.array([0.5, 1.0, 9.0]))):
-        assert big_m_exceeds_tolerance(held, x, 1e-9)
+        assert big_m_objection(held, x, 1e-9)
     twice = (*free.constraints, Constraint("other", sp.csr_array([[0.0, 0.0, -1.0]]), np.ones(1), Nonnegative(1)))
-    assert big_m_exceeds_tolerance(free.replace(constraints=twice), x, 1e-9)
+    assert big_m_objection(free.replace(constraints=twice), x, 1e-9)
 
 
 @pytest.mark.parametrize(("weight", "status"), [(1e-3, Status.OPTIMAL), (1e-8, Status.INACCURATE)])
@@ -258,14 +258,14 @@ def test_rows_as_large_as_their_m_are_no_switches() -> None:
         np.full(3, np.inf),
         np.array([False, False, True]),
     )
-    assert big_m_exceeds_tolerance(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
-    assert big_m_exceeds_tolerance(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
-    assert big_m_exceeds_tolerance(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
+    assert big_m_objection(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
+    assert big_m_objection(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
+    assert big_m_objection(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
     small = form.replace(constraints=(Constraint("row", sp.csr_array([[-1.0, 0.0, 1.23]]), np.zeros(1), Nonnegative(1)),))
     for x in ([1e-14, 1.0, 1.0], [1e-14, 1e-14, 1.0]):  # zeros with rounding are no size of a row
-        assert big_m_exceeds_tolerance(small, np.array(x), 1e-9) == ""
+        assert big_m_objection(small, np.array(x), 1e-9) == ""
     whole = form.replace(integer=np.ones(3, dtype=bool))
-    assert big_m_exceeds_tolerance(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
+    assert big_m_objection(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
 
 
 @pytest.mark.parametrize(("M", "native", "expected"), [

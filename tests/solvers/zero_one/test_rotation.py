@@ -6,7 +6,7 @@ from data import clouds
 
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
-from marginopt.solvers.exact.rotation import constant_column, errors, rotated_basis, rotation
+from marginopt.solvers.exact.rotation import basis_errors, constant_column, rotated_basis, singular_basis
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
@@ -24,7 +24,7 @@ def rows_of(seed, p, values):
 
 
 def coordinates(block, labels):
-    return rotated_basis(block, rotation(block, False), labels)
+    return rotated_basis(block, singular_basis(block, False), labels)
 
 
 @pytest.mark.parametrize("labelled", [True, False])
@@ -33,7 +33,7 @@ def test_the_coordinates_are_orthonormal_to_double_precision(p, labelled):
     for seed in range(5):
         block, y = rows_of(seed, p, 4)
         Q = coordinates(block, y if labelled else None)
-        residual, shrink = errors(block, Q)
+        residual, shrink = basis_errors(block, Q)
         assert np.abs(Q.T @ Q - np.eye(p)).max() < 1e-14
         assert shrink < 1e-12
         assert not residual.any()

@@ -110,7 +110,7 @@ def test_a_ray_inside_a_cone_is_exact() -> None:
     assert ray_is_exact(form, np.array([1.0, 0.0, 0.0])) and not ray_is_exact(form, np.array([1.0, 1.0, 0.0]))
     assert not ray_is_exact(form, np.array([1.0, 2.0, 0.0]))
     assert "proved: an exact ray" in judged(form, Status.UNBOUNDED).evidence
-    assert Ray.of(form, Status.UNBOUNDED, np.array([1.0, np.nan, 0.0])).proved is False
+    assert Ray.of(form, np.array([1.0, np.nan, 0.0])).proved is False
 
 
 @pytest.mark.parametrize("cone", [SecondOrder(4, 3), RotatedSecondOrder(3, 3), PSD.of_order(3), Nonnegative(2), Zero(2)])

@@ -62,7 +62,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
         z, x = rows.farkas()
         assert (z is None) != (x is None), seed
         if z is not None:
-            ray = Ray.of(form, Status.INFEASIBLE, z)
+            ray = Ray.of(form, z)
             proved += ray.proved
             assert ray.residual is not None and ray.residual <= 1e-12, seed
         if x is not None:
@@ -70,7 +70,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
         d, bounding = rows.ray(), rows.bounding_multipliers()
         assert (d is None) != (bounding is None), seed
         if d is not None:
-            residual = Ray.of(form, Status.UNBOUNDED, d).residual
+            residual = Ray.of(form, d).residual
             assert residual is not None and residual <= 1e-12, seed
         if z is None and bounding is not None:  # an optimum exists: the bound, where it is one, lies below it
             bound = lagrangian(form, bounding[2], bounding[0])
@@ -177,7 +177,7 @@ def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
         z, _ = rows.farkas()
         if z is not None:
             count += 1
-            ray = Ray.of(form, Status.INFEASIBLE, z)
+            ray = Ray.of(form, z)
             assert ray.proved and ray.words(Status.INFEASIBLE).startswith("proved: "), seed
     assert count >= trials(35, 100)
 
@@ -192,7 +192,7 @@ def test_rows_of_very_different_sizes_keep_their_proof() -> None:
         rows = FormRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
-        assert z is not None and Ray.of(form, Status.INFEASIBLE, z).proved, powers
+        assert z is not None and Ray.of(form, z).proved, powers
         assert farkas_exists(form, {"rows": (1 + 4e-16) / size})
 
 
