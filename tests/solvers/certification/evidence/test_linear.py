@@ -208,7 +208,7 @@ def test_rational_multipliers_beside_rounded_ones() -> None:
     z_found, _ = rows.farkas()
     assert z_found is not None
     assert farkas_exists(drawn(378), z_found)
-    assert Ray.of(drawn(378), Status.INFEASIBLE, z_found).proved  # without it by now: of 3,000 drawn programs none needs it
+    assert Ray.of(drawn(378), z_found).proved  # without it by now: of 3,000 drawn programs none needs it
     assert "rational arithmetic" in Ray(1e-16, proved=True, rational=True).words(Status.INFEASIBLE)
 
 
