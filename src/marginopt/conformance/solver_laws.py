@@ -439,7 +439,8 @@ def limits(t: Trial) -> LawVerdict:
             return violated(f"{r.status} without a point, which the record promises")
         return holds(f"{r.status}, without a point")
     best = t.result.certificate
-    if best is None or not r.certificate.feasible(t.tol) or t.result.status is Status.STATIONARY:
+    no_optimum = best is None or t.result.status is Status.STATIONARY or t.stopped(t.result)
+    if best is None or no_optimum or not r.certificate.feasible(t.tol):
         return holds(f"{r.status}, with a point")
     better = (best.objective - r.certificate.objective) / max(abs(best.objective), 1.0)
     return at_most(f"{r.status}; better than the optimum by", better, 2 * t.tol)
