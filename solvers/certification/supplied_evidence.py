@@ -78,7 +78,7 @@ def complete_claim(
                 f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
             )
             return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, remark)
-        better = z is not None and not _refuted_ray(ray) and (empty.proved or ray.residual is None)
+        better = z is not None and not _refuted_ray(ray) and (empty.proved or (ray.residual is None and not empty.contradicts))
         return CompletedClaim(replace(answer, farkas=z), empty) if better else CompletedClaim(answer, ray)
     if empty.proved:
         remark = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
@@ -130,7 +130,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     d = rows.ray()
     if d is not None:
         descent_ray = Ray.of(form, d)
-        better = not _refuted_ray(ray) and (descent_ray.exact or ray.residual is None)
+        better = not _refuted_ray(ray) and (descent_ray.exact or (ray.residual is None and not descent_ray.contradicts))
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding_multipliers()
     if bounding is None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from effort import trials
 
 import marginopt as mo
+from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
 from marginopt.models.model import as_model
 from marginopt.models.program.lagrangian import lagrangian
@@ -88,6 +89,22 @@ def test_infeasible_without_a_ray_is_proved() -> None:
     np.testing.assert_allclose(result.farkas["rows"], result.farkas["rows"][0])
     whole = judged(program([[1, 1], [-1, -1]], [-1, 0], [0, 0], whole=True), Status.INFEASIBLE)
     assert "proved: Farkas" in whole.evidence  # no integers where there are no real numbers
+
+
+def test_multipliers_that_were_sought_and_prove_nothing_do_not_speak_against_a_claim() -> None:
+    """w_1 = ½ of whole numbers beside data of 1e8: the relaxation has a point, and its computed multipliers are no ray."""
+    X = [[1.0, -2.0], [-5e7, -1.75e8], [-1e8, -1.75e8], [1.0, -1.25], [1.0, -1.5]]
+    loss = margin.PiecewiseLinear(((-1.0, 1.5), (0.0, 1.5), (0.25, 1.0), (0.25, 0.5), (1.5, 0.0), (2.5, 0.0)))
+    model = mo.Margin(
+        X,
+        [1, 1, 1, 1, -1],
+        loss,
+        margin.NoRegulariser(),
+        domain=margin.Integers((-1.0, -1.0), (3.0, 2.0)),
+        subject_to=mo.fixed({1: 0.5}),
+        sample_weight=[1.5, 0.0, 0.0, 2.0, 0.25],
+    )
+    assert mo.solve(model, "highs").status is Status.INFEASIBLE
 
 
 def test_infeasible_beside_a_point_that_the_solver_did_not_give() -> None:
