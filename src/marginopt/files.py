@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -198,10 +199,19 @@ def unpack_limit(packed: int, small: int = _TEXT) -> int:
     return min(READ_LIMIT, max(small, _SHARE * packed))
 
 
+_OPENERS: Mapping[str, Callable[[Path], Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+
+
+def content_digest(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file's content, of any size; compressed files (`COMPRESSED`) are unpacked piece by piece."""
+    file = Path(path)
+    with _OPENERS.get(file.suffix.lower(), io.FileIO)(file) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def _unpacked(file: Path) -> bytes:
     """Return the content of a file, decompressed by its suffix, piece by piece and within `unpack_limit`."""
-    openers: dict[str, Callable[[Path], Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
-    unpack = openers.get(file.suffix.lower())
+    unpack = _OPENERS.get(file.suffix.lower())
     if unpack is None:
         return file.read_bytes()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import tempfile
 import time
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, InputError
-from ..files import read_bytes
+from ..files import content_digest
 from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.deadline import OutOfTimeError, deadline
@@ -205,7 +204,7 @@ def _with_evidence(
         report = check_proof(log, model)
         if not report.valid:
             return None
-        digest = hashlib.sha256(read_bytes(log)).hexdigest()
+        digest = content_digest(log)
         return replace(entry, bound=min(report.bound, entry.value), evidence="log", log=digest)
     book_model = MODELS[entry.model]
     if book_model.multipliers is not None:

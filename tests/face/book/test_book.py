@@ -1,5 +1,8 @@
 """The book of margins: every entry stands, and one that claims too much is refused."""
 
+import bz2
+import gzip
+import hashlib
 import json
 import math
 import re
@@ -13,7 +16,7 @@ import pytest
 from chromium import PROGRAM, browser
 
 import marginopt as mo
-from marginopt import book
+from marginopt import book, files
 from marginopt.book import data as book_data
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
@@ -484,3 +487,14 @@ def test_a_newcomer_s_better_result_becomes_an_entry(tmp_path, capsys):
     assert better.who == "me" and 5.9 < better.bound <= better.value
     assert main(["book", "verify", entry.name, "--entries", made, "--log", log]) == 0
     capsys.readouterr()
+
+
+def test_logs_of_any_size_have_a_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The digest of a packed log is that of its text, read piece by piece: what files unpack to in the memory is limited."""
+    text = json.dumps(list(range(1000))).encode()
+    for name, compress in (("log.jsonl", bytes), ("log.jsonl.gz", gzip.compress), ("log.jsonl.bz2", bz2.compress)):
+        (tmp_path / name).write_bytes(compress(text))
+    monkeypatch.setattr(files, "READ_LIMIT", 100)
+    assert {files.content_digest(path) for path in tmp_path.iterdir()} == {hashlib.sha256(text).hexdigest()}
+    with pytest.raises(mo.errors.DataError):
+        files.read_bytes(tmp_path / "log.jsonl.gz")
