@@ -269,7 +269,7 @@ def refine(judgement: Judgement) -> Judgement:
 
 
 def mark_inner(judgement: Judgement) -> Judgement:
-    """Mark the certificate where the solver moved a parameter: a bound at the parameter is none of the problem that was asked."""
+    """Mark the certificate where the solver moved a parameter: its bound holds at that parameter only."""
     answer, certificate = judgement.answer, judgement.certificate
     if certificate is None or answer.model is None or answer.same_problem:
         return judgement
@@ -335,7 +335,7 @@ def check_cutoff(judgement: Judgement) -> Judgement:
     Warns
     -----
     MarginoptWarning
-        The constants were given by the user.
+        The constants, or the upper bound that they follow from, were given by the user.
     """
     if not judgement.solver.reads_form:
         return judgement

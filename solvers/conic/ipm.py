@@ -221,7 +221,7 @@ def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
 
 
 def _centres(r: FloatArray, q: FloatArray, beta: float, nu: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return (z, ρ, γ, ζ) of the module's docstring, with ρ free of cancellation for r < 0."""
+    """Return (z, ρ, γ, ζ) as above, with ρ free of cancellation for r < 0."""
     product = 0.5 * nu * q / beta
     root = np.sqrt(0.25 * r * r + product)
     rho = np.where(r >= 0.0, 0.5 * r + root, product / np.maximum(root - 0.5 * r, 1e-300))

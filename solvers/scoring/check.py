@@ -341,7 +341,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         logged, claim = problem.problem, log.claim
         rho0, rho = int(claim["rho0"]), np.array(claim["rho"], dtype=np.float64)
         if rho.shape != logged.lower.shape or not logged.allows(rho0, rho) or (rho != np.rint(rho)).any():
-            raise InvalidProofError("the incumbent is no system of the problem")
+            raise InvalidProofError("the incumbent is not a feasible system of the problem")
         return Claim(Fraction(claim["bound"]), logged.value(rho0, rho))
 
     def prove(
@@ -359,7 +359,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
             cost = floor if floor >= exact else data.least(node, exact)
             if cost < exact:
                 raise InvalidProofError(
-                    f"a node is proved to cost {float(cost):.12g} and no more; the claim is {below(exact):.12g}"
+                    f"a node is proved to cost at least {float(cost):.12g} only; the claim is {below(exact):.12g}"
                 )
         return exact, nodes
 

@@ -285,7 +285,9 @@ class TreeChecker(ProofChecker[P]):
 
     @abstractmethod
     def rules(self, problem: P, bound: float) -> tuple[NodeRules[Any], Any]:
-        """Return the rules of nodes that prove ``bound``, and the state of the root."""
+        """Return the rules by which nodes prove ``bound``, and the state of the root; None as the state if nothing is left to
+        prove.
+        """
 
     def prepare_records(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield the log's records for the rules; a subclass may add what it computes for many records at a time."""

@@ -1,7 +1,8 @@
 """The open book of margins lists instances with their best known points and proved bounds: its models, the check of an entry in
 rational arithmetic, and its web page.
 
-`verify_entry` recomputes the data, the value of the point, and the evidence of the bound.
+`verify_entry` makes the data anew, recomputes the value of the point and a bound by multipliers, and checks a proof log that is
+given; a bound that rests on a certificate is not checked.
 """
 
 from __future__ import annotations
