@@ -379,10 +379,8 @@ def _number(name: str, value: Any, minimum: float, maximum: float | None) -> flo
         return None
     if not number > 0:
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
-    if maximum is None and not minimum <= number < 1e300:
-        raise InputError(
-            f"{name} must be a finite number of at least {minimum:g}, a relative gap; it is {_short(value)}", name=name
-        )
+    if maximum is None and not minimum <= number < 1:
+        raise InputError(f"{name} must be a relative gap of at least {minimum:g} and below 1; it is {_short(value)}", name=name)
     return float(number)
 
 
@@ -403,8 +401,8 @@ class Options:
         Seconds of solving; no limit where it is not given, infinite, or 1e9 at least. What an algorithm of ours prepares counts,
         what a solver's own model takes to build, and compiling for the first time on a machine, does not.
     tol : float, optional
-        Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|). Where it is not given each solver takes its
-        record's, 1e-6 unless its record says otherwise.
+        Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|), below 1. Where it is not given each solver takes
+        its record's, 1e-6 unless its record says otherwise.
     threads : int, optional
         Threads the solver may use, 1,024 at most; all where it is not given.
     seed : int

@@ -69,8 +69,8 @@ def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the
     if result.reduced is not None:  # they are of the form that was solved
         answer = replace(answer, reduced=(answer.model or subject).form.join(result.reduced))
     tol = result.options.get("tol")
-    options = Options(tol=tol if isinstance(tol, float) else None)
     try:
+        options = Options(tol=tol if isinstance(tol, float) else None)
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
         recertified = judge(subject, solver, answer, options, OPEN, result.picked, as_given=True)
     except InputError as error:

@@ -155,7 +155,8 @@ def _untrue(result: Result, optimum: float) -> str:
         return f"bound {result.bound} is proved, the optimum is {optimum}"
     if result.status is not Status.OPTIMAL and result.status_kind == "proved":
         return f"claims proved {result.status.value}, the optimum is {optimum}"
-    if result.status is Status.OPTIMAL and result.bound_kind == "proved" and abs(result.objective - optimum) > allowed:
+    to_tolerance = max(allowed, 2.0 * result.tol * max(abs(optimum), abs(result.objective)))
+    if result.status is Status.OPTIMAL and result.bound_kind == "proved" and abs(result.objective - optimum) > to_tolerance:
         return f"optimal at {result.objective}, the optimum is {optimum}"
     return ""
 

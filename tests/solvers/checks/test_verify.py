@@ -133,6 +133,15 @@ def test_an_edited_file_is_not_proved_and_is_found_out(model: mo.HingeSVM, tmp_p
     assert not plain.verify(model).stands
 
 
+@pytest.mark.parametrize("tol", [1e292, 1.0, 1e-300])
+def test_a_stored_tolerance_that_no_solve_takes_is_refused(tol: float, model: mo.HingeSVM, tmp_path: Path) -> None:
+    """A gap of 5% was optimal to a stored tolerance of 1e292."""
+    stopped = mo.solve(model, "scs", iteration_limit=3)
+    edited = _edited(stopped.save(tmp_path / "r.npz"), tmp_path / "edited.npz", options={"tol": tol, "seed": 0})
+    with pytest.raises(DataError):
+        mo.io.load_result(edited, model)
+
+
 def test_a_file_certified_anew_says_what_was_solved(model: mo.HingeSVM, result: mo.Result, tmp_path: Path) -> None:
     path = result.save(tmp_path / "r.npz")
     anew = mo.io.load_result(path, model)
