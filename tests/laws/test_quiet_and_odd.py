@@ -84,8 +84,8 @@ def _hinge() -> mo.HingeSVM:
 @pytest.mark.parametrize(
     "option",
     [
-        {"tol": INF}, {"tol": 1.0}, {"tol": 1e-300}, {"tol": 10**400}, {"tol": 0}, {"tol": -1.0}, {"tol": math.nan}, {"tol": True},
-        {"tol": "1e-6"},
+        {"tol": INF}, {"tol": 1.0}, {"tol": 1e-300}, {"tol": 10**400}, {"tol": 0}, {"tol": -1.0}, {"tol": math.nan},
+        {"tol": True}, {"tol": "1e-6"},
         {"time_limit": -1}, {"time_limit": math.nan}, {"time_limit": "5"}, {"time_limit": False}, {"time_limit": -(10**400)},
         {"iteration_limit": 0}, {"iteration_limit": 1.5}, {"iteration_limit": "3"}, {"threads": INF}, {"threads": -(10**400)},
         {"node_limit": math.nan}, {"memory_limit": "1 GB"}, {"seed": -1}, {"seed": None}, {"verbose": "no"}, {"progress": 0.5},
