@@ -25,8 +25,6 @@ from marginopt.solvers import Status
 #: Relative difference between the two optima that is a fault.
 WRONG = 1e-4
 PACKAGES = ("cvxpy", "pyomo", "gurobipy", "highspy", "scipy")
-#: Seconds of the limit that every solve is given.
-LIMIT = 5.0
 
 
 def attack(number: int, package: str) -> tuple[str, str]:
@@ -35,7 +33,7 @@ def attack(number: int, package: str) -> tuple[str, str]:
     name, truth, imported, back = _BUILD[package](rng)
     try:
         form = imported()
-        result = mo.solve(form, time_limit=LIMIT)
+        result = mo.solve(form, time_limit=matrices.LIMIT)
         fault = compared(result, truth) or back(result)
     except Exception as error:  # noqa: BLE001 - nothing may escape: neither a foreign exception nor a refusal of ours
         fault = f"{type(error).__name__}: {error}"

@@ -26,6 +26,8 @@ Case: TypeAlias = tuple[str, float, Callable[[], Any], Callable[[Any], str]]
 
 #: Relative difference between two evaluations of the answer.
 WRONG = 1e-6
+#: Seconds that the package and we have for a program: searches over unbounded integers need not end.
+LIMIT = 5.0
 _INF = math.inf
 
 
@@ -88,7 +90,7 @@ def highspy(rng: np.random.Generator) -> Case:
     p = Matrices(rng, curved=True)
     h: Any = hp.Highs()
     h.silent()
-    h.setOptionValue("time_limit", 5.0)
+    h.setOptionValue("time_limit", LIMIT)
     way = str(rng.choice(["expressions", "rows", "model"]))
     {"expressions": _by_expressions, "rows": _by_rows, "model": _by_model}[way](h, p, rng)
     if rng.random() < 0.3:
@@ -241,7 +243,7 @@ def scipy(rng: np.random.Generator) -> Case:
     p.r = 0.0
     by_linprog = bool(rng.random() < 0.5)
     arguments = _linprog_arguments(p, rng) if by_linprog else _milp_arguments(p, rng)
-    theirs = (linprog if by_linprog else milp)(p.c, **arguments)
+    theirs = (linprog if by_linprog else milp)(p.c, options={"time_limit": LIMIT}, **arguments)
     truth = {0: theirs.fun, 2: _INF, 3: -_INF}.get(theirs.status, math.nan)
 
     def back(result: Any) -> str:
