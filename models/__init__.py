@@ -24,11 +24,8 @@ from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem
 
 if TYPE_CHECKING:  # for type checkers; a formulation that has no line here works all the same
     from .formulations.conic import ConicSVM as ConicSVM
-    from .formulations.convex_hulls import ConvexHullsDual as ConvexHullsDual
     from .formulations.enclosing_ball import MEBDual as MEBDual
     from .formulations.hinge import HingeSVM as HingeSVM
-    from .formulations.l1_svm import L1SVMDual as L1SVMDual
-    from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
     from .formulations.margin.named_formulations import (
         SVDD as SVDD,
@@ -47,6 +44,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM
     from .formulations.stiefel import StiefelQP as StiefelQP, polar as polar
+    from .formulations.svm_duals import ConvexHullsDual as ConvexHullsDual, L1SVMDual as L1SVMDual, L2SVMDual as L2SVMDual
     from .formulations.zero_one.model import ZeroOneSVM as ZeroOneSVM
 
 __all__ = [

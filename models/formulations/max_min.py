@@ -36,7 +36,7 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement
-from .convex_hulls import ConvexHullsDual
+from .svm_duals import ConvexHullsDual
 
 # The inner problem of MaxMin at any parameter, and the derivative of its optimal value there.
 
