@@ -38,14 +38,13 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.multiclass import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
     from .formulations.nonparallel.hinge_quadratic import BoxProgram as BoxProgram, HingeQuadratic as HingeQuadratic
-    from .formulations.nonparallel.joint import JointHyperplanesSVM as JointHyperplanesSVM
     from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
-    from .formulations.nonparallel.pinball import PinballTwinSVM as PinballTwinSVM
+    from .formulations.nonparallel.twin_svms import JointHyperplanesSVM as JointHyperplanesSVM, PinballTwinSVM as PinballTwinSVM
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM
     from .formulations.stiefel import StiefelQP as StiefelQP, polar as polar
     from .formulations.svm_duals import ConvexHullsDual as ConvexHullsDual, L1SVMDual as L1SVMDual, L2SVMDual as L2SVMDual
-    from .formulations.zero_one.model import ZeroOneSVM as ZeroOneSVM
+    from .formulations.zero_one import ZeroOneSVM as ZeroOneSVM
 
 __all__ = [
     "PSD",

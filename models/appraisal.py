@@ -45,7 +45,7 @@ class Appraisal:
 
 
 @dataclass(frozen=True)
-class CountedCost:
+class ExactCost:
     """The cost of a classifier from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
 
     Parameters

@@ -537,7 +537,7 @@ def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, f
 
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
 #: bound where γ is accurate and loses less where γ and w do not quite fit together.
-MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+TRIAL_MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -648,7 +648,7 @@ def certified_bound(
     trivial_bound = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
     best = ConicBound(trivial_bound, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
-    for margin in MARGINS:
+    for margin in TRIAL_MARGINS:
         trial = _repair(space.rows, gamma, margin)
         if previous is not None and np.array_equal(trial, previous):
             continue
@@ -700,7 +700,7 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     return multipliers
 
 
-def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
+def conic_reduced_costs(problem: ConicProblem, v: FloatArray) -> FloatArray:
     """Multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
     n, p = problem.A.shape
     free = np.zeros(p + svec_size(p) + n)

@@ -25,7 +25,7 @@ from ..display import Display, Displayed
 from ..errors import DataError, InputError, UnsupportedModelError, unknown_name
 from ..labelled import DataNames, labelled_arrays
 from ..rows import Rows
-from .appraisal import Appraisal, CountedCost, Tilt
+from .appraisal import Appraisal, ExactCost, Tilt
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
 from .export_methods import ExportMethods
@@ -226,7 +226,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return ""
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None
 
@@ -247,7 +247,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
         return dict(values)
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the point with the blocks beside its coefficients at their best for these; the point itself by default.
 
         A solver's slacks may be short of what its coefficients need, by its tolerance, or more than that.
@@ -283,7 +283,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return why the objective has a lower bound on all points, by what it is made of; empty where that is not known."""
         return "no term of it can be negative" if self.nonnegative else ""
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
         """A point beside this one, within rounding, that costs what it says when it is recounted in exact arithmetic.
@@ -418,10 +418,10 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
 
-    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
         """Return the cost of the point's w alone, from the data; None where the model is no composition to count by."""
         composed = self.composed
-        return None if composed is None or composed is self else composed.counted_cost(values)
+        return None if composed is None or composed is self else composed.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
@@ -465,12 +465,12 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return float("inf")
 
     @property
-    def stated_constants(self) -> bool:
+    def has_given_big_m(self) -> bool:
         """Return whether big-M constants of the form are the user's, who may have them too small."""
         return False
 
     @property
-    def loss_bounded(self) -> tuple[int, ...]:
+    def loss_bounded_variables(self) -> tuple[int, ...]:
         """Return the indices in x of variables that only the loss bounds: their bounds hold for some optimal point only."""
         return ()
 

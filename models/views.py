@@ -765,9 +765,9 @@ class SimplexQP:
         f(a) - gap (the Frank-Wolfe gap; for FW (12) it is a'K̃a - min_i (K̃a)_i).
         """
         gradient = (self.gram.product(a) if product is None else product) + self.c
-        return float(a @ gradient - self.least(gradient).sum())
+        return float(a @ gradient - self.least_per_simplex(gradient).sum())
 
-    def least(self, values: FloatArray) -> FloatArray:
+    def least_per_simplex(self, values: FloatArray) -> FloatArray:
         """The least of the values in each simplex."""
         if self.simplices == 1:
             return np.asarray(values.min(keepdims=True))
@@ -777,7 +777,7 @@ class SimplexQP:
 
     def multipliers(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0, multipliers of Σ_g a = 1 and of a ≥ 0: exactly stationary."""
-        nu = self.least(gradient)
+        nu = self.least_per_simplex(gradient)
         return nu, gradient - nu[self.groups]
 
 

@@ -38,12 +38,12 @@ from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
 from .linear_classifiers import (
     COST_OR_SHARE,
-    as_prices,
+    as_lam,
     check_intercept,
     dense_signed_rows,
+    lam_sum_line,
+    lam_text,
     linear_summary,
-    price_words,
-    priced_sum,
     warn_about_features,
 )
 from .margin.conic_losses import StrongestConic
@@ -186,7 +186,7 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
+            object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
         if self.kappa is not None:
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
@@ -287,7 +287,7 @@ class ConicSVM(Model):
         return ConicProblem(self.signed, None if self.lam is None else float(self.lam), self.kappa, self.metric)
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
         """The signed rows that some hyperplane must separate if κ = 0, and the reason; else None."""
         return (self.signed, "κ = 0 asks that no margin be violated") if self.is_hard_margin else None
 
@@ -477,7 +477,7 @@ class ConicSVM(Model):
         s = _Symbols.free() if self.free else _Symbols.of(kernel)
         x = s.x
         bounded = (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),) if self.free else ()
-        cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
+        cost = Line("", "") if lam is None else lam_sum_line(lam, Line("z_i", "z_i"))
         budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
         hull = Line(
             f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
@@ -496,7 +496,7 @@ class ConicSVM(Model):
                 *bounded,
                 *budget,
             ),
-            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
+            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else lam_text(lam)}"
             + (f", B = {self.intercept_radius:.6g}" if self.free else ""),
             notes=(
                 f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",

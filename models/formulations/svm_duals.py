@@ -34,7 +34,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplexModel(Model):
-    """A quadratic program min ½a'Qa + c'a over one or several unit simplices: its form and its bound follow from `simplex`."""
+    """Base class of models min ½a'Qa + c'a over unit simplices, which builds form and bound from `simplex`."""
 
     #: Whether the stated model maximises the negative of the form's objective.
     maximised: ClassVar[bool] = False
@@ -42,19 +42,19 @@ class SimplexModel(Model):
     @property
     @abstractmethod
     def simplex(self) -> SimplexQP:
-        """Q, c and the simplices, as algorithms read them."""
+        """Return the view of Q, c and the simplices that algorithms read."""
 
     @property
     def form_bytes(self) -> int:
-        """A few vectors: the n × n matrix stays an operator until a reader materialises it."""
+        """Return the bytes of a few vectors: the n × n matrix stays an operator until a reader materialises it."""
         return 64 * self.simplex.n
 
     def view(self, kind: type[V]) -> V | None:
-        """The `SimplexQP` view."""
+        """Return the `SimplexQP` view, None for another kind."""
         return self.simplex if kind is SimplexQP else None  # type: ignore[return-value]
 
     def compile(self) -> StandardForm:
-        """Block ``a`` ≥ 0; constraint ``sum``: Σa - 1 = 0, one row for each simplex."""
+        """Return the form with the block ``a`` ≥ 0 and the constraint ``sum``: Σa - 1 = 0, one row for each simplex."""
         view = self.simplex
         n, k = view.n, view.simplices
         ends = np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=k))])
@@ -72,7 +72,7 @@ class SimplexModel(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """-½a'Qa + Σ_g min_{i in g} (Qa + c)_i at the point moved into the simplices; needs no multipliers.
+        """Return the bound -½a'Qa + Σ_g min_{i in g} (Qa + c)_i at the point moved into the simplices, without multipliers.
 
         The tangent at a lies below a convex quadratic, and its least value on a simplex is at a vertex: the Frank-Wolfe gap.
         """
@@ -91,8 +91,8 @@ class SimplexModel(Model):
         product = view.gram.product(a)
         error = view.gram.product_error(a)
         slope = product + view.c
-        smallest = view.least(slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
-        plain = view.least(slope)
+        smallest = view.least_per_simplex(slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
+        plain = view.least_per_simplex(slope)
         tangent_minimum = total(smallest)
         value = tangent_minimum - dot(a, product, error).times(0.5)
         # no two points of a simplex are further apart than √2; the sums of a are 1 to n roundings
@@ -108,7 +108,7 @@ class SimplexModel(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelSVMDual(Model):
-    """The dual of an SVM with a kernel: points, labels -1 and +1, a cost C of slack, and weights of the points."""
+    """Base class of the duals of SVMs with kernels: checks of points, labels -1 and +1, cost C, kernel and weights of points."""
 
     X: Points
     y: FloatArray = LABELS_OF_X
@@ -131,11 +131,11 @@ class KernelSVMDual(Model):
 
     @cached_property
     def ridge(self) -> float | FloatArray:
-        """1/C, or 1/(C s_i) of every point: what squared slack adds to the kernel's diagonal."""
+        """Return 1/C, or 1/(C s_i) for every point: what squared slack adds to the kernel matrix's diagonal."""
         return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Points by their margins."""
+        """Return one row for each point with its score, margin and weight a_i."""
         decide = partial(self.decision_function, values)
         return two_classes(self.X, self.y, decide, dual_weights(values), 1.0 if self._unit_margin else None)
 
@@ -180,27 +180,27 @@ class L1SVMDual(KernelSVMDual):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, near the origin where digits would be lost: with y'a = 0 only their differences count."""
+        """Return the points moved near the origin, which saves digits: with y'a = 0 only their differences count."""
         return centre_points(self.kernel, self.X)
 
     @cached_property
     def box(self) -> BoxEqualityQP:
-        """Q, c = -1, u = C (C s_i where points have weights), s = y."""
+        """Return the view with Q, c = -1, the upper bounds C (C s_i where points have weights) and the signs y."""
         n = self.X.shape[0]
         upper = np.full(n, self.C) if self.sample_weight is None else self.C * self.sample_weight
         return BoxEqualityQP(KernelGram(self.centred.points, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
 
     @property
     def form_bytes(self) -> int:
-        """A few vectors: the n × n matrix stays an operator until a reader materialises it."""
+        """Return the bytes of a few vectors: the n × n matrix stays an operator until a reader materialises it."""
         return 64 * self.box.n
 
     def view(self, kind: type[V]) -> V | None:
-        """The `BoxEqualityQP` view."""
+        """Return the `BoxEqualityQP` view, None for another kind."""
         return self.box if kind is BoxEqualityQP else None  # type: ignore[return-value]
 
     def compile(self) -> StandardForm:
-        """Block ``a`` in [0, C]; constraint ``balance``: y'a = 0."""
+        """Return the form with the block ``a`` in [0, C] and the constraint ``balance``: y'a = 0."""
         view = self.box
         n = view.n
         return StandardForm(
@@ -215,7 +215,7 @@ class L1SVMDual(KernelSVMDual):
         )
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
-        """C bounds a and no more: the kernel matrix is shared."""
+        """Return the model with one field changed; a new C changes the upper bounds alone and shares the kernel matrix."""
         other = super().with_parameter(parameter, value)
         if parameter == "C" and "form" in vars(self):
             n = self.X.shape[0]
@@ -225,7 +225,7 @@ class L1SVMDual(KernelSVMDual):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """-½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not); needs no multipliers."""
+        """Return the bound -½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not), without multipliers."""
         if x is None:
             return Bound(-np.inf, "no point")
         convexity = self.form.convexity
@@ -261,16 +261,16 @@ class L1SVMDual(KernelSVMDual):
         return tangent_minimum - dot(a, product, error + 2.0 * UNIT * np.abs(product)).times(0.5)
 
     def intercept(self, values: Mapping[str, FloatArray]) -> float:
-        """The b that minimises the primal at w = Σ a_i y_i φ_i."""
+        """Return the b that minimises the primal objective at w = Σ a_i y_i φ_i."""
         return -self.box.level(self.box.gram.product(values["a"]) + self.box.c)[1]
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
+        """Return the scores Σ a_i y_i k(x_i, x) + b of new rows (their kernel columns if precomputed)."""
         rows = self.centred.of(as_points(X, columns=self.X.shape[1]))
         return expansion(self.kernel, rows, self.centred.points, values["a"] * self.y) + self.intercept(values)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Support vectors, those at the bound, training errors; y_i f(x_i) = (Qa)_i + y_i b."""
+        """Return the numbers of support vectors, of those at the upper bound, and of training errors (y_i f(x_i) < 0)."""
         a = values["a"]
         f = self.box.gram.product(a) + self.y * self.intercept(values)
         bounded = a >= self.box.upper * (1.0 - 1e-12)
@@ -282,7 +282,7 @@ class L1SVMDual(KernelSVMDual):
 
     @property
     def statement(self) -> Statement:
-        """LIBSVM's problem."""
+        """Return LIBSVM's problem and its primal."""
         n, p = self.X.shape
         weighted = self.sample_weight is not None
         cap = "C s_i" if weighted else "C"
@@ -365,30 +365,32 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Q = K̃, c = 0."""
+        """Return the view with Q = K̃ and c = 0."""
         gram = KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=self.ridge)
         n = self.X.shape[0]
         return SimplexQP(gram, np.zeros(n), np.zeros(n, dtype=np.int64))
 
     def primal_from_dual(self, a: FloatArray) -> dict[str, FloatArray]:
-        """b, ξ, ρ of the primal FW (7), and the coefficients β_i = a_i y_i of w = Σ β_i φ_i."""
+        """Return b, ξ, ρ of the primal FW (7), and the coefficients β_i = a_i y_i of w = Σ β_i φ_i."""
         product = self.simplex.gram.product(a)
         return {"beta": a * self.y, "b": np.asarray(a @ self.y), "xi": a * self.ridge, "rho": np.asarray(product.min())}
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Σ a_i y_i (k(x_i, x) + 1), FW (13), for new rows (their kernel columns if precomputed)."""
+        """Return the scores Σ a_i y_i (k(x_i, x) + 1), FW (13), of new rows (their kernel columns if precomputed)."""
         coefficients = values["a"] * self.y
         rows = as_points(X, columns=self.X.shape[1])
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel matrix."""
+        """Return the numbers of support vectors and of training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel
+        matrix.
+        """
         f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge
         return {"support_vectors": float(nonzero_mask(values["a"]).sum()), "misclassified": float((f < 0).sum())}
 
     @property
     def statement(self) -> Statement:
-        """FW (12)."""
+        """Return FW (12) and its primal."""
         n, p = self.X.shape
         s_i = "" if self.sample_weight is None else " s_i"
         return Statement(
@@ -480,17 +482,17 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, near the origin where digits would be lost: both hulls move with them."""
+        """Return the points moved near the origin, which saves digits: both hulls move with them."""
         return centre_points(self.kernel, self.X)
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Q = G + I/C, c = 0; group 0 is the positive class, group 1 the negative one."""
+        """Return the view with Q = G + I/C and c = 0; simplex 0 is the positive class, simplex 1 the negative one."""
         gram = KernelGram(self.centred.points, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
 
     def edges(self, a: FloatArray) -> tuple[float, float]:
-        """p* and q* of MaxMin (5)-(6): averages over the support vectors of each class, weighted by a.
+        """Return p* and q* of MaxMin (5)-(6): averages of the scores over each class's support vectors, weighted by a.
 
         The weights sum to one in each class and vanish off the support, so the average needs no threshold for what counts
         as a support vector and is as accurate as the duality gap.
@@ -499,25 +501,25 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         return float(scores[self.y > 0].sum()), float(scores[self.y < 0].sum())
 
     def distance(self, values: Mapping[str, FloatArray]) -> float:
-        """Distance between the closest points of the two hulls, √(a'Qa)."""
+        """Return the distance √(a'Qa) between the closest points of the two hulls."""
         a = values["a"]
         return float(np.sqrt(max(float(a @ self.simplex.gram.product(a)), 0.0)))
 
     def closest_points(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Σ_{+} a_i x_i and Σ_{-} a_i x_i: for the linear kernel, the closest points of the two reduced hulls."""
+        """Return Σ_{+} a_i x_i and Σ_{-} a_i x_i: for the linear kernel, the closest points of the two reduced hulls."""
         a = values["a"]
         plus, minus = self.y > 0, self.y < 0
         return np.asarray(self.X[plus].T @ a[plus]), np.asarray(self.X[minus].T @ a[minus])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Σ y_i a_i k(x_i, x) - (p* + q*)/2 for new rows, MaxMin (4)."""
+        """Return the scores Σ y_i a_i k(x_i, x) - (p* + q*)/2 of new rows, MaxMin (4)."""
         a = values["a"]
         p, q = self.edges(a)
         rows = self.centred.of(as_points(X, columns=self.X.shape[1]))
         return expansion(self.kernel, rows, self.centred.points, a * self.y) - 0.5 * (p + q)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Distance between the hulls, support vectors and training errors."""
+        """Return the distance between the hulls and the numbers of support vectors and of training errors."""
         p, q = self.edges(values["a"])
         f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge - 0.5 * (p + q) * self.y
         return {
@@ -528,7 +530,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
 
     @property
     def statement(self) -> Statement:
-        """MaxMin (1)."""
+        """Return MaxMin (1) and its primal."""
         n, p = self.X.shape
         positive = int((self.y > 0).sum())
         s_i, divisor = ("", "C") if self.sample_weight is None else (" s_i", "(C s_i)")
