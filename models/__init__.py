@@ -1,4 +1,5 @@
-"""The labelled standard form, cones, kernels, and one file for each formulation.
+"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation
+(``HingeSVM``, ...).
 
 The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
 """

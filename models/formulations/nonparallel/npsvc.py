@@ -615,7 +615,7 @@ class NonparallelSVM(TargetModel):
         return 12 * p * p + 24 * self.X.shape[0] * p
 
     def compile(self) -> StandardForm:
-        """Return the form of `HingeQuadratic` under this model's name; that of a `ConcaveProgram` where the loss is not convex."""
+        """Return the form of `HingeQuadratic` under this model's name; that of a `ConcaveProgram` for non-convex losses."""
         return super().compile() if self.convex else self._concave_program.form(self.name)
 
     @property
