@@ -102,7 +102,14 @@ def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class ConicPoint:
-    """An exactly feasible point and its objective; ``values`` by the labels of `ConicSVM`'s form."""
+    """An exactly feasible point of `ConicSVM` and its objective.
+
+    Parameters
+    ----------
+    objective : float
+    values : dict of label to ndarray
+        The blocks of `ConicSVM`'s form.
+    """
 
     objective: float
     values: dict[str, FloatArray]

@@ -514,8 +514,8 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
-        """Return the factor with the other points' rows and the class's in both signs, for the insensitive loss and for every
-        majorant.
+        """Return the factor with the other points' rows, and the class's in both signs (insensitive loss) or once (non-convex
+        losses).
         """
         both_classes = self.convex
         if self.kernel_rows is not None:
