@@ -1,6 +1,4 @@
-"""Regularisers of `Margin`: none, squared norms, L1 norms of coefficients, groups and kernel weights, and the number of non-
-zeros.
-"""
+"""Regularisers of `Margin`: none, squared norms, L1 norms of coefficients, groups and kernel weights, and counts of non-zeros."""
 
 from __future__ import annotations
 
