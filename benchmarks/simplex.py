@@ -95,7 +95,7 @@ def spent(begin: float, cpu: float) -> dict[str, Any]:
 def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.formulations.l2_svm import L2SVMDual
+    from marginopt.models.formulations.svm_duals import L2SVMDual
     from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 
@@ -121,7 +121,7 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
 def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.formulations.l1_svm import L1SVMDual
+    from marginopt.models.formulations.svm_duals import L1SVMDual
 
     if case["peer"] == "onedal":
         from sklearnex.svm import SVC
@@ -156,7 +156,7 @@ def box_quality(view: Any, a: Any) -> dict[str, float]:
 def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.formulations.l1_svm import L1SVMDual
+    from marginopt.models.formulations.svm_duals import L1SVMDual
     from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 
@@ -176,7 +176,7 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     import numpy as np
     from sklearn.svm import OneClassSVM
 
-    from marginopt.models.formulations.l2_svm import L2SVMDual
+    from marginopt.models.formulations.svm_duals import L2SVMDual
     from marginopt.solvers.records import Options
     from marginopt.solvers.registry import get_solver
 

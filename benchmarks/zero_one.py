@@ -47,7 +47,7 @@ from zero_one_rows import BROOKS, CLUSTERS, REAL, TARGETS, Rows, word
 
 from marginopt import instances
 from marginopt.errors import MarginoptError
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.relaxations import strengthen
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.solve import solve

@@ -15,7 +15,7 @@ import numpy as np
 from marginopt import instances
 from marginopt.compilation import warm_up
 from marginopt.errors import MarginoptError
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.solve import solve
 

@@ -28,7 +28,7 @@ from marginopt.compilation import warm_up
 from marginopt.margin import KernelWeightsL1, Ramp
 from marginopt.models.arrays import BoolArray, FloatArray
 from marginopt.models.formulations.margin.model import Margin
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.relaxations import relax
 from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof

@@ -30,9 +30,10 @@ _WIDE = 80
 _HOOKS = frozenset(
     {
         "appraise", "base", "big_m_argument", "bound", "changes", "compile", "complete", "composed", "zero_objective_point",
-        "counted_cost", "counting", "display", "form_bytes", "free", "has_margins", "incumbent_source", "intercept_bound",
-        "cutoff", "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "norm", "norm_line", "bounding_model",
-        "parameters", "recounted", "separable_data", "at_solution", "replace", "unmodified", "loss_bounded",
+        "exact_cost", "exact_evaluation", "display", "form_bytes", "free", "has_margin_rows", "incumbent_source",
+        "intercept_bound", "cutoff", "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "squared_norm",
+        "norm_line", "bounding_model", "parameters", "exact_point", "rows_to_separate", "at_solution", "replace", "unmodified",
+        "loss_bounded_variables",
         "no_view_reason", "view", "with_integers",
     }
 )  # fmt: skip

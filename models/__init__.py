@@ -1,4 +1,5 @@
-"""The labelled standard form, cones, kernels, and one file for each formulation.
+"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation
+(``HingeSVM``, ...).
 
 The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
 """
@@ -24,11 +25,8 @@ from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem
 
 if TYPE_CHECKING:  # for type checkers; a formulation that has no line here works all the same
     from .formulations.conic import ConicSVM as ConicSVM
-    from .formulations.convex_hulls import ConvexHullsDual as ConvexHullsDual
     from .formulations.enclosing_ball import MEBDual as MEBDual
     from .formulations.hinge import HingeSVM as HingeSVM
-    from .formulations.l1_svm import L1SVMDual as L1SVMDual
-    from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
     from .formulations.margin.named_formulations import (
         SVDD as SVDD,
@@ -41,13 +39,13 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.multiclass import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
     from .formulations.nonparallel.hinge_quadratic import BoxProgram as BoxProgram, HingeQuadratic as HingeQuadratic
-    from .formulations.nonparallel.joint import JointHyperplanesSVM as JointHyperplanesSVM
     from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
-    from .formulations.nonparallel.pinball import PinballTwinSVM as PinballTwinSVM
+    from .formulations.nonparallel.twin_svms import JointHyperplanesSVM as JointHyperplanesSVM, PinballTwinSVM as PinballTwinSVM
     from .formulations.pareto import ParetoQP as ParetoQP
     from .formulations.ramp import RampSVM as RampSVM
     from .formulations.stiefel import StiefelQP as StiefelQP, polar as polar
-    from .formulations.zero_one.model import ZeroOneSVM as ZeroOneSVM
+    from .formulations.svm_duals import ConvexHullsDual as ConvexHullsDual, L1SVMDual as L1SVMDual, L2SVMDual as L2SVMDual
+    from .formulations.zero_one import ZeroOneSVM as ZeroOneSVM
 
 __all__ = [
     "PSD",

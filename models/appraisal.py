@@ -1,4 +1,4 @@
-"""Records of points that a model evaluates without a form (`Appraisal`), and bounds of a model with added rows.
+"""Results that a model computes for a point without its form (`Appraisal`, `ExactCost`), and bounds under rows that a user adds.
 
 *A proved bound of a model with further rows.* For prices z of rows F w + G t + g in cones, with free variables t that the rows
 brought along and G'z = 0,
@@ -27,10 +27,26 @@ from .rounding import dot, gamma
 
 @dataclass(frozen=True)
 class Appraisal:
-    """The value of a point, recomputed by the model itself where it has no standard form, or one too large to build.
+    """The value, residuals and bound of a point, recomputed by a model that has no standard form, or one too large to build.
 
-    The fields are those of a certificate (`solvers.certification.certificate`), in the minimisation sense; ``stationarity`` is
-    the relative residual of the first-order conditions, None where it is not known.
+    Parameters
+    ----------
+    objective : float
+        In the minimisation sense, as ``bound`` is.
+    primal_residual : float
+        The largest violation of a row or bound, relative to its terms.
+    violations : mapping of label to float
+        The absolute violation of each constraint.
+    stationarity : float, optional
+        Relative residual of the first-order conditions; None where it is not known.
+    bound : float
+        A proved lower bound; -inf without one.
+    argument : str
+        Why the bound is valid, in words.
+    error, bound_error : float
+        Bounds of the rounding errors of ``objective`` and of ``bound``; the latter is subtracted already.
+    condition : str
+        Assumption of the bound; empty where it is proved.
     """
 
     objective: float
@@ -45,7 +61,7 @@ class Appraisal:
 
 
 @dataclass(frozen=True)
-class CountedCost:
+class ExactCost:
     """The cost of a classifier from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
 
     Parameters

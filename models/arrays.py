@@ -1,4 +1,4 @@
-"""Array types, the checks that every model makes of its data, and limits of memory.
+"""Array types, the checks that every model makes of its data and parameters, and limits of memory.
 
 The checks copy nothing that already has the wanted form and never write to what they are given; dense arrays come back read-only.
 """
@@ -32,7 +32,7 @@ ZERO = 1e-6
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view of ``array`` (itself where it is read-only); the one that was given stays as it is."""
+    """Return a read-only view of ``array`` (itself where it is read-only); the given array stays as it is."""
     if not array.flags.writeable:
         return array
     view = array.view()
@@ -279,7 +279,7 @@ def entries(X: Points | Rows) -> int:
 
 
 def to_dense(X: Points | sp.csc_array) -> FloatArray:
-    """Return X as a dense array; the same one where it is dense already.
+    """Return X as a dense array, not copied where it is dense already.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def to_dense(X: Points | sp.csc_array) -> FloatArray:
 
 
 def as_array(value: object, name: str) -> FloatArray:
-    """``value`` as a float64 array of any shape, not copied where it is one.
+    """Return ``value`` as a float64 array of any shape, not copied where it is one.
 
     Raises
     ------

@@ -48,7 +48,7 @@ from .views import ConicProblem
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Coordinates w̃ in which the metric is the identity and there are at most min(n, p) of them.
+    """Coordinates w̃ of w in which the metric is the identity and there are at most min(n, p) of them.
 
     ``rows`` are the a_i there (n × r); w̃ = forward w, w = back w̃; None stands for the identity.
     """
@@ -58,24 +58,24 @@ class Coordinates:
     back: FloatArray | None = None
 
     def reduce(self, w: FloatArray) -> FloatArray:
-        """w̃ of w (its part outside the span of the rows only adds to the norm)."""
+        """Return w̃ of w (its part outside the span of the rows only adds to the norm)."""
         return w if self.forward is None else self.forward @ w
 
     def lift(self, w: FloatArray) -> FloatArray:
-        """w of w̃."""
+        """Return w of w̃."""
         return w if self.back is None else self.back @ w
 
     def lift_matrix(self, W: FloatArray) -> FloatArray:
-        """W of W̃."""
+        """Return W of W̃."""
         return W if self.back is None else self.back @ W @ self.back.T
 
     def reduce_matrix(self, W: FloatArray) -> FloatArray:
-        """W̃ of W."""
+        """Return W̃ of W."""
         return W if self.forward is None else self.forward @ W @ self.forward.T
 
 
 def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
-    """Whitened (for a metric) or reduced (for p > n) coordinates.
+    """Return whitened (for a metric) or reduced (for p > n) coordinates.
 
     A solution lies in the span of M⁻¹a_i, so nothing is lost. Eigenvalues of M below 1e-13 of the largest are
     dropped: they are rounding errors of a kernel matrix.
@@ -102,14 +102,21 @@ def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
 
 @dataclass(frozen=True, eq=False)
 class ConicPoint:
-    """An exactly feasible point and its objective; ``values`` by the labels of `ConicSVM`'s form."""
+    """An exactly feasible point of `ConicSVM` and its objective.
+
+    Parameters
+    ----------
+    objective : float
+    values : dict of label to ndarray
+        The blocks of `ConicSVM`'s form.
+    """
 
     objective: float
     values: dict[str, FloatArray]
 
 
 def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = None, z: FloatArray | None = None) -> ConicPoint:
-    """A feasible point of Conic (21) near (w, W).
+    """Return a feasible point of Conic (21) near (w, W).
 
     V = W - ww' is projected on the semidefinite cone (multiples of the inverse metric where W is not given) and
     multiplied by the t that is best in λ form, a convex problem in one variable, or that just meets the budget in κ form.
@@ -207,7 +214,7 @@ def proved_value(
     constant: float,
     tilt: Tilt | None = None,
 ) -> tuple[float, float]:
-    """A lower bound of D(γ, v, μ), and what rounding took of it; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+    """Return a lower bound of D(γ, v, μ), and what rounding took of it; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
 
     Parameters
     ----------
@@ -317,7 +324,7 @@ _FLAT = 0.1
 def newton_piecewise(
     rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, limit: int = 80
 ) -> FloatArray:
-    """The minimiser from ``w``; ends where Newton's decrement is below ``floor``, or after ``limit`` steps.
+    """Return the minimiser by Newton's method from ``w``, until its decrement is below ``floor`` or after ``limit`` steps.
 
     S may be nearly singular, so that steps are longer than anything of interest by many orders and halving them would not do: the
     slope along the step increases with its length and its root is found instead.
@@ -387,7 +394,7 @@ INNER_GAP = 1e-10
 
 
 def slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
-    """Lower Cholesky factor of S; None where S is not positive definite."""
+    """Return the lower Cholesky factor of the dual slack matrix S; None where S is not positive definite."""
     try:
         return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -395,7 +402,7 @@ def slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
 
 
 def conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
-    """ψ*_i(v_i)."""
+    """Return ψ*_i(v_i)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         square = np.where(v == 0.0, 0.0, v * v / (4.0 * gamma))
     return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
@@ -432,7 +439,7 @@ def best_v(
     start: FloatArray | None,
     tilt: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
+    """Return a v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
 
     The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
     of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
@@ -497,7 +504,7 @@ class _SmoothedInner:
 
 
 def best_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
-    """μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
+    """Return the μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
     factor = slack_factor(space.rows, gamma)
 
     def value(log_mu: float) -> float:
@@ -525,7 +532,7 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
 
 
 def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
-    """Cost of a violated point (λ or μ) and the constant that is subtracted (μκn)."""
+    """Return the cost of a violated point (λ or μ) and the constant that is subtracted (0 or μκn)."""
     if problem.kappa is None:
         assert problem.lam is not None
         return float(problem.lam), 0.0
@@ -537,7 +544,7 @@ def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, f
 
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
 #: bound where γ is accurate and loses less where γ and w do not quite fit together.
-MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+TRIAL_MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -564,7 +571,7 @@ class ConicBound:
 
 
 def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = None, margin: float = 1e-10) -> FloatArray:
-    """γ moved safely into Γ, Conic (13): clipped at 0 and scaled until S = M - Σ γ_i a_i a_i' ⪰ margin·M.
+    """Return γ moved into Γ, Conic (13): clipped at 0 and scaled until S = M - Σ γ_i a_i a_i' ⪰ margin·M.
 
     Parameters
     ----------
@@ -586,7 +593,7 @@ def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = N
 
 
 def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> float:
-    """D(γ, v, μ) of the module's head as it stands; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+    """Return D(γ, v, μ) of the module's head, less rounding; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
 
     ``mu`` is the budget's multiplier (κ form); the λ form takes λ from the problem.
     """
@@ -607,7 +614,7 @@ def certified_bound(
     improve: bool = True,
     tilt: Tilt | None = None,
 ) -> ConicBound:
-    """Best proved lower bound that γ of any quality gives.
+    """Return the best proved lower bound that γ of any quality gives.
 
     γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`best_v`: a safeguarded
     semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
@@ -648,7 +655,7 @@ def certified_bound(
     trivial_bound = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
     best = ConicBound(trivial_bound, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
-    for margin in MARGINS:
+    for margin in TRIAL_MARGINS:
         trial = _repair(space.rows, gamma, margin)
         if previous is not None and np.array_equal(trial, previous):
             continue
@@ -672,7 +679,7 @@ def certified_bound(
 
 
 def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> dict[str, FloatArray]:
-    """Multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
+    """Return multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
 
     ``hull`` γ and ``split`` v are free; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
     (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
@@ -700,8 +707,8 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     return multipliers
 
 
-def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
-    """Multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
+def conic_reduced_costs(problem: ConicProblem, v: FloatArray) -> FloatArray:
+    """Return multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
     n, p = problem.A.shape
     free = np.zeros(p + svec_size(p) + n)
     return np.concatenate([free, np.maximum(-v, 0.0), np.maximum(v, 0.0), np.zeros(2 * n)])

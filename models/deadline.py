@@ -1,7 +1,8 @@
-"""The deadline of the solve that runs: what is made of large matrices looks at it, and is given up when it has passed.
+"""The deadline of the running solve, which computations on large matrices check so that they stop in time.
 
 A solver's own clock starts when it has its model. Before that matrices are computed, scanned and factored, which takes seconds
-from some thousands of variables on. Small matrices are made without a look: a limit of a microsecond still brings an answer.
+from some thousands of variables on. Work on small matrices does not check the deadline: a limit of a microsecond still brings an
+answer.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ import scipy.linalg
 
 from .arrays import FloatArray
 
-#: Columns of a matrix between two looks.
+#: Columns of a matrix that are factored between two checks of the deadline.
 PANEL = 512
 #: Seconds of a scan of one entry, and of the eigenvalues of order n by n³: the least of the processors measured.
 _SCAN, _EIGENVALUES = 1e-8, 5e-10
-#: Entries up to which a matrix is scanned without a look.
+#: Entries up to which a matrix is scanned without a check.
 _SMALL = 1_000_000
 _end: ContextVar[float] = ContextVar("marginopt_deadline", default=math.inf)
 _repair_end: ContextVar[float] = ContextVar("marginopt_repair_deadline", default=math.inf)
 
 
 class OutOfTimeError(Exception):
-    """The deadline has passed, or would have passed before the computation ends."""
+    """The deadline has passed, or would pass before the computation ends."""
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def check_scan(entries: int) -> None:
 def cholesky(matrix: FloatArray) -> FloatArray | None:
     """Return the lower Cholesky factor of a dense matrix, which is overwritten; None where a pivot is not positive.
 
-    Panel by panel, with a look at the deadline after each.
+    The factorisation goes panel by panel and checks the deadline after each.
 
     Raises
     ------

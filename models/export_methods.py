@@ -1,4 +1,4 @@
-"""Methods that a formulation and a form from elsewhere share: files, other packages' objects, the dual, conflicts, changes."""
+"""Methods that a formulation and a standard form share: export to files and other packages, the dual, conflicts, and changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict
 
 
 class ExportMethods(ABC):
-    """Something with a labelled standard form, which can be written and handed to other packages."""
+    """Base class of objects with a labelled standard form, which can be written and handed to other packages."""
 
     @property
     @abstractmethod
@@ -28,7 +28,7 @@ class ExportMethods(ABC):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of what a formulation is made of; none of a form."""
+        """Return the names of a formulation's fields; none of a form."""
         return ()
 
     def write(self, path: str | Path) -> Path:
@@ -42,7 +42,7 @@ class ExportMethods(ABC):
         return write_form(self.form, path)
 
     def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
-        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`).
+        """Return the form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`).
 
         It is a plain ``cvxpy.Problem``, whose ``solve()`` takes MOSEK where that is installed, with a licence or without:
         ``solve(solver="CLARABEL")`` names another one, and the environment variable ``CVXPY_DEFAULT_TO_COMMERCIAL_SOLVERS=0``
@@ -60,25 +60,25 @@ class ExportMethods(ABC):
         return to_cvxpy(self.form, slopes(cast("ParametrisedModel", self), parameters) if parameters else ())
 
     def to_pyomo(self) -> Any:
-        """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
+        """Return the form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
         from .export.native.pyomo import to_pyomo
 
         return to_pyomo(self.form)
 
     def to_gurobi(self) -> Any:
-        """The form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
+        """Return the form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
         from .export.native.gurobi import to_gurobi
 
         return to_gurobi(self.form)
 
     def to_mosek(self) -> Any:
-        """The form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
+        """Return the form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
         from .export.native.mosek import to_mosek
 
         return to_mosek(self.form)
 
     def dual(self) -> StandardForm:
-        """The Lagrangian dual of the form, with the same optimum, named by the primal's labels (`models.program.dual`).
+        """Return the Lagrangian dual of the form, with the same optimum, named by the primal's labels (`models.program.dual`).
 
         Raises
         ------
@@ -115,7 +115,7 @@ class ExportMethods(ABC):
         self,
         *constraints: Callable[[Any], Any] | Mapping[str, Callable[[Any], Any] | Sequence[Callable[[Any], Any]]],
     ) -> Model:
-        """The model with further convex constraints, stated in CVXPY over its labelled blocks.
+        """Return the model with further convex constraints, stated in CVXPY over its labelled blocks.
 
         >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
         >>> model.with_constraint({"fair": lambda v: [c @ v.w <= 0.1, c @ v.w >= -0.1]})  # doctest: +SKIP
@@ -147,7 +147,7 @@ class ExportMethods(ABC):
         return with_constraint(as_model(self), constraints)
 
     def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
-        """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.
+        """Return the model with further variables, for constraints to come, and a convex cost of them and of its blocks.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class ExportMethods(ABC):
         return with_variables(as_model(self), variables, cost)
 
     def with_fixed(self, values: Mapping[str, Any]) -> Model:
-        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``, or ``{"w[age]": 0.0}``.
+        """Return the model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``, or ``{"w[age]": 0.0}``.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class ExportMethods(ABC):
         return with_fixed(as_model(self), values)
 
     def relaxed(self) -> Model:
-        """The continuous relaxation: integers between their bounds, no indicators. The model itself where it has neither.
+        """Return the continuous relaxation: integers between their bounds, no indicators. The model itself where it has neither.
 
         Raises
         ------

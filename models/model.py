@@ -1,5 +1,5 @@
-"""The abstract formulation: a frozen object, stated and compiled once, that can be changed, shown and handed over.
-Beside it: the fingerprint of a model, and a model made from a bare standard form, which has nothing but the form.
+"""`Model`, the base class of formulations: a frozen object that is stated and compiled once, and can be changed, shown and
+exported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..display import Display, Displayed
 from ..errors import DataError, InputError, UnsupportedModelError, unknown_name
 from ..labelled import DataNames, labelled_arrays
 from ..rows import Rows
-from .appraisal import Appraisal, CountedCost, Tilt
+from .appraisal import Appraisal, ExactCost, Tilt
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
 from .export_methods import ExportMethods
@@ -77,7 +77,7 @@ def _parameter_names(kind: type[Any]) -> tuple[str, ...]:
 
 
 class FormulationType(ABCMeta):
-    """The type of formulations: one that is called with an `Instance` or a data frame for X takes its labels and names too."""
+    """The metaclass of formulations: called with an `Instance` or a data frame for X, one takes its labels and names too."""
 
     #: New names of parameters by their old ones.
     renamed: Mapping[str, str]
@@ -122,7 +122,7 @@ class FormulationType(ABCMeta):
 
 @dataclass(frozen=True, eq=False)
 class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
-    """A formulation: data and parameters, taken literally, validated once.
+    """Base class of formulations: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,
     ``statement`` the mathematics. `marginopt.solve` solves it.
@@ -145,7 +145,9 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """True if points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic problem."""
+        """Return whether points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic
+        problem.
+        """
         return False
 
     @cached_property
@@ -165,18 +167,18 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Names of the indices of each axis, by block: those of the features for the coefficients ``w``."""
+        """Return the names of the indices of each axis, by block: those of the features for the coefficients ``w``."""
         return {"w": (self.feature_names,)}
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X; none where the data have none."""
+        """Return the names of the columns of X; none where the data have none."""
         names = self.unmodified.data_names
         return names.features if names is not None else ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes in the order of their codes; none where the data have none."""
+        """Return the names of the classes in the order of their codes; none where the data have none."""
         names = self.unmodified.data_names
         return names.classes if names is not None else ()
 
@@ -187,13 +189,13 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of the rows of X, from a frame's index; none where the rows have none."""
+        """Return the names of the rows of X, from a frame's index; none where the rows have none."""
         names = self.unmodified.data_names
         return names.points if names is not None else ()
 
     @property
     def named_statement(self) -> Statement:
-        """The statement, with the names of classes and features among its notes."""
+        """Return the statement, with the names of classes and features among its notes."""
         names = self.unmodified.data_names
         statement = self.statement
         return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
@@ -201,37 +203,39 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     @property
     @abstractmethod
     def form_bytes(self) -> int:
-        """Bytes that the form's largest arrays need."""
+        """Return the bytes that the form's largest arrays need."""
 
     @abstractmethod
     def compile(self) -> StandardForm:
-        """Build the standard form."""
+        """Build and return the standard form."""
 
     @property
     @abstractmethod
     def statement(self) -> Statement:
-        """The mathematics of this model with the sizes of its instance."""
+        """Return the mathematics of this model with the sizes of its instance."""
 
     def view(self, kind: type[V]) -> V | None:
-        """The structural view of this kind, or None where the model has none."""
+        """Return the structural view of this kind, or None where the model has none."""
         return None
 
     @property
     def no_view_reason(self) -> str:
-        """The parts because of which there is no structural view, in words; empty where it is the formulation itself."""
+        """Return the parts because of which there is no structural view, in words; empty where it is the formulation itself."""
         return ""
 
     def origin(self, label: str) -> str:
-        """The part of the statement that brings this block or constraint, in words; empty where the model has no parts."""
+        """Return the part of the statement that brings this block or constraint, in words; empty where the model has no parts."""
         return ""
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
-        """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
+        """Return signed rows that some hyperplane must separate for the model to be feasible, and the reason; None if there are
+        none.
+        """
         return None
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """A proved lower bound of the form's optimum from a primal point and multipliers of any quality.
+        """Return a proved lower bound of the form's optimum from a primal point and multipliers of any quality.
 
         The multipliers are repaired to be exactly feasible; -inf where no bound follows. The general argument is the
         Lagrangian's (`models.program.lagrangian`); formulations with a closed-form dual replace it.
@@ -244,23 +248,25 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return lagrangian(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
+        """Return all blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler
+        problem's).
+        """
         return dict(values)
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the point with the blocks beside its coefficients at their best for these; the point itself by default.
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with all variables but its coefficients at their best for these; the point itself by default.
 
         A solver's slacks may be short of what its coefficients need, by its tolerance, or more than that.
         """
         return dict(values)
 
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Multipliers of all rows of the form from those that determine the rest (a structured algorithm's answer)."""
+        """Return multipliers of all rows of the form from those that determine the rest (a structured algorithm's answer)."""
         return dict(multipliers)
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
-        """A feasible point whose objective is exactly zero, where the model knows one: the nearest one to the origin within the
-        bounds, unless it is told otherwise.
+        """Return a feasible point whose objective is exactly zero: by default the nearest one to the origin within the bounds;
+        else None.
 
         A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.supplied_evidence`).
         """
@@ -275,18 +281,18 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def nonnegative(self) -> bool:
-        """Return whether no point costs less than zero, by what the objective is made of."""
+        """Return whether no point has a negative objective, judged by the terms of the objective."""
         return False
 
     @property
     def bounded_below(self) -> str:
-        """Return why the objective has a lower bound on all points, by what it is made of; empty where that is not known."""
+        """Return why the objective has a lower bound on all points, judged by its terms; empty where that is not known."""
         return "no term of it can be negative" if self.nonnegative else ""
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """A point beside this one, within rounding, that costs what it says when it is recounted in exact arithmetic.
+        """Return a point beside this one, within rounding, whose objective is what exact arithmetic gives for its coefficients.
 
         For models whose objective jumps (a margin of 1 - 1e-16 is violated); others return the point. ``box`` are further bounds
         of w, lower and upper.
@@ -294,18 +300,19 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return dict(values)
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
-        """The continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables.
+        """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or
+        None.
 
         `complete` brings its points back. None where the model knows none simpler than the form with fixed bounds.
         """
         return None
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Objective, residuals and bound of a point without the form; None where the model knows no such way."""
+        """Return objective, residuals and bound of a point without the form; None where the model knows no such way."""
         return None
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Scores f(x) of new rows, whose sign is the class.
+        """Return the scores f(x) of new rows, whose sign is the class.
 
         Raises
         ------
@@ -369,16 +376,16 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return PointExplanation()
 
     def meaning(self, label: str) -> str:
-        """The sentence of `meanings` on a constraint's multipliers (or on ``bounds``), or nothing."""
+        """Return the sentence of `meanings` on a constraint's multipliers (or on ``bounds``); empty without one."""
         return self.meanings.get(label, "")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
+        """Return figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
         return {}
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the fields, which `with_parameter` takes."""
+        """Return the names of the fields, which `with_parameter` takes."""
         return tuple(item.name for item in fields(self) if item.init and item.metadata.get("identity", True))
 
     def replace(self, parameter: str, value: Any) -> Self:
@@ -418,10 +425,10 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
 
-    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
-        """Return the cost of the point's w alone, from the data; None where the model is no composition to count by."""
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
+        """Return the cost of the point's w alone, from the data in exact arithmetic; None where the model is no `Margin`."""
         composed = self.composed
-        return None if composed is None or composed is self else composed.counted_cost(values)
+        return None if composed is None or composed is self else composed.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
@@ -432,27 +439,30 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def unmodified(self) -> Model:
-        """The formulation before changes (`with_constraint` and its like): this one, where there were none."""
+        """Return the formulation before changes (`with_constraint` and its like); itself where there were none."""
         return self
 
     @property
     def bounding_model(self) -> Model:
-        """The formulation whose bounds are bounds of this one: before all changes, where these only restrict."""
+        """Return the formulation whose bounds are bounds of this one: before all changes, where these only restrict."""
         return self
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes of `unmodified`, in order."""
+        """Return the changes of `unmodified`, in order."""
         return ()
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The programs of other packages that are in it, each compared with its source (`models.importing.source`)."""
+        """Return the programs of other packages that the model contains, each compared with its source
+        (`models.importing.source`).
+        """
         return ()
 
     @property
     def cutoff(self) -> float:
-        """The objective up to which the form has every point of the problem: big-M constants from a known point cut off worse.
+        """Return the objective up to which the form contains every point: big-M constants from a known point cut off costlier
+        ones.
 
         Infinite where nothing in the form follows from a known point. What is stated here is at most it; a changed problem's
         optimum may be above, and then the form does not say what it is.
@@ -461,21 +471,21 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def value_at_zero(self) -> float:
-        """The objective of w = 0, which no useful classifier exceeds; infinite where that is infeasible or not known."""
+        """Return the objective of w = 0, which no useful classifier exceeds; infinite where that is infeasible or not known."""
         return float("inf")
 
     @property
-    def stated_constants(self) -> bool:
+    def has_given_big_m(self) -> bool:
         """Return whether big-M constants of the form are the user's, who may have them too small."""
         return False
 
     @property
-    def loss_bounded(self) -> tuple[int, ...]:
+    def loss_bounded_variables(self) -> tuple[int, ...]:
         """Return the indices in x of variables that only the loss bounds: their bounds hold for some optimal point only."""
         return ()
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
-        """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
+        """Return the model of a result's form, multipliers and certificate: this one, unless a parameter was left to the solver.
 
         ``optimised`` is the result's: the γ or P that was found, by name.
         """
@@ -498,7 +508,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return f"{type(self).__name__}({self.statement.sizes})"
 
     def latex(self, *, standalone: bool = False) -> str:
-        """The program, and its dual with the optimality conditions where it has a closed form, as LaTeX.
+        """Return the program, and its dual with the optimality conditions where it has a closed form, as LaTeX.
 
         Displays for a document with amsmath and amssymb, or a document of its own (``standalone=True``).
         """
@@ -514,7 +524,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
 @dataclass(frozen=True, eq=False)
 class BareForm(Model):
-    """A model that is its form: it has no structural view, no dual of its own and no meaning beyond the program.
+    """A model made from a standard form: it has no structural view, no dual of its own and no meaning beyond the program.
 
     Parameters
     ----------
@@ -531,21 +541,21 @@ class BareForm(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes to build: 0, for the form is there."""
+        """Return 0: the form is there."""
         return 0
 
     def compile(self) -> StandardForm:
-        """The form itself."""
+        """Return the form itself."""
         return self.source_form
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The form's."""
+        """Return the form's imported programs."""
         return self.source_form.imports
 
     @property
     def statement(self) -> Statement:
-        """min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
+        """Return min ½x'Px + q'x + r over F_k x + g_k in K_k and the bounds."""
         form, quadratic = self.source_form, self.source_form.quadratic is not None
         cones = [(c.cone.symbol, c.label) for c in form.constraints]
         rows = [Line(f"F x + g in {kind}", rf"F x + g \in \mathrm{{{kind}}}", label) for kind, label in cones]
@@ -569,7 +579,7 @@ _IMPORTERS = {name: f"from_{name}" for name in ("cvxpy", "pyomo")} | {"gurobipy"
 
 
 def as_model(problem: object) -> Model:
-    """A model as it is, a form as a model."""
+    """Return a model as it is, a form as a `BareForm`."""
     if isinstance(problem, Model):
         return problem
     if isinstance(problem, StandardForm):
@@ -585,7 +595,7 @@ def as_model(problem: object) -> Model:
 
 
 def fingerprint(model: object) -> str:
-    """SHA-256 of the data and parameters of a model or a form; empty where a part of it has no identity (a function)."""
+    """Return the SHA-256 of the data and parameters of a model or form; empty where a part has no identity (a function)."""
     try:
         return hashlib.sha256(json.dumps(identity(model), sort_keys=True).encode("utf-8")).hexdigest()
     except DataError:
@@ -593,7 +603,7 @@ def fingerprint(model: object) -> str:
 
 
 def describe(model: object) -> dict[str, str]:
-    """The fields of a model in words: shapes and storage of arrays, values of parameters."""
+    """Return the fields of a model in words: shapes and storage of arrays, values of parameters."""
     if not dataclasses.is_dataclass(model) or isinstance(model, type):
         return {}
     description = {}
@@ -614,7 +624,7 @@ def _storage(value: Any) -> str:
 
 
 def identity(value: Any) -> Any:
-    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields."""
+    """Return plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The record of a formulation, by which the command line and the tables know it; kernels by name."""
+"""`FormulationInfo`, the record of a formulation from which command line, tables and tests make its models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Chosen: TypeAlias = Mapping[str, Any]
 
 
 class DataKind(enum.Enum):
-    """The data that a formulation is stated on."""
+    """The kind of data that a formulation is stated on."""
 
     TWO_CLASSES = "two classes"
     CLASSES = "two or more classes"
@@ -30,13 +30,13 @@ class DataKind(enum.Enum):
 
     @property
     def arrays(self) -> tuple[str, ...]:
-        """Names of the arrays that a data set gives."""
+        """Return the names of the arrays that a data set gives."""
         return {DataKind.POINTS: ("X",), DataKind.ARRAYS: ()}.get(self, ("X", "y"))
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter as it is given at the prompt and in tables of tests.
+    """One parameter of a formulation as the command line and tables of tests give it.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The option at the prompt."""
+        """Return the option at the prompt."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def help_text(self) -> str:
-        """The summary with choices and default, for help texts."""
+        """Return the summary with choices and default, for help texts."""
         choices = f", {' or '.join(self.choices)}" if self.choices else ""
         if self.default is None:
             return self.summary + choices
@@ -75,7 +75,7 @@ class Parameter:
         return f"{self.summary}{choices} (default {default})"
 
     def read(self, raw: Any) -> Any:
-        """The value of a word of the command line, or of a number.
+        """Return the value of a word of the command line, or of a number.
 
         Raises
         ------
@@ -170,21 +170,21 @@ class FormulationInfo:
 
     @property
     def key(self) -> str:
-        """Name of the class: what tables of optima, stores and result files call the formulation."""
+        """Return the name of the class: what tables of optima, stores and result files call the formulation."""
         return self.model.__name__
 
     @property
     def public(self) -> dict[str, Any]:
-        """The class and what stands beside it, by name."""
+        """Return the class and what stands beside it, by name."""
         return {self.key: self.model, **{name: getattr(sys.modules[self.model.__module__], name) for name in self.also}}
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Names of the arrays that it is stated on."""
+        """Return the names of the arrays that it is stated on."""
         return self.arrays or self.data.arrays
 
     def parameter_values(self, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """Every parameter's value: the given ones read, the defaults of the others.
+        """Return every parameter's value: the given ones read, the defaults of the others.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class FormulationInfo:
         return {name: p.read(arguments[name]) if arguments.get(name) is not None else p.default for name, p in by_name.items()}
 
     def make_model(self, arrays: Arrays, arguments: Mapping[str, object] | None = None) -> Model:
-        """The model on these arrays with these parameters.
+        """Return the model on these arrays with these parameters.
 
         Raises
         ------
@@ -216,7 +216,9 @@ class FormulationInfo:
         return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
 
     def example_arrays(self, rng: np.random.Generator) -> Arrays:
-        """Small arrays: 12 points in the plane after a column of ones (three classes where several go), or `small`."""
+        """Return small arrays: 12 points in the plane after a column of ones (three classes where several go), or those of
+        `small`.
+        """
         if self.small is not None:
             return self.small(rng)
         classes = np.arange(3.0) if self.data is DataKind.CLASSES else np.array([-1.0, 1.0])
@@ -227,12 +229,12 @@ class FormulationInfo:
         return {"X": X, "y": y}
 
     def example(self, rng: np.random.Generator, arguments: Mapping[str, object] | None = None) -> Model:
-        """A small instance, on `example_arrays`."""
+        """Return a small instance, on `example_arrays`."""
         return self.make_model(self.example_arrays(rng), arguments)
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
-    """The kernel's parameters at the prompt: its name (this one by default), γ and degree."""
+    """Return the kernel's parameters at the prompt: its name (this one by default), γ and degree."""
     return (
         Parameter("kernel", "kernel", str, default, ("linear", "rbf", "polynomial")),
         Parameter("gamma", "γ of the kernel; by the mean squared distance where it is not given"),
@@ -241,7 +243,7 @@ def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
 
 
 def named_kernel(chosen: Chosen) -> Kernel:
-    """The kernel of these parameters; a rule chooses γ where none is given."""
+    """Return the kernel of these parameters; a rule chooses γ where none is given."""
     gamma = chosen["gamma"]
     if chosen["kernel"] == "linear":
         return Linear()
@@ -251,7 +253,7 @@ def named_kernel(chosen: Chosen) -> Kernel:
 
 
 def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
-    """The ``build`` of a record: arrays in their order, parameters by name, those of the kernel as one."""
+    """Return the ``build`` of a record: it passes arrays in their order, parameters by name, and those of the kernel as one."""
     words = {p.name for p in kernel_parameters()}
 
     def build(arrays: Arrays, chosen: Chosen) -> Model:

@@ -1,4 +1,4 @@
-"""Floating-point results with bounds of their rounding errors: sums and products, and exponentials and logarithms."""
+"""Floating-point sums, products, exponentials and logarithms with bounds of their rounding errors, for certificates."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _AT_ONCE = 1_000_000
 
 
 def below(exact: Fraction) -> float:
-    """The largest number of float64 that is not above: a lower bound that was found as a fraction."""
+    """Return the largest float64 that is not above an exact number: a lower bound that was found as a fraction."""
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
 def gamma(n: int) -> float:
-    """γ_n = nu/(1 - nu), for n + 2 operations: the bound itself is computed in floating point."""
+    """Return γ_n = nu/(1 - nu), for n + 2 operations: the bound itself is computed in floating point."""
     nu = (n + 2) * UNIT
     return nu / (1.0 - nu)
 
@@ -42,12 +42,12 @@ class Rounded:
 
     @property
     def lower(self) -> float:
-        """A lower bound of the number."""
+        """Return a lower bound of the number."""
         return float(np.nextafter(self.value - self.error, -np.inf)) if self.error > 0.0 else self.value
 
     @property
     def upper(self) -> float:
-        """An upper bound of the number."""
+        """Return an upper bound of the number."""
         return float(np.nextafter(self.value + self.error, np.inf)) if self.error > 0.0 else self.value
 
     def __neg__(self) -> Rounded:
@@ -61,27 +61,27 @@ class Rounded:
         return self + (-other)
 
     def times(self, factor: float) -> Rounded:
-        """The product with an exact factor."""
+        """Return the product with an exact factor."""
         value = self.value * factor
         return Rounded(value, (abs(factor) * self.error + UNIT * abs(value)) * (1.0 + 4.0 * UNIT))
 
 
 def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """a + b = sum + error without rounding."""
+    """Return a + b as sum + error without rounding."""
     s = a + b
     part = s - a
     return s, (a - (s - part)) + (b - part)
 
 
 def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """a·b = product + error without rounding, for numbers below 1e150."""
+    """Return a·b as product + error without rounding, for numbers below 1e150."""
     product = a * b
     (a1, a2), (b1, b2) = _split(a), _split(b)
     return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
 
 
 def total(terms: FloatArray) -> Rounded:
-    """Σ terms: rounded once where they are few; else the roundings of a tree of additions are kept and added at the end."""
+    """Return Σ terms: rounded once where they are few; else the roundings of a tree of additions are kept and added last."""
     partial = np.asarray(terms, dtype=np.float64).ravel()
     if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
         value = math.fsum(partial.tolist())
@@ -99,7 +99,7 @@ def total(terms: FloatArray) -> Rounded:
 
 
 def total_of_positive(terms: FloatArray) -> Rounded:
-    """Σ terms, none of which is negative: sums of 16 at a time in any order, and of these again, so that γ is of their depth.
+    """Return Σ terms, none negative: sums of 16 at a time in any order, and of these again, so that γ is of their depth.
 
     A tenth of `total`'s time. Where nothing cancels its error is a few units of the result, not half of one.
     """
@@ -113,7 +113,7 @@ def total_of_positive(terms: FloatArray) -> Rounded:
 
 
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:
-    """a'b; ``error`` bounds the error that every b_i comes with."""
+    """Return a'b; ``error`` bounds the error that every b_i comes with."""
     a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
     exact = isinstance(error, float) and error == 0.0
     error = np.broadcast_to(error, a.shape)
@@ -136,7 +136,7 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
 
 
 def transposed_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A'x with a bound of the error of every entry, split without error as in `dot`: digits that cancel are kept."""
+    """Return A'x with a bound of the error of every entry, split without error as in `dot`: digits that cancel are kept."""
     a, x = np.asarray(A, dtype=np.float64), np.asarray(x, dtype=np.float64)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(x).max(initial=0.0)))
     if not largest < _LARGE or not x.size:

@@ -1,5 +1,5 @@
 # exempt (text): numbers in a statement, as LaTeX shows them
-"""A formulation as mathematics: what ``print(model)`` and ``model.latex()`` show."""
+"""A formulation as text and LaTeX (`Statement`, made of `Line`s): what ``print(model)`` and ``model.latex()`` show."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
 
 @dataclass(frozen=True)
 class Line:
-    """An expression, as text and as LaTeX, with the label of the constraint that it states.
+    """An expression or constraint as text and as LaTeX, with the label of the constraint that it states.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Line:
 
     @classmethod
     def of_words(cls, text: str, label: str = "") -> Line:
-        """An expression that is known as words only."""
+        """Return an expression that is known as words only."""
         # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
         words = _EXPONENT.sub(r"\1{}e\2", latex_words(text))
         return cls(text, rf"\text{{{words}}}", label)
@@ -95,7 +95,7 @@ class Line:
 
 
 def times(factor: float, line: Line) -> Line:
-    """A number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""
+    """Return a number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""
     parts = 1.0 / factor if factor else 0.0
     if factor == 1.0:
         return line
@@ -105,7 +105,7 @@ def times(factor: float, line: Line) -> Line:
 
 
 def plus(*terms: Line) -> Line:
-    """The sum of those that are not empty."""
+    """Return the sum of those expressions that are not empty."""
     terms_shown = [term for term in terms if term.text]
     return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
 
@@ -131,7 +131,7 @@ class DualStatement:
 
 @dataclass(frozen=True)
 class Statement:
-    """A mathematical program in words and symbols.
+    """A mathematical program in words and symbols, as it is printed.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Statement:
         return "\n".join(lines)
 
     def latex(self, *, standalone: bool = False) -> str:
-        r"""The program, its dual and the optimality conditions as ``aligned`` displays.
+        r"""Return the program, its dual and the optimality conditions as ``aligned`` displays.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ def latex_numbers(text: str) -> str:
 
 
 def typeset(text: str) -> str:
-    """Prose with our text's notation, ``||x_i||^2 <= lam``, in the mathematician's: ‖xᵢ‖² ≤ λ. For pages and notebooks."""
+    """Return prose with our text's notation, ``||x_i||^2 <= lam``, in the mathematician's: ‖xᵢ‖² ≤ λ. For pages and notebooks."""
     for pattern, sign in _TYPESET:
         text = pattern.sub(sign, text)
     return text
@@ -265,12 +265,12 @@ def _display(rows: list[str]) -> str:
 
 
 def latex_words(text: str) -> str:
-    """Prose for LaTeX: its special characters escaped."""
+    """Return prose with LaTeX's special characters escaped."""
     return "".join(_SPECIAL.get(c, c) for c in text)
 
 
 def latex_notes(text: str) -> str:
-    """Prose with our text's notation, ``||x_i||^2 <= lam``, for LaTeX: signs, indices and Greek letters as mathematics."""
+    """Return prose with our text's notation, ``||x_i||^2 <= lam``, for LaTeX: signs, indices and Greek letters as mathematics."""
     signs = typeset(text)
     letters = [(m.start(), m.end(), rf"$\tilde{{{latex_words(m[1]).strip('$')}}}$") for m in _TILDE.finditer(signs)]
     indices = [(m.start(), m.end(), f"$_{{{''.join(_PLAIN[c] for c in m[0])}}}$") for m in _INDEX.finditer(signs)]

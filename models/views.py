@@ -1,4 +1,4 @@
-"""Structural views: data that hand-written algorithms read in place of the standard form.
+"""Structural views: the data of problems that hand-written algorithms read in place of the standard form.
 
 A model exposes the views that it has through ``model.view(kind)``; a solver declares the kinds that it reads.
 """
@@ -34,7 +34,7 @@ class LinearLoss(enum.IntEnum):
 
     @property
     def bounded(self) -> bool:
-        """True if multipliers are at most c: the slope of the loss is."""
+        """Return whether multipliers are at most c: the slope of the loss is."""
         return self is not LinearLoss.SQUARED_HINGE
 
     def values(self, margins: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ class LinearLoss(enum.IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class LinearProblem:
-    """min μ||w||² + Σ c_i ℓ(y_i x_i'w), ℓ the hinge, its square, or the logistic loss.
+    """The problem min μ||w||² + Σ c_i ℓ(y_i x_i'w), ℓ the hinge, its square, or the logistic loss, for large linear data.
 
     Dual: max Σα - ||Σ α_i y_i x_i||²/(4μ) over 0 ≤ α ≤ c (hinge); less Σ α_i²/(4c_i) over α ≥ 0 (its square); or with the
     entropies Σ c_i H(α_i/c_i) in place of Σα over 0 ≤ α ≤ c (logistic). w = Σ α_i y_i x_i/(2μ).
@@ -111,17 +111,17 @@ class LinearProblem:
 
     @property
     def penalised(self) -> slice:
-        """The coefficients that ||w||² contains, as a slice."""
+        """Return the coefficients that ||w||² contains, as a slice."""
         return slice(int(self.free), None)
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return int(self.y.size)
 
     @property
     def interior_point_seconds(self) -> float:
-        """Estimated seconds of an interior point method: normal equations of the rows, and p coefficients to eliminate.
+        """Return estimated seconds of an interior point method: normal equations of the rows, and p coefficients to eliminate.
 
         Fitted to runs on dense and sparse data of 200 to 20,000 points (benchmarks/results/crossings.md), within a factor of
         four.
@@ -137,7 +137,7 @@ class LinearProblem:
 
     @cached_property
     def least_costs(self) -> FloatArray:
-        """c, as an array of one number if all costs are equal."""
+        """Return c, as an array of one number if all costs are equal."""
         equal = self.costs.strides == (0,) or bool((self.costs == self.costs[0]).all())
         return np.array(self.costs[:1] if equal else self.costs)
 
@@ -220,7 +220,7 @@ class LinearProblem:
 
 @dataclass(frozen=True, eq=False)
 class MulticlassProblem:
-    """min ½||W||² + Σ c_i ℓ(m_i), m_ik = (w_{y_i} - w_k)'x_i, ℓ = max_k (1 - m_k)_+ (``shared``) or Σ_k (1 - m_k)_+.
+    """The problem min ½||W||² + Σ c_i ℓ(m_i), m_ik = (w_{y_i} - w_k)'x_i, ℓ = max_k (1 - m_k)_+ (``shared``) or Σ_k (1 - m_k)_+.
 
     Dual: max Σα - ½||W(α)||², w_c(α) = Σ_i β_ic x_i, over α_ik ≥ 0, k ≠ y_i, and Σ_k α_ik ≤ c_i (``shared``) or α_ik ≤ c_i.
     Arrays α of n × K have zeros at the own classes.
@@ -247,17 +247,17 @@ class MulticlassProblem:
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return int(self.codes.size)
 
     @cached_property
     def squares(self) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||² of every point."""
         return row_norms_squared(self.rows)
 
     @property
     def interior_point_seconds(self) -> float:
-        """Estimated seconds of an interior point method, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
+        """Return estimated seconds of an interior point method, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
         pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
         per_row = 2.0 * entries(self.rows) / max(self.n, 1)
         return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
@@ -395,18 +395,18 @@ class PiecewiseLinearLoss:
 
     @property
     def height(self) -> float:
-        """An upper bound of the loss without its tail."""
+        """Return an upper bound of the loss without its tail."""
         return float(self.below[0])
 
     @property
     def steepest(self) -> float:
-        """The largest slope in size between jumps."""
+        """Return the largest slope in size between jumps."""
         inner = (self.at[:-1] - self.below[1:]) / np.diff(self.margins)
         return float(max(self.tail, inner.max(initial=0.0)))
 
     @property
     def farthest(self) -> float:
-        """The largest |breakpoint|."""
+        """Return the largest |breakpoint|."""
         return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
@@ -428,7 +428,7 @@ class PiecewiseLinearLoss:
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """At most ``limit`` of the points have a margin below 1.
+    """An error budget: at most ``limit`` of the points have a margin below 1.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class EqualRates:
-    """The shares of positive scores of any two groups differ by at most ``epsilon``.
+    """A parity restriction: the shares of positive scores of any two groups differ by at most ``epsilon``.
 
     The score of a point is y_i a_i'w; a score of 0 counts on either side.
 
@@ -462,7 +462,7 @@ class EqualRates:
 
     @property
     def sizes(self) -> IntArray:
-        """Number of points of each group."""
+        """Return the number of points of each group."""
         return np.bincount(self.groups)
 
     def least_spread(self, positive: BoolArray, possible: BoolArray) -> float:
@@ -500,7 +500,8 @@ class EqualRates:
 
 @dataclass(frozen=True, eq=False)
 class MarginProblem:
-    """min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), subject to what ``lower`` to ``rates`` say.
+    """The problem min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), subject to what ``lower`` to ``rates``
+    say.
 
     ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
 
@@ -561,12 +562,12 @@ class MarginProblem:
 
     @property
     def losses(self) -> tuple[PiecewiseLinearLoss, ...]:
-        """All losses ρ, by their numbers."""
+        """Return all losses ρ, by their numbers."""
         return (self.loss, *self.other_losses)
 
     @property
     def loss_numbers(self) -> IntArray:
-        """The number of each point's loss."""
+        """Return the number of each point's loss."""
         return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
 
     def of_losses(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
@@ -635,7 +636,7 @@ class CoarseFactor:
 
 @dataclass(frozen=True, eq=False)
 class BoxQP:
-    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, in factor form.
+    """The problem min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, in factor form.
 
     Parameters
     ----------
@@ -668,12 +669,12 @@ class BoxQP:
 
     @property
     def n(self) -> int:
-        """Number of variables."""
+        """Return the number of variables."""
         return int(self.q.size)
 
     @property
     def width(self) -> int:
-        """Half the scalar multiplications for each variable of a product with ZZ': r, or m/2 if ZZ' is stored."""
+        """Return half the scalar multiplications for each variable of a product with ZZ': r, or m/2 if ZZ' is stored."""
         if self.coarse is not None:
             return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
@@ -683,7 +684,7 @@ class BoxQP:
         return self if self.coarse is None else replace(self, Z=self.coarse.exact(), coarse=None)
 
     def product(self, a: FloatArray) -> FloatArray:
-        """ZZ'a."""
+        """Return ZZ'a."""
         if self.coarse is not None:
             return self.coarse.product(a)
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
@@ -697,22 +698,22 @@ class BoxQP:
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Diagonal of ZZ' + D."""
+        """Return the diagonal of ZZ' + D."""
         Z = self.Z if self.coarse is None else self.coarse.Z
         squares = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
         return np.asarray(squares + self.ridge)
 
     def gradient(self, a: FloatArray) -> FloatArray:
-        """(ZZ' + D)a + q, in float64 from the data."""
+        """Return (ZZ' + D)a + q, in float64 from the data."""
         return np.asarray(self.product(a) + self.ridge * a + self.q)
 
     def objective(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
-        """½a'(ZZ' + D)a + q'a = ½a'(∇ + q)."""
+        """Return ½a'(ZZ' + D)a + q'a = ½a'(∇ + q)."""
         g = self.gradient(a) if gradient is None else gradient
         return 0.5 * float(a @ (g + self.q))
 
     def gap(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
-        """Duality gap at a feasible a: Σ_i ∇_i a_i - min over the box of ∇_i x.
+        """Return the duality gap at a feasible a: Σ_i ∇_i a_i - min over the box of ∇_i x.
 
         Minimising the linearisation at a over the box bounds the optimum from below by f(a) - gap.
         """
@@ -722,7 +723,7 @@ class BoxQP:
 
 @dataclass(frozen=True, eq=False)
 class SimplexQP:
-    """min ½a'Qa + c'a over a ≥ 0 with Σ_{i in group g} a_i = 1 for every group.
+    """The problem min ½a'Qa + c'a over a ≥ 0 with Σ_{i in group g} a_i = 1 for every group.
 
     Parameters
     ----------
@@ -746,29 +747,29 @@ class SimplexQP:
 
     @property
     def n(self) -> int:
-        """Number of variables."""
+        """Return the number of variables."""
         return self.gram.n
 
     @cached_property
     def simplices(self) -> int:
-        """Number of simplices."""
+        """Return the number of simplices."""
         return int(self.groups.max()) + 1
 
     def objective(self, a: FloatArray) -> float:
-        """½a'Qa + c'a, in float64 from the data."""
+        """Return ½a'Qa + c'a, in float64 from the data."""
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
-        """Duality gap at a feasible a: a'∇ - Σ_g min_{i in g} ∇_i, ∇ = Qa + c.
+        """Return the duality gap at a feasible a: a'∇ - Σ_g min_{i in g} ∇_i, ∇ = Qa + c.
 
         Minimising the linearisation at a over the simplices bounds the optimum from below by
         f(a) - gap (the Frank-Wolfe gap; for FW (12) it is a'K̃a - min_i (K̃a)_i).
         """
         gradient = (self.gram.product(a) if product is None else product) + self.c
-        return float(a @ gradient - self.least(gradient).sum())
+        return float(a @ gradient - self.least_per_simplex(gradient).sum())
 
-    def least(self, values: FloatArray) -> FloatArray:
-        """The least of the values in each simplex."""
+    def least_per_simplex(self, values: FloatArray) -> FloatArray:
+        """Return the least of the values in each simplex."""
         if self.simplices == 1:
             return np.asarray(values.min(keepdims=True))
         smallest = np.full(self.simplices, np.inf)
@@ -777,13 +778,13 @@ class SimplexQP:
 
     def multipliers(self, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0, multipliers of Σ_g a = 1 and of a ≥ 0: exactly stationary."""
-        nu = self.least(gradient)
+        nu = self.least_per_simplex(gradient)
         return nu, gradient - nu[self.groups]
 
 
 @dataclass(frozen=True, eq=False)
 class BoxEqualityQP:
-    """min ½a'Qa + c'a over 0 ≤ a ≤ u with s'a = r, s_i = ±1.
+    """The problem min ½a'Qa + c'a over 0 ≤ a ≤ u with s'a = r, s_i = ±1.
 
     Parameters
     ----------
@@ -808,15 +809,15 @@ class BoxEqualityQP:
 
     @property
     def n(self) -> int:
-        """Number of variables."""
+        """Return the number of variables."""
         return self.gram.n
 
     def objective(self, a: FloatArray) -> float:
-        """½a'Qa + c'a, in float64 from the data."""
+        """Return ½a'Qa + c'a, in float64 from the data."""
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
     def level(self, gradient: FloatArray) -> tuple[float, float]:
-        """min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
+        """Return min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
 
         By duality it is max_ν rν + Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
         its slope is r + Σ_{s=-1} u at -∞, and each kink lowers it by u_i.
@@ -832,14 +833,14 @@ class BoxEqualityQP:
         return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
-        """Duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""
+        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""
         gradient = (self.gram.product(a) if product is None else product) + self.c
         return float(a @ gradient) - self.level(gradient)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneProblem:
-    """min Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}: the 0-1 loss problem, Conic (3).
+    """The 0-1 loss problem min Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}, Conic (3).
 
     Parameters
     ----------
@@ -856,14 +857,14 @@ class ZeroOneProblem:
     penalised: BoolArray
 
     def objective(self, w: FloatArray, tol: float = 0.0) -> float:
-        """True objective of w; margins within ``tol`` of 1 count as met."""
+        """Return the true objective of w; margins within ``tol`` of 1 count as met."""
         norm = float(w[self.penalised] @ w[self.penalised])
         return norm + float(self.weights[self.A @ w < 1.0 - tol].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class ConicProblem:
-    """The conic relaxation's data: max over γ in Γ of min_w ||w||² + Σ_i φ_i(w), Conic (13)-(21).
+    """The data of the conic relaxation: max over γ in Γ of min_w ||w||² + Σ_i φ_i(w), Conic (13)-(21).
 
     Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is given.
 
@@ -888,7 +889,7 @@ _SQUARES_OVERFLOW = 1e100
 
 @dataclass(frozen=True, eq=False)
 class StiefelProblem:
-    """max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I, NPSVC++ (19).
+    """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I, NPSVC++ (19).
 
     Parameters
     ----------
@@ -906,9 +907,9 @@ class StiefelProblem:
         return (StiefelProblem(self.H / size, self.E / size), size) if size > _SQUARES_OVERFLOW else (self, 1.0)
 
     def objective(self, P: FloatArray) -> float:
-        """Tr(P'HP) + 2Tr(P'E)."""
+        """Return Tr(P'HP) + 2Tr(P'E)."""
         return float(np.sum(P * (self.H @ P + 2.0 * self.E)))
 
     def gradient(self, P: FloatArray) -> FloatArray:
-        """Euclidean gradient, 2(HP + E)."""
+        """Return the Euclidean gradient, 2(HP + E)."""
         return np.asarray(2.0 * (self.H @ P + self.E))

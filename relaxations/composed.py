@@ -17,7 +17,7 @@ from ..models.arrays import BoolArray, FloatArray
 from ..models.formulations.linear_classifiers import constant_columns
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.ramp import RampSVM
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model, as_model
 from ..models.program.cones import Feature
 from ..models.program.form import StandardForm
@@ -214,7 +214,7 @@ class MarginToForm(MarginReduction[StandardForm]):
         composed = _bounding_margin(model)
         assert composed is not None
         with without_warnings():
-            if composed.stated_constants:  # a bound of the problem, not of what given constants leave of it
+            if composed.has_given_big_m:  # a bound of the problem, not of what given constants leave of it
                 composed = replace(composed, big_m="auto")
             if model.composed is None:  # what is known of an optimum before the change is not known after it
                 level = _rounded_objective(model)

@@ -91,7 +91,7 @@ def find_counterexample(
 
 def _costs_less(model: Model, values: Mapping[str, FloatArray], level: float) -> bool:
     """Return whether a point is below the level also where its cost is counted from the data, without a tolerance of rows."""
-    counted = model.counted_cost(values)
+    counted = model.exact_cost(values)
     return counted is None or (not counted.excess and counted.cost < level)
 
 

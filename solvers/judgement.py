@@ -166,13 +166,13 @@ def polish_point(judgement: Judgement) -> Judgement:
 
     The new point is feasible and not worse by recomputed figures; a point whose integers are far from whole numbers stays.
     Of a model without integer variables whose cost counts margins, the point is moved within rounding, so that its cost in
-    exact arithmetic is the stated one (`Model.recounted`).
+    exact arithmetic is the stated one (`Model.exact_point`).
     """
     form = judgement.form
     if judgement.values is None or form is None:
         return judgement
     if not form.integer.any():
-        return replace(judgement, values=judgement.model.recounted(judgement.values))
+        return replace(judgement, values=judgement.model.exact_point(judgement.values))
     integers = form.join(judgement.values)[form.integer]
     if np.abs(integers - np.round(integers)).max() > _INTEGRALITY:
         return judgement
@@ -200,7 +200,7 @@ def attain_cost(judgement: Judgement) -> Judgement:
     form, values, certificate = judgement.form, judgement.values, judgement.certificate
     if form is None or values is None or certificate is None or form.integer.any():
         return judgement
-    attained = judgement.model.attained(values)
+    attained = judgement.model.with_best_auxiliaries(values)
     objective = form.objective(form.join(attained))
     rounding = certificate.rounding + _EQUAL * max(abs(objective), abs(certificate.objective))
     if abs(objective - certificate.objective) <= rounding:
@@ -393,7 +393,7 @@ def examine_optimum(judgement: Judgement) -> Judgement:
         return judgement
     if status is Status.INACCURATE:
         points = [point for point in (values, judgement.answer.values) if point]
-        missed = [counted.miss for point in points if (counted := judgement.model.counted_cost(point)) is not None]
+        missed = [counted.miss for point in points if (counted := judgement.model.exact_cost(point)) is not None]
         return judgement.with_status(status, _MISSED.format(max(missed))) if any(missed) else judgement
     objection = _unsupported_optimum(judgement, values)
     if objection:
@@ -427,7 +427,7 @@ def _unsupported_optimum(judgement: Judgement, values: Mapping[str, FloatArray])
 def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> tuple[Status, str]:
     """Return the status by the cost of w counted from the data, and a remark where it exceeds the stated cost."""
     certificate = judgement.certificate
-    counted = None if certificate is None else judgement.model.counted_cost(values)
+    counted = None if certificate is None else judgement.model.exact_cost(values)
     if counted is None or certificate is None:
         return Status.OPTIMAL, ""
     objective = certificate.objective

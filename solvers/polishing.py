@@ -44,8 +44,8 @@ def polish(
 
     Candidates are an interior point of the form with fixed integers (of the simpler problem that `Model.with_integers` knows),
     the solution of its active set's equations, and either one with zeros for small entries. Candidates are first counted in
-    exact arithmetic where the model's objective jumps (`Model.recounted`). The rounded input stays unless a candidate is feasible
-    to 1e-9 and better by recomputed figures.
+    exact arithmetic where the model's objective jumps (`Model.exact_point`). The rounded input stays unless a candidate is
+    feasible to 1e-9 and better by recomputed figures.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _best(form: StandardForm, model: Model | None, candidates: list[tuple[FloatA
 
 def _recounted(form: StandardForm, model: Model, x: FloatArray) -> FloatArray:
     """Return the point beside x that costs what its coefficients cost: within a solver's tolerance x itself may cost less."""
-    return form.join(model.recounted(model.attained(form.split(x))))
+    return form.join(model.exact_point(model.with_best_auxiliaries(form.split(x))))
 
 
 def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:

@@ -249,10 +249,10 @@ def _check_unused(solver: Solver, options: Options) -> None:
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:
     """Return INFEASIBLE with its Farkas proof if the model needs separable data and these are not; else None."""
-    separable_data = model.separable_data
-    if separable_data is None:
+    rows_to_separate = model.rows_to_separate
+    if rows_to_separate is None:
         return None
-    rows, reason = separable_data
+    rows, reason = rows_to_separate
     test = separability(rows)
     if test.farkas is None:
         return None

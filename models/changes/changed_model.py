@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
-from ..appraisal import CountedCost, Tilt, restricted_bound
+from ..appraisal import ExactCost, Tilt, restricted_bound
 from ..arrays import BoolArray, FloatArray
 from ..importing.cvxpy import CVXPYSource
 from ..importing.source import Import
@@ -168,12 +168,12 @@ class AddedParts(Change):
             quadratic=_sum(form.quadratic, extra, P),
         )
 
-    def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
+    def cutoff(self, before: float, loss_bounded_variables: tuple[int, ...]) -> float:
         """Return the cutoff of the changed form: unknown (-inf) where an added row contains a variable of
-        `Model.loss_bounded`.
+        `Model.loss_bounded_variables`.
         """
-        touched = any(np.isin(loss_bounded, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
-        return float("-inf") if touched else super().cutoff(before, loss_bounded)
+        touched = any(np.isin(loss_bounded_variables, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
+        return float("-inf") if touched else super().cutoff(before, loss_bounded_variables)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
@@ -359,23 +359,23 @@ class ChangedModel(Model):
     @property
     def cutoff(self) -> float:
         """Return the base model's cutoff; none is known if the change adds a cost or an added row contains a
-        variable of `loss_bounded`.
+        variable of `loss_bounded_variables`.
 
         Big-M constants that the user gave are taken to hold after a change of that kind.
         """
         before = self.base.cutoff
-        after = before if np.isposinf(before) else self.change.cutoff(before, self.base.loss_bounded)
-        return float("inf") if self.stated_constants and np.isneginf(after) else after
+        after = before if np.isposinf(before) else self.change.cutoff(before, self.base.loss_bounded_variables)
+        return float("inf") if self.has_given_big_m and np.isneginf(after) else after
 
     @property
-    def stated_constants(self) -> bool:
+    def has_given_big_m(self) -> bool:
         """Return whether the user gave the base model's big-M constants."""
-        return self.base.stated_constants
+        return self.base.has_given_big_m
 
     @property
-    def loss_bounded(self) -> tuple[int, ...]:
+    def loss_bounded_variables(self) -> tuple[int, ...]:
         """Return the variables whose bounds hold for some optimal point only, as in the base model."""
-        return self.base.loss_bounded
+        return self.base.loss_bounded_variables
 
     @property
     def no_view_reason(self) -> str:
@@ -389,9 +389,9 @@ class ChangedModel(Model):
         return self.base.origin(label) if label in base_names else f"what is {self.change.suffix}"
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
         """The base model's requirement of separable data, which the changed model inherits unless the change relaxes it."""
-        return self.base.separable_data if self.change.restricts else None
+        return self.base.rows_to_separate if self.change.restricts else None
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -455,7 +455,7 @@ class ChangedModel(Model):
         """Return the base model's reason where the change only restricts it."""
         return self.base.bounded_below if self.change.restricts else ""
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
         """Return a nearby point whose exact cost equals its reported cost, by the base model and within the changed bounds; the
@@ -465,15 +465,15 @@ class ChangedModel(Model):
             return dict(values)
         ends_of_w = (self.form.split(end)["w"] for end in (self.form.lower, self.form.upper))
         lower, upper = ends_of_w if box is None else (np.maximum(box[0], next(ends_of_w)), np.minimum(box[1], next(ends_of_w)))
-        return dict(values) | self.base.recounted(self._before(values), (lower, upper))
+        return dict(values) | self.base.exact_point(self._before(values), (lower, upper))
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the base model's blocks at their best for its coefficients; the point itself if the change adds a cost."""
-        return dict(values) | self.base.attained(self._before(values)) if self.change.restricts else dict(values)
+        return dict(values) | self.base.with_best_auxiliaries(self._before(values)) if self.change.restricts else dict(values)
 
-    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
         """Return the base model's counted cost, where the change only restricts it."""
-        return self.base.counted_cost(self._before(values)) if self.change.restricts else None
+        return self.base.exact_cost(self._before(values)) if self.change.restricts else None
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The formulations, one file each, and their collection: ``models.formulations()``.
+"""The formulations, one or a few related ones in a file, and their table ``models.formulations()``.
 
 Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by a scan. Formulations of
 other packages and of the session are in the registry `EXTENSIONS`.

@@ -1,4 +1,5 @@
-"""The conic SVM, Conic (21): its data and form, its statement as mathematics, the appraisal of its points, and its record.
+"""The conic SVM, the semidefinite relaxation Conic (21) of the 0-1-loss SVM: its data and form, statement, appraisal of points,
+and record.
 
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
@@ -38,12 +39,12 @@ from ..statement import DualStatement, Line, Statement, plus
 from ..views import ConicProblem
 from .linear_classifiers import (
     COST_OR_SHARE,
-    as_prices,
+    as_lam,
     check_intercept,
     dense_signed_rows,
+    lam_sum_line,
+    lam_text,
     linear_summary,
-    price_words,
-    priced_sum,
     warn_about_features,
 )
 from .margin.conic_losses import StrongestConic
@@ -57,7 +58,7 @@ _BLOCK = 8192  # rows at once
 
 
 def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
-    """Return objective and residuals of the values of `ConicSVM`'s blocks, without its form, and the given bound."""
+    """Return objective and residuals of values of `ConicSVM`'s blocks, without its form, together with the given bound."""
     w, W, z = values["w"], values["W"], values["z"]
     plus, minus, s, t = (values[label] for label in ("r_plus", "r_minus", "s", "t"))
     u, quadratic = problem.A @ w, _quadratic_forms(problem.A, W)
@@ -107,7 +108,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConicSVM(Model):
-    """The strongest of the convexified 0-1 losses, over all γ in Γ at once: the SDP of Conic (21), Theorem 2.
+    """The conic SVM: the strongest of the convexified 0-1 losses, over all γ in Γ at once: the SDP of Conic (21), Theorem 2.
 
     min Tr W + λ Σz  subject to  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), [1 w'; w W] ⪰ 0,
     0 ≤ z ≤ 1, with u_i = y_i x_i'w, r_i = 1 - u_i. Its optimum bounds that of `ZeroOneSVM` (penalised intercept) from
@@ -186,7 +187,7 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
+            object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
         if self.kappa is not None:
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
@@ -213,12 +214,12 @@ class ConicSVM(Model):
 
     @property
     def free(self) -> bool:
-        """Return whether the intercept is left out of the trace."""
+        """Return whether the intercept is free: it is left out of the trace."""
         return self.intercept == "free"
 
     @cached_property
     def intercept_radius(self) -> float:
-        """B, the bound on |b|; if it follows from the data, rounded upwards."""
+        """Return B, the bound on |b|; if it follows from the data, rounded upwards."""
         if self.intercept_bound is not None:
             return self.intercept_bound
         costs = np.broadcast_to(np.asarray(self.lam, dtype=np.float64), self.y.shape)
@@ -228,7 +229,7 @@ class ConicSVM(Model):
 
     @cached_property
     def trace_matrix(self) -> FloatArray:
-        """The matrix D of the cost <D, W>: K of the kernel form, the identity, or that without the intercept."""
+        """Return the matrix D of the cost <D, W>: K of the kernel form, the identity, or that without the intercept."""
         if self.metric is not None:
             return self.metric
         prices = np.ones(self.signed.shape[1])
@@ -237,17 +238,17 @@ class ConicSVM(Model):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
 
     @cached_property
     def signed(self) -> FloatArray:
-        """Rows a_i with u_i = a_i'w: y_i x_i', or K_i' in the kernel form."""
+        """Return the signed rows a_i with u_i = a_i'w: y_i x_i', or K_i' in the kernel form."""
         return dense_signed_rows(self.X, self.y) if self.metric is None else self.metric
 
     @cached_property
     def metric(self) -> FloatArray | None:
-        """K of the kernel form; None (the identity) in the linear one."""
+        """Return K of the kernel form; None (the identity) in the linear one."""
         if self.kernel is None:
             return None
         K = self.kernel.matrix(self.X, self.X) + self.offset
@@ -256,12 +257,12 @@ class ConicSVM(Model):
 
     @property
     def is_hard_margin(self) -> bool:
-        """κ = 0: the hard-margin problem."""
+        """Return whether κ = 0, the hard-margin problem."""
         return self.kappa == 0.0
 
     @property
     def value_at_zero(self) -> float:
-        """Σ λ_i of the λ form: w = 0 violates every margin."""
+        """Return Σ λ_i in the λ form: w = 0 violates every margin."""
         return float("inf") if self.lam is None else float(np.sum(np.broadcast_to(self.lam, self.y.shape)))
 
     @property
@@ -271,12 +272,12 @@ class ConicSVM(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the dense hull rows, n rows of svec length."""
+        """Return the bytes of the dense hull rows, n rows of svec length."""
         n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2
         return 12 * n * (svec_size(p) + 2 * p) if not self.is_hard_margin else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ConicProblem` view (κ > 0, or one λ; a penalised intercept)."""
+        """Return the `ConicProblem` view (κ > 0, or one λ; a penalised intercept); None for another kind."""
         if kind is not ConicProblem or self.is_hard_margin or self.has_point_costs or self.free:
             return None
         return self._conic_problem  # type: ignore[return-value]
@@ -287,12 +288,12 @@ class ConicSVM(Model):
         return ConicProblem(self.signed, None if self.lam is None else float(self.lam), self.kappa, self.metric)
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
-        """The signed rows that some hyperplane must separate if κ = 0, and the reason; else None."""
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
+        """Return the signed rows that some hyperplane must separate if κ = 0, and the reason; else None."""
         return (self.signed, "κ = 0 asks that no margin be violated") if self.is_hard_margin else None
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form of the notes."""
         free = np.full(self.signed.shape[1], np.inf)
         if self.composed is not None:
             return self.composed.form_with(self.name, -free, free)
@@ -326,7 +327,7 @@ class ConicSVM(Model):
         )
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
-        """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
+        """Return the model with one field changed; within one form λ changes costs and κ a side, and all else is shared."""
         other = super().with_parameter(parameter, value)
         same_statement = (
             parameter in ("lam", "kappa")
@@ -352,7 +353,7 @@ class ConicSVM(Model):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.
+        """Return the closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.conic_bound`.
 
         The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
         """
@@ -385,7 +386,7 @@ class ConicSVM(Model):
         return Bound(value, argument, bound.error + error) if value > 0.0 else Bound(0.0, "no term of the objective is negative")
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """The dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
+        """Return the dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
         closed = not (self.is_hard_margin or self.has_point_costs or self.free) and self.metric is None
         return self._dual_bound(x, multipliers, tilt) if closed else None
 
@@ -407,7 +408,7 @@ class ConicSVM(Model):
         return Bound(bound.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", bound.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """The certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
+        """Return the certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
 
         Residuals of the multipliers are not computed; the bound is proved from them all the same.
         """
@@ -418,7 +419,7 @@ class ConicSVM(Model):
         return appraise_point(problem, values, self.bound(point, multipliers))
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
-        """κ = 1 lets every margin be violated at no cost: w = 0, W = 0, z = 1."""
+        """Return w = 0, W = 0, z = 1 for κ = 1, which lets every margin be violated at no cost; else None."""
         if self.kappa != 1.0:
             return None
         n, p = self.signed.shape
@@ -433,7 +434,7 @@ class ConicSVM(Model):
         return value if self.lam is None else value + float(np.sum(self.lam * x[end : end + n]))
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
-        """Second over first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
+        """Return the second over the first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
         if self.is_hard_margin:
             return 0.0
         eigenvalues = np.linalg.eigvalsh(values["W"])
@@ -442,7 +443,7 @@ class ConicSVM(Model):
         return float(max(eigenvalues[-2], 0.0) / eigenvalues[-1])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w, or Σ w_i y_i (k(x_i, x) + offset) in the kernel form."""
+        """Return x'w, or Σ w_i y_i (k(x_i, x) + offset) in the kernel form, of new rows."""
         rows = as_points(X, columns=self.X.shape[1])
         if self.kernel is None:
             return np.asarray(rows @ values["w"])
@@ -450,12 +451,12 @@ class ConicSVM(Model):
         return expansion(self.kernel, rows, self.X, coefficients) + self.offset * coefficients.sum()
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Points by their margins."""
+        """Return one row for each point with its score, margin and multiplier."""
         weights = primal_weights(multipliers, "margin" if self.is_hard_margin else "hull", self.y.size)
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points, Σz and the rank-one check."""
+        """Return ||w||, the numbers of margin violations and misclassified points, Σz and the rank ratio."""
         if self.kernel is None:
             figures = linear_summary(self.X, self.y, values["w"])
         else:
@@ -468,7 +469,7 @@ class ConicSVM(Model):
 
     @property
     def statement(self) -> Statement:
-        """Conic (21) and its dual; the hard-margin problem for κ = 0."""
+        """Return Conic (21) and its dual; the hard-margin problem for κ = 0."""
         n, p = self.signed.shape
         lam, kappa, kernel = self.lam, self.kappa, self.kernel
         added = f" + {self.offset:g}" if self.offset else ""
@@ -477,7 +478,7 @@ class ConicSVM(Model):
         s = _Symbols.free() if self.free else _Symbols.of(kernel)
         x = s.x
         bounded = (Line("W_11 <= B^2", r"W_{11} \le B^2", "bounded"),) if self.free else ()
-        cost = Line("", "") if lam is None else priced_sum(lam, Line("z_i", "z_i"))
+        cost = Line("", "") if lam is None else lam_sum_line(lam, Line("z_i", "z_i"))
         budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
         hull = Line(
             f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
@@ -496,7 +497,7 @@ class ConicSVM(Model):
                 *bounded,
                 *budget,
             ),
-            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else price_words(lam)}"
+            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else lam_text(lam)}"
             + (f", B = {self.intercept_radius:.6g}" if self.free else ""),
             notes=(
                 f"u_i = y_i x_i'w{'' if kernel is None else f' = K_i w, K_ij = y_i y_j (k_ij{added}), {kernel}'}",

@@ -1,4 +1,4 @@
-"""The dual of the minimum enclosing ball on the unit simplex, FW (15)."""
+"""The dual of the minimum enclosing ball of points, FW (15), which core vector machines solve: its model and its record."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ class MEBDual(SimplexModel):
 
     @classmethod
     def labelled(cls, X: object, y: object, C: float, kernel: object) -> MEBDual:
-        """The ball whose kernel is K̃_ij = y_i y_j (k_ij + 1) + δ_ij/C, FW (12)."""
+        """Return the model of the ball with the kernel K̃_ij = y_i y_j (k_ij + 1) + δ_ij/C of the L2-SVM, FW (12)."""
         return cls(X, kernel, y, C)  # type: ignore[arg-type]
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, near the origin where the ball does not see that and digits would be lost."""
+        """Return the points, moved near the origin (which saves digits) where the ball moves with them."""
         return centre_points(self.kernel, self.X) if self.y is None else CentredPoints(self.X)
 
     @cached_property
     def gram(self) -> KernelGram:
-        """K of the points in their `centred`, or K̃ when labelled."""
+        """Return K of the `centred` points, or K̃ where the points have labels."""
         if self.y is None:  # a ball moves with its points
             return KernelGram(self.centred.points, self.kernel)
         assert self.C is not None
@@ -89,23 +89,23 @@ class MEBDual(SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Q = 2K, c = -diag K; halves are exact."""
+        """Return the view with Q = 2K and c = -diag K; halves are exact."""
         K = self.gram
         double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
         return SimplexQP(double, -0.5 * double.diagonal, np.zeros(K.n, dtype=np.int64), c_error=0.5 * double.diagonal_error)
 
     def radius(self, values: Mapping[str, FloatArray]) -> float:
-        """r = √Φ(a): the radius at the optimum, a lower bound of it at any feasible a."""
+        """Return r = √Φ(a): the radius at the optimum, a lower bound of it at any feasible a."""
         return float(np.sqrt(max(-self.simplex.objective(values["a"]), 0.0)))
 
     def squared_distances(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """||φ(x_i) - c||² of every point to the centre c = Σ a_i φ(x_i)."""
+        """Return ||φ(x_i) - c||² of every point to the centre c = Σ a_i φ(x_i)."""
         a, view = values["a"], self.simplex
         product = view.gram.product(a)  # 2Ka
         return np.asarray(0.5 * float(a @ product) - view.c - product)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""
+        """Return one row for each point: its squared distance to the centre, and the squared radius Φ(a) less that."""
         a, distances = values["a"], self.squared_distances(values)
         square = float(a @ distances)
         supports = nonzero_mask(a)
@@ -129,7 +129,9 @@ class MEBDual(SimplexModel):
         )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Radius of the dual point, and the radius about its centre that encloses every point."""
+        """Return the radius of the dual point, the radius about its centre that encloses every point, and the number of support
+        vectors.
+        """
         enclosing = float(np.sqrt(max(self.squared_distances(values).max(), 0.0)))
         return {
             "radius": self.radius(values),
@@ -139,7 +141,7 @@ class MEBDual(SimplexModel):
 
     @property
     def statement(self) -> Statement:
-        """FW (15)."""
+        """Return FW (15) and its primal."""
         n, p = self.X.shape
         labelled = self.y is not None
         entry = "k_ij = y_i y_j (k(x_i,x_j) + 1) + delta_ij/C" if labelled else "k_ij = k(x_i,x_j)"

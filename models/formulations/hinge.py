@@ -1,4 +1,4 @@
-"""The hinge-loss SVM in the conic paper's form, Conic (2)."""
+"""The hinge-loss SVM of the conic paper, Conic (2), on dense, sparse or stored rows: its model and its record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...labelled import LABELS_OF_X
 from ...rows import Rows
-from ..appraisal import Appraisal, CountedCost
+from ..appraisal import Appraisal, ExactCost
 from ..arrays import (
     FloatArray,
     Points,
@@ -32,7 +32,7 @@ from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, plus
 from ..views import LinearLoss, LinearProblem
-from .linear_classifiers import as_prices, linear_summary, price_words, priced_sum, warn_about_features
+from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
 
@@ -82,71 +82,71 @@ class HingeSVM(Model):
         X = as_rows(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
         warn_about_features(X)
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """λ_i, one for each point."""
+        """Return λ_i, one for each point."""
         n = self.X.shape[0]
         return np.broadcast_to(np.float64(self.lam), n) if np.ndim(self.lam) == 0 else as_vector(self.lam, n, "lam")
 
     @property
     def value_at_zero(self) -> float:
-        """Σ λ_i."""
+        """Return the objective Σ λ_i of w = 0."""
         return float(self.sample_weight.sum())
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows."""
+        """Return the bytes of the form's rows."""
         return 12 * entries(self.X) + 100 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
-        """The form of the notes above."""
+        """Return the form of the notes above."""
         free = np.full(self.X.shape[1], np.inf)
         return self.composed.form_with(self.name, -free, free)
 
     @cached_property
     def composed(self) -> Margin:
-        """The hinge with ||w||²."""
+        """Return the same problem as a `Margin`: the hinge with ||w||²."""
         return Margin.of_checked(
             in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), sample_weight=self.sample_weight
         )
 
-    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
-        """Return the cost of w counted from the data; None where the rows come in blocks, which exact sums do not read."""
-        return None if isinstance(self.X, Rows) else super().counted_cost(values)
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
+        """Return the cost of w in exact arithmetic; None where the rows come in blocks, which exact sums do not read."""
+        return None if isinstance(self.X, Rows) else super().exact_cost(values)
 
     @property
     def linear_problem(self) -> LinearProblem:
-        """The problem by blocks of rows."""
+        """Return the view that solvers read by blocks of rows."""
         return LinearProblem(as_row_blocks(self.X), self.y, self.sample_weight, 1.0, LinearLoss.HINGE)
 
     def view(self, kind: type[V]) -> V | None:
-        """The `LinearProblem`."""
+        """Return the `LinearProblem` view, None for another kind."""
         return self.linear_problem if kind is LinearProblem else None  # type: ignore[return-value]
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Appraise a point by blocks of rows."""
+        """Return objective and dual value of a point, computed by blocks of rows."""
         return self.linear_problem.appraise(values, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """The slacks that w needs, where they are missing."""
-        return dict(values) if "xi" in values or "w" not in values else self.attained(values)
+        """Return the point with the slacks that w needs, where they are missing."""
+        return dict(values) if "xi" in values or "w" not in values else self.with_best_auxiliaries(values)
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the point with the slacks that w needs."""
         return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
 
     def with_parameter(self, parameter: str, value: Any) -> Self:
-        """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
+        """Return the model with one field changed; λ is the cost of ξ alone, so rows and quadratic part are shared."""
         other = super().with_parameter(parameter, value)
         if parameter == "lam" and "form" in vars(self):
             vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.sample_weight]))
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""
+        """Return the dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
@@ -165,27 +165,27 @@ class HingeSVM(Model):
         return np.sqrt(row_norms_squared(in_memory(self.X, f"the form's bound of {self.name}"))) * (1.0 + 1e-12)
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
-        """w = ½ Σ α_i y_i x_i and the slacks that it needs."""
+        """Return w = ½ Σ α_i y_i x_i and the slacks that it needs."""
         w = 0.5 * (self.X.T @ (np.asarray(alpha) * self.y))
-        return self.attained({"w": w})
+        return self.with_best_auxiliaries({"w": w})
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
+        """Return the scores x'w of new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Points by their margins."""
+        """Return one row for each point with its score, margin and multiplier."""
         weights = primal_weights(multipliers, "margin", self.y.size)
         in_memory(self.X, "a table of all points")
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations (u < 1) and misclassified points (u < 0)."""
+        """Return ||w|| and the numbers of margin violations (u < 1) and misclassified points (u < 0)."""
         return linear_summary(self.X, self.y, values["w"])
 
     @property
     def statement(self) -> Statement:
-        """Conic (2)."""
+        """Return Conic (2) and its dual."""
         n, p = self.X.shape
         lam, tex = ("lam", r"\lambda") if np.ndim(self.lam) == 0 else ("lam_i", r"\lambda_i")
         return Statement(
@@ -193,12 +193,12 @@ class HingeSVM(Model):
             problem_class="convex QP",
             sense="minimise",
             variables=Line("w, xi", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n"),
-            objective=plus(Line("||w||^2", r"\|w\|_2^2"), priced_sum(self.lam, Line("xi_i", r"\xi_i"))),
+            objective=plus(Line("||w||^2", r"\|w\|_2^2"), lam_sum_line(self.lam, Line("xi_i", r"\xi_i"))),
             constraints=(
                 Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1,\quad i=1,\dots,n", "margin"),
                 Line("xi_i >= 0", r"\xi_i \ge 0"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(self.lam)}",
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {lam_text(self.lam)}",
             notes=("the intercept, a constant column of X, is penalised like every other weight",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
             equivalences=(

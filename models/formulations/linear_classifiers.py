@@ -1,4 +1,6 @@
-"""Shared by formulations of linear classifiers: signed rows y_i x_i', checks of prices and intercepts, warnings, figures of w."""
+"""Helpers that formulations of linear classifiers share: signed rows y_i x_i', checks of λ and the intercept, warnings on
+features, and figures of w.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def first_column_is_one(X: Points | Rows) -> bool:
 
 
 def check_intercept(intercept: object, X: Points | Rows) -> None:
-    """Refuse an intercept that is not "penalised" or "free", or a free one without a first column of ones."""
+    """Raise `InputError` for an intercept that is not "penalised" or "free", or a free one without a first column of ones."""
     if intercept not in ("penalised", "free"):
         raise InputError(f"intercept must be 'penalised' or 'free'; it is {intercept!r}", name="intercept")
     if intercept == "free" and not first_column_is_one(X):
@@ -60,22 +62,22 @@ def check_intercept(intercept: object, X: Points | Rows) -> None:
         )
 
 
-def as_prices(lam: float | FloatArray, n: int, name: str = "lam") -> float | FloatArray:
-    """Check prices λ > 0: one number, or one for each of n points."""
+def as_lam(lam: float | FloatArray, n: int, name: str = "lam") -> float | FloatArray:
+    """Check costs λ > 0: one number, or one for each of n points."""
     prices = as_vector(lam, n, name)
     if not (prices > 0).all():
         raise InputError(f"{name} must be > 0; it is {prices.min():g}", name=name)
     return float(prices[0]) if np.ndim(lam) == 0 else prices
 
 
-def priced_sum(lam: float | FloatArray, term: Line) -> Line:
+def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
     """Return the statement's line λ Σ term, or Σ λ_i term_i where each point has its own λ_i."""
     if np.ndim(lam) == 0:
         return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
     return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
 
 
-def price_words(price: float | FloatArray, name: str = "lam") -> str:
+def lam_text(price: float | FloatArray, name: str = "lam") -> str:
     """Return "lam = 2", or the range of λ_i where points have their own."""
     low, high = f"{np.min(price):g}", f"{np.max(price):g}"
     return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
@@ -109,12 +111,12 @@ def warn_about_features(X: Points | Rows) -> None:
 
 
 def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
-    """Return the norm of a linear classifier, its margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
+    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
     return margin_figures(y * np.asarray(X @ w), w)
 
 
 def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
-    """Return norm, margin violations (u below the required margin, or 1, beyond rounding) and misclassified points (u < 0)."""
+    """Return the norm of w and the numbers of margins u below the required one (beyond rounding; None is 1) and below 0."""
     required = 1.0 if required is None else required
     return {
         "norm": float(np.linalg.norm(w)),
@@ -132,7 +134,7 @@ def _mean_squares(X: Points | Rows) -> FloatArray:
 
 
 def constant_columns(X: Points | Rows) -> BoolArray:
-    """Return the columns whose entries are all the same number, which is not 0."""
+    """Return the mask of the columns whose entries are all the same number, which is not 0."""
     if isinstance(X, Rows):
         return np.asarray((X.columns.high == X.columns.low) & (X.columns.high != 0))
     if isinstance(X, np.ndarray):

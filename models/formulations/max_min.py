@@ -1,4 +1,4 @@
-"""The minimax model that chooses the kernel parameter with the classifier, MaxMin (10)."""
+"""MaxMin (10), which chooses a kernel parameter with the classifier by maximising the distance between two hulls over it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement
-from .convex_hulls import ConvexHullsDual
+from .svm_duals import ConvexHullsDual
 
 # The inner problem of MaxMin at any parameter, and the derivative of its optimal value there.
 
 
 def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
-    """D_inter/D_inner of MaxMin (54)/(55) for k = exp(-γ D), D the m × m matrix of squared distances.
+    """Return D_inter/D_inner of MaxMin (54)/(55) for k = exp(-γ D), D the m × m matrix of squared distances.
 
     D_inter = ||m+ - m-||², the squared distance of the classes' means in feature space; D_inner is the sum over the classes of
     the mean ||φ_i - m||² = 1 - mean k. Computed from 1 - k, which does not cancel where γ is small. Infinite where each class
@@ -58,7 +58,7 @@ def parse_parameter(parameter: str) -> tuple[str, bool]:
 
 
 def class_ratio(distances: FloatArray, y: FloatArray) -> float:
-    """D_inter/D_inner from half the squared distances in feature space, ½||φ_i - φ_j||²."""
+    """Return D_inter/D_inner from half the squared distances in feature space, ½||φ_i - φ_j||²."""
     plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
     plus, minus = plus / plus.sum(), minus / minus.sum()
     to_plus, to_minus = distances @ plus, distances @ minus
@@ -71,7 +71,8 @@ def class_ratio(distances: FloatArray, y: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MaxMinProblem(ABC):
-    """The inner problem at any parameter θ, and ∂/∂θ of its optimal value at a minimiser a.
+    """The view of `MaxMinSVM` for its outer algorithm: the inner problem at any parameter θ, and the derivative of its optimal
+    value.
 
     Envelope theorem: f(θ) = min_a ½a'Q(θ)a is differentiable where the minimiser is unique (I/C makes it so), with
     f'(θ) = ½a'Q'(θ)a = ½ Σ a_i a_j y_i y_j ∂k_θ(x_i, x_j)/∂θ at that minimiser.
@@ -113,32 +114,32 @@ class MaxMinProblem(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """Name of the parameter in results."""
+        """Return the name of the parameter in results."""
 
     @abstractmethod
     def kernel(self, gamma: FloatArray) -> FloatArray:
-        """The kernel matrix at θ, m × m."""
+        """Return the kernel matrix at θ, m × m."""
 
     @abstractmethod
     def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
         """The kernel matrix of some points at θ."""
 
     def value(self, a: FloatArray, gamma: FloatArray) -> float:
-        """½a'Q(θ)a at fixed a."""
+        """Return ½a'Q(θ)a at fixed a."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
         return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack_cost(a))
 
     @abstractmethod
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
-        """∂/∂θ of ½a'Q(θ)a at fixed a: one number, or one for each feature."""
+        """Return ∂/∂θ of ½a'Q(θ)a at fixed a: one number, or one for each feature."""
 
     @abstractmethod
     def ratio(self, gamma: FloatArray) -> float:
-        """D_inter/D_inner of MaxMin (54)/(55) at θ."""
+        """Return D_inter/D_inner of MaxMin (54)/(55) at θ."""
 
     def inner(self, gamma: FloatArray) -> ConvexHullsDual:
-        """The two-hulls dual at θ, on the precomputed kernel matrix."""
+        """Return the two-hulls dual at θ, on the precomputed kernel matrix."""
         return ConvexHullsDual(self.kernel(gamma), self.y, self.C, Precomputed(), self.sample_weight)
 
     def slack_cost(self, a: FloatArray) -> float:
@@ -147,7 +148,8 @@ class MaxMinProblem(ABC):
 
 
 class GaussianMaxMin(MaxMinProblem):
-    """k = exp(-γ D_ij), D_ij = ||x_i - x_j||²: f'(γ) = -½ Σ a_i a_j y_i y_j D_ij exp(-γ D_ij), MaxMin (51).
+    """The `MaxMinProblem` of k = exp(-γ D_ij), D_ij = ||x_i - x_j||²: f'(γ) = -½ Σ a_i a_j y_i y_j D_ij exp(-γ D_ij), MaxMin
+    (51).
 
     For one γ_k a feature D_ij becomes (x_ik - x_jk)² and the exponent Σ_k γ_k (x_ik - x_jk)². X is dense.
     """
@@ -157,15 +159,15 @@ class GaussianMaxMin(MaxMinProblem):
 
     @cached_property
     def distances(self) -> FloatArray:
-        """||x_i - x_j||², m × m: with one γ for all features every kernel matrix comes from it."""
+        """Return ||x_i - x_j||², m × m: with one γ for all features every kernel matrix comes from it."""
         return _distances(self.X)
 
     def kernel(self, gamma: FloatArray) -> FloatArray:
-        """exp(-Σ_k γ_k (x_ik - x_jk)²), m × m."""
+        """Return exp(-Σ_k γ_k (x_ik - x_jk)²), m × m."""
         return np.asarray(np.exp(-self._exponents(gamma)))
 
     def ratio(self, gamma: FloatArray) -> float:
-        """Return the ratio from 1 - k, which does not cancel."""
+        """Return the ratio from 1 - k, in which no digits cancel."""
         return fisher_ratio(self._exponents(gamma), self.y, 1.0)
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
@@ -191,7 +193,7 @@ class GaussianMaxMin(MaxMinProblem):
 
 @dataclass(frozen=True, eq=False)
 class KernelMaxMin(MaxMinProblem):
-    """Any differentiable parameter of any kernel (`Kernel.parameters`).
+    """The `MaxMinProblem` of any differentiable parameter of any kernel (`Kernel.parameters`).
 
     Parameters
     ----------
@@ -205,15 +207,15 @@ class KernelMaxMin(MaxMinProblem):
 
     @property
     def label(self) -> str:
-        """The parameter's name."""
+        """Return the parameter's name."""
         return self.name
 
     def at(self, gamma: FloatArray) -> Kernel:
-        """The kernel with that value."""
+        """Return the kernel with that value."""
         return self.base.with_parameter(self.name, float(gamma[0]))
 
     def kernel(self, gamma: FloatArray) -> FloatArray:
-        """Kernel matrix, symmetric to the last bit."""
+        """Return the kernel matrix, symmetric to the last bit."""
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
 
@@ -221,7 +223,7 @@ class KernelMaxMin(MaxMinProblem):
         return self.at(gamma).matrix(self.X[support], self.X[support])
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
-        """½Σ a_i a_j y_i y_j ∂k_ij/∂θ."""
+        """Return ½Σ a_i a_j y_i y_j ∂k_ij/∂θ."""
         support = np.flatnonzero(a)
         b, points = (a * self.y)[support], self.X[support]
         return np.array([0.5 * float(b @ self.at(gamma).derivative(self.name, points, points) @ b)])
@@ -247,7 +249,7 @@ _GAMMA0, _LOWER, _UPPER = 0.004, 2.0**-15, 2.0**3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxMinSVM(Model):
-    """max over a kernel parameter of the distance between the two hulls: max_γ min_a ½a'(G(γ) + I/C)a, MaxMin (10).
+    """The L2-SVM of two hulls with the kernel parameter of largest distance: max_γ min_a ½a'(G(γ) + I/C)a, MaxMin (10).
 
     The inner problem is `ConvexHullsDual`. The outer one need not be concave: an answer is a stationary point, called local,
     and never carries a gap in the parameter. The paper moves γ of a Gaussian kernel; any parameter that a kernel declares
@@ -388,7 +390,7 @@ class MaxMinSVM(Model):
 
     @cached_property
     def problem(self) -> MaxMinProblem:
-        """The outer algorithm's view."""
+        """Return the view that the outer algorithm reads."""
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
         size = self.X.shape[1] if self.parameter == "per-feature" else 1
         gamma0 = np.full(size, self.gamma0)
@@ -399,7 +401,7 @@ class MaxMinSVM(Model):
         return KernelMaxMin(self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight)
 
     def at(self, gamma: float | FloatArray) -> ConvexHullsDual:
-        """The inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""
+        """Return the inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""
         value = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
         if value.size == 1:
             kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
@@ -408,7 +410,7 @@ class MaxMinSVM(Model):
         return ConvexHullsDual(scaled, self.y, self.C, RBF(1.0), self.sample_weight, data_names=self.data_names)
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
-        """The inner problem at the parameter that was found."""
+        """Return the inner problem at the parameter that was found."""
         return self.at(optimised[self.problem.label]) if self.problem.label in optimised else self
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
@@ -419,12 +421,12 @@ class MaxMinSVM(Model):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """`MaxMinProblem`, not the simplex view, which would leave γ where it is; nothing where γ is on a grid."""
+        """Return the `MaxMinProblem`, not the simplex view, which would leave γ where it is; None where γ is on a grid."""
         return self.problem if kind is MaxMinProblem and self.grid is None else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """A factor of Q and Q itself for each value of the grid."""
+        """Return the bytes of a factor of Q and Q itself for each value of the grid."""
         m = self.X.shape[0]
         return 64 * m if self.grid is None else 24 * m * m * self.grid.size
 
@@ -432,7 +434,7 @@ class MaxMinSVM(Model):
         """Return None: the weights of each class sum to one."""
 
     def compile(self) -> StandardForm:
-        """The second-order cone program of the largest of the grid's inner optima.
+        """Return the second-order cone program of the largest of the grid's inner optima.
 
         Raises
         ------
@@ -449,12 +451,12 @@ class MaxMinSVM(Model):
 
     @cached_property
     def quadratics(self) -> tuple[Quadratic, ...]:
-        """Q at each value of the grid; none without a grid."""
+        """Return Q at each value of the grid; none without a grid."""
         values = [] if self.grid is None else self.grid.tolist()
         return tuple(Quadratic(matrix=np.asarray(self.at(value).simplex.gram.dense)) for value in values)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """-max_g ½ w_g'Q_g w_g, w_g the multipliers of ``edges`` scaled to weights: each bounds its inner optimum."""
+        """Return -max_g ½ w_g'Q_g w_g, w_g the multipliers of ``edges`` scaled to weights: each bounds its inner optimum."""
         if multipliers is None or "edges" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         weights = np.maximum(np.asarray(multipliers["edges"]).reshape(len(self.quadratics), -1), 0.0)
@@ -492,7 +494,7 @@ class MaxMinSVM(Model):
 
     @property
     def statement(self) -> Statement:
-        """MaxMin (10)."""
+        """Return MaxMin (10)."""
         m, p = self.X.shape
         variable = {"per-feature": "one gamma for each feature"}.get(self.parameter, self.parameter.replace("log-", "log "))
         tex = r"\gamma" if self._plain == "gamma" else r"\theta"

@@ -1,4 +1,4 @@
-"""Several classes in one program: Crammer and Singer, Weston and Watkins, and the 0-1 loss."""
+"""Support vector machines for several classes in one program: Crammer and Singer's, Weston and Watkins's, and the 0-1 loss."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
-from .linear_classifiers import as_prices, warn_about_features
+from .linear_classifiers import as_lam, warn_about_features
 from .margin.assembly import Affine, Assembly
 from .margin.part import Features, Images, RawFeatures
 from .margin.parts_by_name import part_by_name
@@ -35,7 +35,7 @@ V = TypeVar("V")
 
 
 class ClassLoss(ABC):
-    """A cost of the margins m_ik, k ≠ y_i, of each point; they come as an array with K - 1 columns.
+    """Base class of a cost of the margins m_ik, k ≠ y_i, of each point; they come as an array with K - 1 columns.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class ClassLoss(ABC):
         """Add variables, rows ``margin`` and cost; ``rows_per_point`` rows of ``margins`` belong to each point."""
 
     @abstractmethod
-    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
-        """Multipliers (n × others) moved into the dual's feasible set."""
+    def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Return multipliers (n × others) moved into the dual's feasible set."""
 
     @abstractmethod
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """The values of its variables for given margins."""
+        """Return the values of its variables for given margins."""
 
 
 def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
@@ -82,7 +82,7 @@ def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class CrammerSinger(ClassLoss):
-    """max_k (1 - m_ik)_+: the worst of the other classes counts."""
+    """The loss max_k (1 - m_ik)_+ of the worst other class."""
 
     title = "Crammer and Singer"
     source = "Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)"
@@ -94,7 +94,7 @@ class CrammerSinger(ClassLoss):
     dual = Line("sum_k alpha_ik <= c_i", r"\textstyle\sum_{k\ne y_i} \alpha_{ik} \le c_i")
 
     def values(self, margins: FloatArray) -> FloatArray:
-        """max_k (1 - m_ik)_+."""
+        """Return max_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).max(axis=1)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -103,21 +103,21 @@ class CrammerSinger(ClassLoss):
         builder.require_nonnegative("margin", margins + xi.premultiplied(_repeated(costs.size, rows_per_point)) - 1.0)
         builder.cost(costs, xi)
 
-    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
-        """Clipped at 0; each point's scaled down where they come to more than c_i."""
+    def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Return the multipliers clipped at 0, each point's scaled down where their sum is more than c_i."""
         clipped = np.maximum(alpha, 0.0)
         total = clipped.sum(axis=1) * (1.0 + 4e-16 * clipped.shape[1])
         factor = np.where(total > costs, costs / np.where(total > 0, total, 1.0), 1.0)
         return np.asarray(clipped * (factor * np.where(total > costs, 1.0 - 1e-15, 1.0))[:, None])
 
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """ξ."""
+        """Return ξ."""
         return {"xi": self.values(margins)}
 
 
 @dataclass(frozen=True)
 class WestonWatkins(ClassLoss):
-    """Σ_k (1 - m_ik)_+: every other class counts."""
+    """The loss Σ_k (1 - m_ik)_+ over all other classes."""
 
     shared = False
     title = "Weston and Watkins"
@@ -136,7 +136,7 @@ class WestonWatkins(ClassLoss):
     dual = Line("alpha_ik <= c_i", r"\alpha_{ik} \le c_i")
 
     def values(self, margins: FloatArray) -> FloatArray:
-        """Σ_k (1 - m_ik)_+."""
+        """Return Σ_k (1 - m_ik)_+."""
         return np.maximum(1.0 - margins, 0.0).sum(axis=1)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -145,18 +145,18 @@ class WestonWatkins(ClassLoss):
         builder.require_nonnegative("margin", margins + xi - 1.0)
         builder.cost(np.repeat(costs, rows_per_point), xi)
 
-    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
-        """Clipped to [0, c_i]."""
+    def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Return the multipliers clipped to [0, c_i]."""
         return np.clip(alpha, 0.0, costs[:, None])
 
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """ξ, row by row."""
+        """Return ξ, row by row."""
         return {"xi": np.maximum(1.0 - margins, 0.0).ravel()}
 
 
 @dataclass(frozen=True)
 class ZeroOneClasses(ClassLoss):
-    """1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
+    """The 0-1 loss 1{some m_ik < 1}: a point costs c_i unless it beats every other class by 1, in one mixed-integer program."""
 
     convex = False
     title = "0-1 loss"
@@ -172,7 +172,7 @@ class ZeroOneClasses(ClassLoss):
     )
 
     def values(self, margins: FloatArray) -> FloatArray:
-        """1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
+        """Return 1{min_k m_ik < 1}; margins within 1e-9 of 1 count as met."""
         return (margins.min(axis=1) < 1.0 - 1e-9).astype(np.float64)
 
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -183,12 +183,12 @@ class ZeroOneClasses(ClassLoss):
         )
         builder.cost(costs, z)
 
-    def repaired(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
-        """Zero: nothing is known."""
+    def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
+        """Return zeros: the 0-1 loss has no dual in closed form."""
         return np.zeros_like(alpha)
 
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """z."""
+        """Return z."""
         return {"z": self.values(margins)}
 
 
@@ -217,7 +217,7 @@ def _dual(condition: Line | None) -> DualStatement | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MulticlassSVM(Model):
-    """min ½ Σ_k ||w_k||² + Σ_i c_i ℓ(m_i), with the margins m_ik = (w_{y_i} - w_k)'x_i against every other class k.
+    """The problem min ½ Σ_k ||w_k||² + Σ_i c_i ℓ(m_i), with the margins m_ik = (w_{y_i} - w_k)'x_i against every other class k.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class MulticlassSVM(Model):
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
-        object.__setattr__(self, "sample_weight", as_prices(self.sample_weight, X.shape[0], "sample_weight"))
+        object.__setattr__(self, "sample_weight", as_lam(self.sample_weight, X.shape[0], "sample_weight"))
         if self.kernel is None:
             warn_about_features(X)
         else:
@@ -274,22 +274,22 @@ class MulticlassSVM(Model):
 
     @cached_property
     def classes(self) -> np.ndarray:
-        """The labels that there are, in order."""
+        """Return the labels that occur, in order."""
         return np.unique(self.y)
 
     @cached_property
     def codes(self) -> IntArray:
-        """Each point's place in ``classes``."""
+        """Return the index of each point's label in ``classes``."""
         return np.searchsorted(self.classes, self.y)
 
     @cached_property
     def costs(self) -> FloatArray:
-        """c."""
+        """Return c, one for each point."""
         return as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
 
     @cached_property
     def features(self) -> Features:
-        """The features of the program's rows."""
+        """Return the features of the program's rows: the data, or their images under a kernel."""
         return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
 
     @cached_property
@@ -304,7 +304,7 @@ class MulticlassSVM(Model):
         return MulticlassProblem(rows, self.codes, self.classes.size, self.costs, self._loss.shared)
 
     def view(self, kind: type[V]) -> V | None:
-        """The `MulticlassProblem` of the convex losses."""
+        """Return the `MulticlassProblem` view of the convex losses; None for another kind."""
         return self._problem if kind is MulticlassProblem and self._loss.convex else None  # type: ignore[return-value]
 
     @cached_property
@@ -324,7 +324,7 @@ class MulticlassSVM(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows."""
+        """Return the bytes of the form's rows."""
         n, K = self.X.shape[0], self.classes.size
         return 120 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
 
@@ -332,12 +332,12 @@ class MulticlassSVM(Model):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X, which W has coefficients for; none with a kernel."""
+        """Return the names of the columns of X, which W has coefficients for; none with a kernel."""
         return () if self.kernel is not None else super().feature_names
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Classes and features of W."""
+        """Return the names of classes and features of W."""
         return {"W": (tuple(map(str, self.class_values(self.classes.size))), self.feature_names)}
 
     def class_values(self, scores: int) -> np.ndarray:
@@ -345,7 +345,7 @@ class MulticlassSVM(Model):
         return super().class_values(scores) if self.class_names else self.classes
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form of the notes."""
         builder = Assembly(self.name)
         W = builder.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
         builder.cost_of_squares(0.5, W)
@@ -359,26 +359,26 @@ class MulticlassSVM(Model):
 
     @property
     def big_m_values(self) -> FloatArray:
-        """M_i of the 0-1 loss, by the argument of the notes."""
+        """Return M_i of the 0-1 loss, by the argument of the notes."""
         budget = np.maximum(self.costs.sum() - self.costs, 0.0)
         return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * budget)
 
     @property
     def cutoff(self) -> float:
-        """The value of W = 0, behind M; infinite for the convex losses, which need none."""
+        """Return the value of W = 0, from which M follows; infinite for the convex losses, which need none."""
         return float("inf") if self._loss.convex else float(self.costs.sum())
 
     def margins(self, W: FloatArray) -> FloatArray:
-        """m_ik, n × (K - 1)."""
+        """Return m_ik, n × (K - 1)."""
         return 1.0 - self._problem.others(self._problem.shortfalls(W, slice(None)))
 
     def objective(self, W: FloatArray) -> float:
-        """½||W||² + Σ c_i ℓ_i, from the data."""
+        """Return ½||W||² + Σ c_i ℓ_i, from the data."""
         return 0.5 * float(np.sum(W * W)) + float(self.costs @ self._loss.values(self.margins(W)))
 
     @property
     def value_at_zero(self) -> float:
-        """The losses of W = 0."""
+        """Return the losses of W = 0."""
         return self.objective(np.zeros((self.classes.size, self.features.rows.shape[1])))
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
@@ -387,25 +387,25 @@ class MulticlassSVM(Model):
         return {"W": W, **self._loss.slack(self.margins(W))}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks from ``W``."""
-        return dict(values) if len(values) > 1 else self.attained(values)
+        """Return all blocks from ``W``."""
+        return dict(values) if len(values) > 1 else self.with_best_auxiliaries(values)
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the point with the slacks that ``W`` needs."""
         return {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
+        """Return the dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
         if not self._loss.convex:
             return super().bound(x, multipliers)
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
-        alpha = self._loss.repaired(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs)
+        alpha = self._loss.repaired_multipliers(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs)
         dual = self._problem.dual(self._problem.with_own(alpha))
         return Bound(dual.lower, "dual value Σα - ½||W(α)||² with α moved into its bounds", dual.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Objective at W and the dual value at the multipliers of ``margin``, without the form; None for the 0-1 loss."""
+        """Return the objective at W and the dual value at the multipliers of ``margin``, without the form; None for 0-1 loss."""
         if not self._loss.convex:
             return None
         objective, bound = self._problem.objective(values["W"]), self.bound(None, multipliers)
@@ -417,11 +417,11 @@ class MulticlassSVM(Model):
     # -- what a solution says -------------------------------------------------------------------------------------
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
+        """Return the scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
         return np.column_stack([self.features.products(w, X) for w in values["W"]])
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Points by their own class's score and its lead over the best other class."""
+        """Return one row for each point: its own class's score and its lead over the best other class."""
         W = values["W"]
         lead = self.margins(W).min(axis=1)
         own_scores = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
@@ -444,7 +444,7 @@ class MulticlassSVM(Model):
         return PointExplanation(tuple(rows), note, score="own score", margin="lead")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Norm, leads below 1, misclassified points."""
+        """Return ||W|| and the numbers of leads below 1 and of misclassified points."""
         lead = self.margins(values["W"]).min(axis=1)
         return {
             "norm": float(np.linalg.norm(values["W"])),
@@ -454,7 +454,7 @@ class MulticlassSVM(Model):
 
     @property
     def statement(self) -> Statement:
-        """The program, and its dual where it is convex."""
+        """Return the printed program, and its dual where it is convex."""
         loss, cost, (n, p) = self._loss, self._loss.cost, self.features.rows.shape
         images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
         return Statement(

@@ -1,4 +1,4 @@
-"""Weights of several objectives whose combined gradient is shortest, NPSVC++ (20): they give a common descent direction."""
+"""The quadratic program of NPSVC++ (20), solved in each step of its algorithm for the weights of a common descent direction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GradientKind: TypeAlias = Literal["embedded", "printed"]
 
 
 def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedded") -> FloatArray:
-    """Gradient on the Stiefel manifold of a function whose Euclidean gradient at P is G.
+    """Return the gradient on the Stiefel manifold of a function whose Euclidean gradient at P is G.
 
     ``"embedded"``: G - ½P(P'G + G'P), the projection of G on the tangent space. ``"printed"``: (GP' - PG')P, the gradient of the
     canonical metric. **Erratum**: with (GP' - PG')P, which is printed, and the Frobenius norm of (20), Theorem 2 fails, since
@@ -87,23 +87,24 @@ class ParetoQP(SimplexModel):
 
     @cached_property
     def simplex(self) -> SimplexQP:
-        """Q and c."""
+        """Return the view with Q (inner products of the gradients) and c (-γ J)."""
         rows = self.gradients.reshape(self.gradients.shape[0], -1)
         Q = rows @ rows.T
         gram = MatrixGram(0.5 * (Q + Q.T), "the Gram matrix of the gradients")
         return SimplexQP(gram, -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
 
     def direction(self, tau: FloatArray) -> FloatArray:
-        """Δ = -Σ τ_l grad_l, in the gradients' own shape."""
+        """Return Δ = -Σ τ_l grad_l, in the gradients' own shape."""
         return np.asarray(-np.tensordot(np.asarray(tau), self.gradients, axes=1))
 
     def stationarity(self, tau: FloatArray) -> float:
-        """||Σ τ_l grad_l|| relative to the largest ||grad_l||: 0 exactly at Pareto stationary points (for the best τ)."""
+        """Return ||Σ τ_l grad_l|| relative to the largest ||grad_l||: 0 exactly at Pareto stationary points (for the best τ)."""
         largest = float(np.sqrt(self.simplex.gram.diagonal.max()))
         return float(np.linalg.norm(self.direction(tau))) / largest if largest > 0 else 0.0
 
     def scaled(self) -> ParetoQP:
-        """The same problem with the longest gradient of length 1, or less where γ max |J_l| is then above 1: no number is large.
+        """Return the problem with the longest gradient of length 1, or less where γ max |J_l| is then above 1: no number is
+        large.
 
         Only powers of two are taken out beyond the longest gradient, so that nothing more is rounded.
         """
@@ -117,7 +118,7 @@ class ParetoQP(SimplexModel):
         return ParetoQP(self.gradients / largest * unit, self.objectives, self.gamma / largest**2 * unit**2)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""
+        """Return one row for each objective: its slope along Δ = -Σ τ_l grad_l; all descend, or no direction does."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
         weighed = nonzero_mask(tau)
@@ -132,14 +133,14 @@ class ParetoQP(SimplexModel):
         )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Pareto stationarity, and the largest slope of an objective along Δ (negative: all descend)."""
+        """Return the stationarity and the largest slope of an objective along Δ (negative where all descend)."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
         return {"stationarity": self.stationarity(tau), "largest_slope": float(slopes.max())}
 
     @property
     def statement(self) -> Statement:
-        """NPSVC++ (20)."""
+        """Return NPSVC++ (20)."""
         K = self.objectives.size
         objective_term, more_tex = (" + gamma J_l", r" + \gamma J_l") if self.gamma else ("", "")
         return Statement(

@@ -1,4 +1,4 @@
-"""The ramp-loss SVM as a mixed-integer problem, Brooks (2011): slack up to 2, or a fixed cost of 2 for giving a point up."""
+"""The ramp-loss SVM as a mixed-integer problem, Brooks (2011): slack costs up to 2, and a point beyond that a fixed 2."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..model import earlier_identity
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, plus
-from .linear_classifiers import as_prices, linear_summary, price_words, priced_sum, warn_about_features
+from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
-from .zero_one.binary_margins import BinaryMargins, ViolationCosts, margin_parameters
+from .margin_violations import MarginViolationModel, ViolationCosts, margin_parameters
 
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RampSVM(BinaryMargins):
+class RampSVM(MarginViolationModel):
     """min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with u_i = y_i x_i'w: Brooks (2011).
 
     *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
@@ -84,19 +84,19 @@ class RampSVM(BinaryMargins):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         self._check_margins(X)
-        object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
         if self.encoding not in ("bigm", "indicator"):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         warn_about_features(X)
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """λ_i, one for each point."""
+        """Return λ_i, one for each point."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
     def incumbent_value(self) -> float:
-        """The feasible value UB behind M: the given one, or that of the best trivial point."""
+        """Return the feasible value UB behind M: the given upper bound, or the value of the best trivial point."""
         objectives = [float(self.sample_weight.sum())]
         if self.free:
             objectives += [2.0 * float(self.sample_weight[self.y == s].sum()) for s in (-1.0, 1.0)]
@@ -109,67 +109,67 @@ class RampSVM(BinaryMargins):
 
     @property
     def incumbent_source(self) -> str:
-        """Source of the feasible value: the given bound, or a trivial point."""
+        """Return the source of that feasible value in words: the given bound, or a trivial point."""
         return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property
     def cost(self) -> ViolationCosts:
-        """The cost of a point that is given up, the whole height of the ramp."""
+        """Return the cost of a point that is given up: the whole height of the ramp."""
         return ViolationCosts(2.0 * self.sample_weight, self.lam, subtracted_term=" - 2 lam_i")
 
     def view(self, kind: type[V]) -> V | None:
-        """The `MarginProblem` view: independent of M."""
+        """Return the `MarginProblem` view, which does not depend on M; None for another kind."""
         return self.composed.view(kind)
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows."""
+        """Return the bytes of the form's rows."""
         return 12 * entries(self.X) + 150 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form of the notes."""
         indicators = self.encoding == "indicator"
         reach = np.full(self.X.shape[1], np.sqrt(self.incumbent_value) if indicators else np.inf)
         lower, upper = -reach, reach.copy()
-        if self.free and not self.stated_constants:  # given M bound b by the rows
+        if self.free and not self.has_given_big_m:  # given M bound b by the rows
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
         return self.composed.form_with(self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators)
 
     @cached_property
     def composed(self) -> Margin:
-        """The ramp of height and width 2 with ||w||²."""
+        """Return the same problem as a `Margin`: the ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
         return Margin.of_checked(
             self.X, self.y, Ramp(), intercept=self.intercept, sample_weight=self.sample_weight, upper_bound=level
         )
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks from ``w``, where some are missing; see `point`."""
+        """Return all blocks of the form; missing ones are computed from ``w`` by `point`."""
         return dict(values) if len(values) == 3 else self.point(np.asarray(values["w"]))
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return `point` of w."""
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Return the point with the best z and ξ for its w."""
         return self.point(np.asarray(values["w"]))
 
     def objective(self, w: FloatArray) -> float:
-        """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
+        """Return the true objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
         loss = np.clip(1.0 - self.margins(w), 0.0, 2.0)
-        return self.norm(w) + float(self.sample_weight @ loss)
+        return self.squared_norm(w) + float(self.sample_weight @ loss)
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Values of the form for a classifier w: the best z and ξ."""
+        """Return the form's blocks for a classifier w, with the best z and ξ."""
         w = np.asarray(w, dtype=np.float64)
         u = self.margins(w)
         given_up = u < -1.0
         return {"w": w, "z": given_up.astype(np.float64), "xi": np.where(given_up, 0.0, np.maximum(1.0 - u, 0.0))}
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points and points given up (z = 1)."""
+        """Return ||w|| and the numbers of margin violations, misclassified points and points given up (z = 1)."""
         return linear_summary(self.X, self.y, values["w"]) | {"given_up": float((values["z"] > 0.5).sum())}
 
     @property
     def statement(self) -> Statement:
-        """Brooks' program in this package's λ."""
+        """Return Brooks' program in this package's λ."""
         n, p = self.X.shape
         margin = Line("y_i x_i'w >= 1 - xi_i - M_i z_i", r"y_i x_i^\top w \ge 1-\xi_i-M_i z_i,\quad i=1,\dots,n", "margin")
         if self.encoding == "indicator":
@@ -179,13 +179,13 @@ class RampSVM(BinaryMargins):
             problem_class="mixed-integer convex QP",
             sense="minimise",
             variables=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
-            objective=plus(self.norm_line, priced_sum(self.lam, Line("(xi_i + 2 z_i)", r"(\xi_i+2z_i)"))),
+            objective=plus(self.norm_line, lam_sum_line(self.lam, Line("(xi_i + 2 z_i)", r"(\xi_i+2z_i)"))),
             constraints=(
                 margin,
                 Line("0 <= xi_i <= 2", r"0\le\xi_i\le 2"),
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), {price_words(self.lam)}",
+            sizes=f"n = {n} points, p = {p} features (a constant one included), {lam_text(self.lam)}",
             notes=((self.big_m_argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",

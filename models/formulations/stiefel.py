@@ -1,4 +1,4 @@
-"""Quadratics over matrices with orthonormal columns (the Stiefel manifold): the step in P of NPSVC++, (19)."""
+"""The quadratic problem over matrices with orthonormal columns (the Stiefel manifold) that NPSVC++ solves for P, (19)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 def polar(M: FloatArray) -> FloatArray:
-    """The nearest matrix with orthonormal columns, M (M'M)^-½: the maximiser of <M, P> over P'P = I.
+    """Return the nearest matrix with orthonormal columns, M (M'M)^-½: the maximiser of <M, P> over P'P = I.
 
     By the d × d Gram matrix, n d² operations; by the singular values of M where those of M'M lose more than five digits. Where M
     has no full column rank any completion maximises; the SVD gives one.
@@ -49,13 +49,13 @@ def polar(M: FloatArray) -> FloatArray:
 
 
 def stiefel_gradient(P: FloatArray, G: FloatArray) -> FloatArray:
-    """Riemannian gradient G - ½P(P'G + G'P) of a function with Euclidean gradient G (embedded metric)."""
+    """Return the Riemannian gradient G - ½P(P'G + G'P) of a function with Euclidean gradient G (embedded metric)."""
     S = P.T @ G
     return np.asarray(G - 0.5 * (P @ (S + S.T)))
 
 
 def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
-    """A matrix of this shape with P'P = I, to 1e-8."""
+    """Check a matrix of this shape with P'P = I, to 1e-8, and return it as float64."""
     matrix = as_array(P, name)
     if matrix.shape != shape or not np.isfinite(matrix).all():
         raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {matrix.shape}", name=name)
@@ -66,7 +66,9 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
 
 
 def orthonormal(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
-    """P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of ``width``."""
+    """Return P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of
+    ``width``.
+    """
     n, d = shape
     i, j = np.triu_indices(d)
     dim, entries = 1 + 2 * n, first + d * np.arange(n)
@@ -129,7 +131,7 @@ class StiefelQP(Model):
         object.__setattr__(self, "E", E)
 
     def with_linear(self, E: FloatArray) -> StiefelQP:
-        """Return the same problem with another E; H is shared and not checked again.
+        """Return the problem with another E; H is shared and not checked again.
 
         Parameters
         ----------
@@ -153,16 +155,16 @@ class StiefelQP(Model):
 
     @cached_property
     def problem(self) -> StiefelProblem:
-        """The structural view."""
+        """Return the view that algorithms on the manifold read."""
         return StiefelProblem(self.H, self.E)
 
     def view(self, kind: type[V]) -> V | None:
-        """`StiefelProblem`."""
+        """Return the `StiefelProblem` view, None for another kind."""
         return self.problem if kind is StiefelProblem else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """The objective's matrix and the rows."""
+        """Return the bytes of the objective's matrix and the rows."""
         n, d = self.E.shape
         return 12 * d * n * (n + d + 1)
 
@@ -170,7 +172,7 @@ class StiefelQP(Model):
         """Return None: the origin has no orthonormal columns."""
 
     def compile(self) -> StandardForm:
-        """A quadratic objective under bilinear equalities; |P_ij| ≤ 1 follows from them, and searches over boxes need it."""
+        """Return a quadratic objective under bilinear equalities, with the bounds |P_ij| ≤ 1 that searches over boxes need."""
         n, d = self.E.shape
         ones = np.ones(n * d)
         return StandardForm(
@@ -185,13 +187,13 @@ class StiefelQP(Model):
         )
 
     def stationarity(self, P: FloatArray) -> float:
-        """||grad|| / max(1, ||2(HP + E)||), Frobenius norms."""
+        """Return the relative gradient norm ||grad|| / max(1, ||2(HP + E)||), in Frobenius norms."""
         problem, size = self.problem.scaled()
         G = problem.gradient(P)
         return float(np.linalg.norm(stiefel_gradient(P, G)) / max(1.0 / size, float(np.linalg.norm(G))))
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
-        """Objective, orthonormality and Riemannian gradient of P."""
+        """Return objective, violation of P'P = I, and relative Riemannian gradient of P."""
         P = np.asarray(values["P"], dtype=np.float64)
         deviation = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
         return Appraisal(
@@ -204,7 +206,7 @@ class StiefelQP(Model):
 
     @property
     def statement(self) -> Statement:
-        """NPSVC++ (19)."""
+        """Return NPSVC++ (19)."""
         n, d = self.E.shape
         return Statement(
             title="Quadratic over matrices with orthonormal columns",

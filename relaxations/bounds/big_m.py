@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
 from ...models.rounding import two_product

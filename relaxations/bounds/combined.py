@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.conic import ConicSVM
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.statement import Line, Statement

@@ -10,7 +10,7 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ...models.formulations.conic import ConicSVM
 from ...models.formulations.linear_classifiers import dense_signed_rows
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.kernels.kernels import Linear
 from ...models.views import ConicProblem
 from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multiple

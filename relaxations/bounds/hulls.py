@@ -36,9 +36,9 @@ from ...models.arrays import BoolArray, FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.conic_losses import lifted
 from ...models.formulations.margin.group_losses import GroupLosses, at_points
-from ...models.formulations.margin.loss import Branch, Loss
+from ...models.formulations.margin.loss import ConvexPiece, Loss
 from ...models.formulations.margin.model import Margin
-from ...models.formulations.margin.part import Setting
+from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...models.program.form import StandardForm
 from ...models.statement import Line
@@ -91,7 +91,7 @@ class Pieces:
     bound: FloatArray
 
 
-def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, ...], margin_bounds: bool) -> Pieces:
+def split_margins(builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool) -> Pieces:
     """Add the hull of the branches' union, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
@@ -117,7 +117,7 @@ def split_margins(builder: Assembly, context: Setting, branches: tuple[Branch, .
     return Pieces(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
 
 
-def _cost(builder: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen: Affine, k: int) -> None:
+def _cost(builder: Assembly, costs: FloatArray, branch: ConvexPiece, part: Affine, chosen: Affine, k: int) -> None:
     """Add c times the perspective of the branch, a maximum of lines."""
     lines = [part.scaled(s) + chosen.scaled(t) for s, t in branch.lines]
     if len(lines) == 1:
@@ -145,7 +145,7 @@ class PointHulls(BoundingLoss):
     gamma: FloatArray = field(repr=False)
     margin_bounds: bool = True
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add the branches, and the squares."""
         pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds)
         for q in pieces.squares:
@@ -193,7 +193,7 @@ class LiftedHulls(BoundingLoss):
     pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     margin_bounds: bool = True
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add W, the unions and the pairs."""
         p, penalised = context.w.rows, np.flatnonzero(context.penalised)
         W = builder.variables("W", svec_size(p), *_svec_bounds(context.span), shape=(p, p), symmetric=True)
@@ -211,7 +211,7 @@ class LiftedHulls(BoundingLoss):
                     loss.add(builder, at_points(context, points))
         return None
 
-    def _add_union(self, builder: Assembly, context: Setting, W: Affine, branches: tuple[Branch, ...]) -> None:
+    def _add_union(self, builder: Assembly, context: AssemblyContext, W: Affine, branches: tuple[ConvexPiece, ...]) -> None:
         """Add a union of branches with the lifted squares of its margins."""
         pieces = split_margins(builder, context, branches, self.margin_bounds)
         squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
@@ -220,11 +220,11 @@ class LiftedHulls(BoundingLoss):
         builder.require_nonnegative("hull", squares)
         self.add_rows(builder, context, W, pieces)
 
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[ConvexPiece, ...]:
         """Return the branches of the loss."""
         return self.of.convex_pieces()
 
-    def add_rows(self, builder: Assembly, context: Setting, W: Affine, pieces: Pieces) -> None:
+    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: Pieces) -> None:
         """Add the hulls of the pairs."""
         A = context.argument.terms["w"].dense()
         for number, (i, j) in enumerate(self.pairs):
@@ -330,7 +330,7 @@ class SingleHulls(BoundingLoss):
     mu: float
     margin_bounds: bool = True
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add τ, and for each point that is not zero the cone 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_integer, as_vector
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -187,7 +187,7 @@ class Lagrangian(Reduction[Any]):
     def _met(self, model: ZeroOneSVM) -> bool:
         if self.rows == _BUDGET:
             return model.budget is not None
-        if model.given_constants is None and not np.isfinite(model.incumbent_value):  # a form with margins needs a valid M
+        if model.given_big_m is None and not np.isfinite(model.incumbent_value):  # a form with margins needs a valid M
             return False
         return any(c.label == self.rows and isinstance(c.cone, (Zero, Nonnegative)) for c in model.form.constraints)
 

@@ -13,8 +13,8 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
 from ...models.formulations.linear_classifiers import dense_signed_rows
-from ...models.formulations.zero_one.encodings import as_gamma, strengthened_form, strengthened_lines
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
+from ...models.formulations.zero_one_encodings import as_gamma, strengthened_form, strengthened_lines
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Need, Relaxation
@@ -46,7 +46,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     Notes
     -----
-    Form: `models.formulations.zero_one.encodings.strengthened_form`.
+    Form: `models.formulations.zero_one_encodings.strengthened_form`.
 
     Raises
     ------

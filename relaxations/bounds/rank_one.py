@@ -24,10 +24,10 @@ import numpy as np
 
 from ...models.arrays import FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
-from ...models.formulations.margin.loss import Branch, Loss
+from ...models.formulations.margin.loss import ConvexPiece, Loss
 from ...models.formulations.margin.margin_losses import ZeroOne
 from ...models.formulations.margin.model import Margin
-from ...models.formulations.margin.part import Setting
+from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
 from ..reduction import Relaxation
@@ -46,13 +46,13 @@ class RankOneHulls(LiftedHulls):
 
     combinations: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[ConvexPiece, ...]:
         """Return the two branches of a step: kept from the threshold on, violated up to it."""
         assert isinstance(self.of, ZeroOne)
         t = self.of.threshold
-        return Branch(((0.0, 0.0),), low=t), Branch(((0.0, 1.0),), high=t)
+        return ConvexPiece(((0.0, 0.0),), low=t), ConvexPiece(((0.0, 1.0),), high=t)
 
-    def add_rows(self, builder: Assembly, context: Setting, W: Affine, pieces: Pieces) -> None:
+    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: Pieces) -> None:
         """v, s and q of both signs, and the lifted square that they bound."""
         assert isinstance(self.of, ZeroOne)
         C, t = self.combinations, self.of.threshold

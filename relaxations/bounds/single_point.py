@@ -10,7 +10,7 @@ import numpy as np
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.conic_losses import require_perspectives
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement

@@ -42,7 +42,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded

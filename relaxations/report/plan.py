@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import DataError, InputError, UnsupportedModelError
 from ...instances.naming import Naming
 from ...models.arrays import FloatArray, as_array, as_positive
-from ...models.formulations.zero_one.model import Encoding
+from ...models.formulations.zero_one import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from ...solvers.interface.solver import near_misses
@@ -185,7 +185,7 @@ def parse_held_out(
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
         composed = None if isinstance(model, ModelAtLam) else as_margin(model.model.unmodified)
-        if composed is not None and not composed.loss.labels:
+        if composed is not None and not composed.loss.reads_class_labels:
             raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]
     tests = {}

@@ -244,7 +244,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
 
 def _with_recounted(model: Model, blocks: dict[str, FloatArray]) -> list[dict[str, FloatArray]]:
     """Return the points to choose from: the one beside this that keeps in exact arithmetic what must be kept, then this one."""
-    recounted = model.recounted(blocks)
+    recounted = model.exact_point(blocks)
     unchanged = all(np.array_equal(recounted[label], block) for label, block in blocks.items())
     return [blocks] if unchanged else [recounted, blocks]
 

@@ -131,7 +131,7 @@ def cutoff_objection(status: Status, certificate: Certificate | None, model: Mod
     if objective <= level + max(tol, _FEASIBLE) * abs(level):
         return ""
     valid_for = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
-    source, remedy = _STATED if model.stated_constants else _CHANGED if model.changes else _KNOWN
+    source, remedy = _STATED if model.has_given_big_m else _CHANGED if model.changes else _KNOWN
     return f"the form's big-M constants, {source}, are known to hold for {valid_for}, and may cut off the optimum: {remedy}"
 
 

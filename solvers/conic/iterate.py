@@ -33,7 +33,7 @@ from ...models.conic_bound import (
     Coordinates,
     certified_bound,
     conic_multipliers,
-    conic_reduced,
+    conic_reduced_costs,
     coordinates,
     primal_point,
 )
@@ -387,7 +387,10 @@ class PreparedProblem:
     def answer(self, point: ConicPoint, bound: ConicBound, details: Mapping[str, Any]) -> Answer:
         """Return the answer of a feasible point and a certified bound, with repaired multipliers of every constraint."""
         mu = None if self.problem.kappa is None else bound.mu
-        multipliers, reduced = conic_multipliers(self.problem, bound.gamma, bound.v, mu), conic_reduced(self.problem, bound.v)
+        multipliers, reduced = (
+            conic_multipliers(self.problem, bound.gamma, bound.v, mu),
+            conic_reduced_costs(self.problem, bound.v),
+        )
         return Answer(
             values=point.values, multipliers=multipliers, reduced=reduced, bound=bound.value, proved=True, details=dict(details)
         )

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...errors import DataError, InputError, WriteError
 from ...models.arrays import FloatArray, as_integer
-from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
-from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.margin_violations import ZeroOneBudget
+from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import CheckpointContent, log_file
 from ..exact.dispatcher import bound_caveat

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.formulations.zero_one.binary_margins import ZeroOneBudget
+from ...models.formulations.margin_violations import ZeroOneBudget
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState

@@ -13,7 +13,7 @@ from .drawing import COLOURS, GREY, colour_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
 from .models.formulations.conic import ConicSVM
-from .models.formulations.convex_hulls import ConvexHullsDual
+from .models.formulations.svm_duals import ConvexHullsDual
 from .models.kernels.kernels import Linear
 from .models.views import ConicProblem
 

@@ -1,1 +1,1 @@
-"""Maximum-margin problems from parts: a loss, a regulariser, a domain, and restrictions."""
+"""Maximum-margin problems that users compose of a loss, a regulariser, a domain of the coefficients, and restrictions."""

@@ -1,4 +1,4 @@
-"""Bounds of the coefficients and margins of an optimal classifier, from which valid big-M constants of a `Margin` follow."""
+"""Bounds of the coefficients and margins of an optimal classifier, from which `Margin` takes valid big-M constants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ActivityBounds:
-    """Bounds of an optimal w, from the domain and from R(w) ≤ cutoff, the value of some feasible point.
+    """Bounds of an optimal w and of its margins, from the domain and from R(w) ≤ cutoff, the value of some feasible point.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class ActivityBounds:
     saturation: float
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of |w_j| and of |argument_i|; infinite where none is known."""
+        """Return bounds of |w_j| and of |argument_i|; infinite where none is known."""
         span = np.maximum(np.abs(self.lower), np.abs(self.upper))
         if self.cutoff is not None:
             axis_reach = self.regulariser.support_function(self.cutoff, np.eye(int(self.penalised.sum())))
@@ -65,7 +65,7 @@ class ActivityBounds:
 
 
 def largest_valid(valid_at: Callable[[float], bool]) -> float:
-    """Return the largest value at which constants are valid, by bisection; infinite where they are at every one."""
+    """Return the largest objective value at which given big-M constants are valid, by bisection; infinite if always valid."""
     high = 1.0
     while high < _HUGE and valid_at(high):
         high *= 16.0
@@ -79,7 +79,7 @@ def largest_valid(valid_at: Callable[[float], bool]) -> float:
 
 
 def capped_bound(bound: Bound, cutoff: float) -> Bound:
-    """Return the bound, up to the level of given constants: a point that costs more may not be in the form."""
+    """Return the bound, capped at the value up to which given big-M constants are valid: the form may lack costlier points."""
     if bound.value <= cutoff:
         return bound
     return replace(bound, value=cutoff, argument=f"{bound.argument}; up to the level of the given M")
@@ -88,7 +88,7 @@ def capped_bound(bound: Bound, cutoff: float) -> Bound:
 def tighten_bounds(
     lower: FloatArray, upper: FloatArray, A: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of w tightened by the rows that have one coefficient of 1 alone."""
+    """Return bounds of w tightened by those rows of low ≤ Aw ≤ high that have one coefficient of 1 alone."""
     single = ((A != 0.0).sum(axis=1) == 1) & (A.max(axis=1, initial=0.0) == 1.0)
     places = np.argmax(A[single], axis=1)
     lower, upper = lower.copy(), upper.copy()

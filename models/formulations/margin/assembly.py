@@ -1,4 +1,6 @@
-"""Assembly of a standard form from the parts of a composition: variables, affine expressions, costs and constraints."""
+"""`Assembly` builds the standard form of a composition: loss, regulariser and restrictions add variables, costs and constraints
+to it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,16 @@ from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Affine expressions Σ_label T_label x_label + constant by rows; ``plain`` is the label if they are one block unchanged."""
+    """Affine expressions Σ_label T_label x_label + constant, one a row, in the variables of an `Assembly`.
+
+    Parameters
+    ----------
+    terms : mapping of label to Entries
+        T_label, by the label of a block of variables.
+    constant : ndarray (rows,)
+    plain : str
+        The block's label if the expressions are one block unchanged; else empty.
+    """
 
     terms: Mapping[str, Entries]
     constant: FloatArray
@@ -27,7 +38,7 @@ class Affine:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Return the number of expressions."""
         return int(self.constant.size)
 
     def __add__(self, other: Affine | FloatArray | float) -> Affine:
@@ -50,11 +61,11 @@ class Affine:
         return Affine({label: entries.times(factors) for label, entries in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:
-        """Return some of the rows."""
+        """Return the expressions of the given rows."""
         return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
     def premultiplied(self, matrix: Any) -> Affine:
-        """Return matrix @ expressions."""
+        """Return the expressions matrix @ (these expressions)."""
         if self.plain:  # no product with the identity
             return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
         left_factor = sp.csr_array(matrix)
@@ -109,7 +120,7 @@ class Assembly:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all blocks and rows so far."""
+        """Return the labels of all blocks and rows so far."""
         return (*(block.label for block in self._blocks), *(label for label, *_ in self._rows))
 
     def variables(

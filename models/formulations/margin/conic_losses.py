@@ -1,4 +1,6 @@
-"""The conic losses: at one γ, Conic Proposition 1, and the strongest over all γ in Γ, Conic (21)."""
+"""The two conic losses of `Margin`, convex relaxations of the 0-1 loss: at one γ, Conic Proposition 1, and over all γ in Γ, Conic
+(21).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from ...views import ConicProblem
 from ..linear_classifiers import dense_signed_rows
 from .assembly import Affine, Assembly
 from .loss import Loss
-from .part import Setting, as_numbers
+from .part import AssemblyContext, as_numbers
 
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
@@ -25,7 +27,7 @@ _INSIDE = 1e-6
 
 @dataclass(frozen=True)
 class Conic(Loss):
-    """c_i times 1{m < 1}, convexified by γ_i: with r = 1 - m, 0 for r ≤ 0, 2√(c_iγ_i) r - γ_i r² up to r = √(c_i/γ_i), then c_i.
+    """The convexified 0-1 loss at one γ_i, for r = 1 - m: 0 for r ≤ 0, 2√(c_iγ_i) r - γ_i r² up to r = √(c_i/γ_i), then c_i.
 
     Conic Proposition 1. It is min over 0 ≤ z ≤ 1 of c z + γ(r₊²/z + r₋²/(1 - z) - r²), at most the 0-1 loss with the cost c_i, so
     the optimum bounds that of `ZeroOne` from below. The sum with μ||w||² is convex, and the form too, for γ in Γ, Conic (13):
@@ -45,7 +47,7 @@ class Conic(Loss):
 
     gamma: float | tuple[float, ...] | None = None
 
-    separable: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.gamma is None:
@@ -56,7 +58,7 @@ class Conic(Loss):
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
-        """Decide γ, in Γ."""
+        """Return the loss with its γ, checked to be in Γ of these data, or chosen there."""
         scaled = scale_by_curvature(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
@@ -78,11 +80,11 @@ class Conic(Loss):
         return np.array(np.broadcast_to(gamma, n))
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """The loss at a cost of 1 for each point."""
+        """Return the losses at a cost of 1 for each point."""
         return self._values(np.ones(argument.size), argument)
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """The costs are inside: 2√(cγ) r - γr²."""
+        """Return Σ 2√(c_iγ_i) r_i - γ_i r_i², in which the costs c_i enter nonlinearly."""
         return float(self._values(costs, argument).sum())
 
     def _values(self, costs: FloatArray, argument: FloatArray) -> FloatArray:
@@ -90,8 +92,8 @@ class Conic(Loss):
         below = gamma * r**2 < costs
         return np.where(below, r * (2.0 * np.sqrt(costs * gamma) - gamma * r), np.where(gamma > 0, costs, 0.0))
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """z, the two parts of r and their squares over z and 1 - z, for the points with γ_i > 0."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add z, the two parts of r and their squares over z and 1 - z, for the points with γ_i > 0."""
         gamma = self._gamma(context.argument.rows)
         chosen = np.flatnonzero(gamma > 0)
         r, gamma, n = -context.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
@@ -104,14 +106,14 @@ class Conic(Loss):
         return None
 
     def cost_line(self) -> Line:
-        """Σ c_i z_i + γ_i (s_i + t_i - r_i²)."""
+        """Return the printed Σ c_i z_i + γ_i (s_i + t_i - r_i²)."""
         return Line(
             "sum_i c_i z_i + g_i (s_i + t_i - (1 - y_i x_i'w)^2)",
             r"\textstyle\sum_i c_i z_i + \gamma_i\bigl(s_i + t_i - (1-y_i x_i^\top w)^2\bigr)",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Split and perspectives."""
+        """Return the printed splitting of r and the perspectives."""
         return _PERSPECTIVES
 
 
@@ -161,7 +163,7 @@ def scale_by_curvature(A: FloatArray, curvature: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class StrongestConic(Loss):
-    """max over γ in Γ of Σ_i `Conic` with γ_i: a loss of all margins together, at most Σ c_i 1{m_i < 1}.
+    """The strongest convexified 0-1 loss, max over γ in Γ of Σ_i `Conic`: of all margins together, at most Σ c_i 1{m_i < 1}.
 
     Γ, Conic (13), is what the regulariser's curvature D makes up for: Σ γ_i x_i x_i' ⪯ D. By duality the loss at w is
     min <D, W - ww'> + Σ c_i z_i over W ⪰ ww', 0 ≤ z ≤ 1 with x_i'W x_i - 2m_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), r = 1 - m.
@@ -190,18 +192,18 @@ class StrongestConic(Loss):
     #: D of the regulariser, or its diagonal: known once the problem is stated.
     curvature: FloatArray | None = field(default=None, repr=False, compare=False)
 
-    separable: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
     has_values: ClassVar[bool] = False
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
-        """Bind the loss to the regulariser's curvature."""
+        """Return the loss with the regulariser's curvature, from which Γ follows."""
         A, free = dense_signed_rows(X, y), bool(curvature.ndim == 1 and (curvature[:1] <= 0.0).any())
         scale_by_curvature(A[:, 1:] if free else A, curvature[1:] if free else curvature)
         return replace(self, curvature=curvature)
 
     @property
-    def unpriced(self) -> BoolArray | None:
-        """The first coefficient, where it has no squares: a free intercept."""
+    def coefficients_to_bound(self) -> BoolArray | None:
+        """Return the mask of the first coefficient where it has no square (a free intercept); None without one."""
         if self.curvature is None or self.curvature.ndim == 2 or not (self.curvature[:1] <= 0.0).any():
             return None
         return np.arange(self.curvature.size) == 0
@@ -209,14 +211,14 @@ class StrongestConic(Loss):
     @property
     def reads_activity_bounds(self) -> bool:
         """Return whether bounds of coefficients take the place of squares."""
-        return self.unpriced is not None
+        return self.coefficients_to_bound is not None
 
     def saturation(self) -> float:
-        """1, as the 0-1 loss has it: bounds are those of its optimal points."""
+        """Return 1 as for the 0-1 loss, whose optimal points the bounds must contain."""
         return 1.0
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Refuse: the loss is a function of all margins together.
+        """Raise an error: the loss is a function of all margins together.
 
         Raises
         ------
@@ -230,11 +232,11 @@ class StrongestConic(Loss):
         )
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
-        """The 0-1 loss, which it bounds from below."""
+        """Return the 0-1 loss Σ c_i 1{m_i < 1}, which is never smaller."""
         return float(costs[argument < 1.0].sum())
 
-    def add(self, builder: Assembly, context: Setting) -> Affine:
-        """W, z, both parts of r and their squares over z and 1 - z."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine:
+        """Add W, z, both parts of r and their squares over z and 1 - z."""
         assert self.curvature is not None
         D = self.curvature if self.curvature.ndim == 2 else np.diag(self.curvature)
         n, p = context.argument.rows, context.w.rows
@@ -246,7 +248,7 @@ class StrongestConic(Loss):
         A = context.argument.terms["w"].dense()
         builder.require_nonnegative("hull", W.premultiplied(svec_rank_one(A)) + context.argument.scaled(-2.0) - s - t + 1.0)
         require_perspectives(builder, -context.argument + 1.0, z, (shortfall, surplus, s, t))
-        if self.unpriced is not None:
+        if self.coefficients_to_bound is not None:
             builder.require_nonnegative("bounded", -W.at([0]) + context.span[:1] ** 2)
         builder.cost(svec(D), W)
         builder.cost(context.sample_weight, z)
@@ -257,27 +259,27 @@ class StrongestConic(Loss):
         return z
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
-        """`ConicProblem`, of μ||w||² and equal costs."""
+        """Return the `ConicProblem` of μ||w||² and equal costs; None for other problems."""
         plain = mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
         metric = None if mu == 1.0 else mu * np.eye(A.shape[1])
         return ConicProblem(A, float(costs[0]), None, metric) if plain else None
 
     def cost_line(self) -> Line:
-        """Σ c_i z_i + <D, W - ww'>."""
+        """Return the printed Σ c_i z_i + <D, W - ww'>."""
         return Line("sum_i c_i z_i + <D, W - ww'>", r"\textstyle\sum_i c_i z_i + \langle D, W - ww^\top\rangle")
 
     def lines(self) -> tuple[Line, ...]:
-        """Lifting, hulls, split and perspectives."""
+        """Return the printed lifting, hulls, splitting and perspectives."""
         return (
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             Line("x_i'W x_i - 2 y_i x_i'w + 1 >= s_i + t_i", r"x_i^\top W x_i - 2y_i x_i^\top w + 1 \ge s_i + t_i", "hull"),
             *_PERSPECTIVES,
-            *(() if self.unpriced is None else (BOUNDED,)),
+            *(() if self.coefficients_to_bound is None else (BOUNDED,)),
         )
 
 
 def lifted(w: Affine, W: Affine) -> Affine:
-    """Return svec of [1 w'; w W]."""
+    """Return svec of the matrix [1 w'; w W] as expressions."""
     p = w.rows
     rows, columns = svec_indices(p + 1)
     corner, border = (columns == 0), (rows == 0) & (columns > 0)

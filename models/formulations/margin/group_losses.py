@@ -1,4 +1,4 @@
-"""A `Margin` with a different loss for each group of points."""
+"""The loss of a `Margin` that users give as one loss for each group of points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
 from .loss import Loss, LossTable
-from .part import Classifier, Setting
+from .part import AssemblyContext, Classifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class GroupLosses(Loss):
     losses: Mapping[str, Loss]
     groups: Sequence[str]
 
-    separable: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = [str(group) for group in np.asarray(self.groups, dtype=object).ravel()]
@@ -48,7 +48,7 @@ class GroupLosses(Loss):
         for name, loss in self.losses.items():
             if name not in names:
                 raise InputError(f"loss names the group {name!r}, in which there are no points", name="groups")
-            if not loss.labels or not loss.separable:
+            if not loss.reads_class_labels or not loss.is_sum_over_points:
                 raise InputError(
                     f"the loss of a group must be a sum of functions of its points' margins; {type(loss).__name__} is not",
                     name="loss",
@@ -58,16 +58,16 @@ class GroupLosses(Loss):
 
     @cached_property
     def members(self) -> dict[str, IntArray]:
-        """The points of each group."""
+        """Return the indices of the points of each group."""
         names = np.array(self.groups)
         return {name: np.flatnonzero(names == name) for name in self.losses}
 
     def parts(self) -> list[tuple[str, Loss, IntArray]]:
-        """Name, loss and points of each group."""
+        """Return name, loss and indices of points of each group."""
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """The costs of all points from those of the groups; others as they are."""
+        """Return the costs of all points from those of the groups; others as they are."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):
@@ -101,21 +101,21 @@ class GroupLosses(Loss):
         return self
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """The loss of each point's group."""
+        """Return the loss of each point, that of its group."""
         values = np.empty(argument.size)
         for _, loss, points in self.parts():
             values[points] = loss.values(argument[points])
         return values
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Σ costs · loss."""
+        """Return Σ costs · loss."""
         return sum(loss.total(costs[points], argument[points]) for _, loss, points in self.parts())
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
-        """The sum of the groups' bounds."""
+        """Return the sum of the groups' bounds."""
         return sum(loss.upper_bound(costs[points], argument[points]) for _, loss, points in self.parts())
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add the rows of each group's loss."""
         for name, loss, points in self.parts():
             with builder.labelled(f"{name} ", points.tolist()):
@@ -123,7 +123,7 @@ class GroupLosses(Loss):
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The variables of each group's loss."""
+        """Return the optimal variables of each group's loss."""
         blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
             of_group = replace(
@@ -133,11 +133,11 @@ class GroupLosses(Loss):
         return blocks
 
     def cost_line(self) -> Line:
-        """The costs, group by group."""
+        """Return the printed costs, group by group."""
         return plus(*(_of_group(name, loss.cost_line()) for name, loss in self.losses.items()))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows of each group."""
+        """Return the printed rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
     def nonnegative(self) -> bool:
@@ -145,12 +145,12 @@ class GroupLosses(Loss):
         return all(loss.nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
-        """The largest saturation of the groups' losses."""
+        """Return the largest saturation of the groups' losses."""
         return max(loss.saturation() for loss in self.losses.values())
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """The jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
+        """Return the jumps of all losses: an argument near one that its own loss does not have may be moved as well."""
         return tuple(dict.fromkeys(jump for loss in self.losses.values() for jump in loss.jumps))
 
     def loss_table(self) -> LossTable | None:
@@ -164,8 +164,8 @@ class GroupLosses(Loss):
         return LossTable(tuple(loss for loss in losses if loss is not None), kinds)
 
 
-def at_points(context: Setting, points: IntArray) -> Setting:
-    """Return the setting of some of the points."""
+def at_points(context: AssemblyContext, points: IntArray) -> AssemblyContext:
+    """Return the setting restricted to some of the points."""
     return replace(
         context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
         argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],

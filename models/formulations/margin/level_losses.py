@@ -1,4 +1,4 @@
-"""Losses that contain a level, which is minimised with w: the ρ of ν-SVM and one-class SVM, two of nearest hulls, R² of balls."""
+"""Losses of `Margin` that minimise a level with w: the margin ρ of ν- and one-class SVM, nearest hulls' two, a ball's R²."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from ...program.cones import RotatedSecondOrder
 from ...statement import Line
 from .assembly import Affine, Assembly
 from .loss import BallConjugate, Conjugate, LevelConjugate, Loss
-from .part import Setting
+from .part import AssemblyContext
 
 
 @dataclass(frozen=True)
 class NuHinge(Loss):
-    """Σ_i c_i (ρ - m_i)_+ - ν ρ Σ_i c_i, minimised over ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000, (3).
+    """The loss of the ν-SVM, Σ_i c_i (ρ - m_i)_+ - ν ρ Σ_i c_i at its best ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000,
+    (3).
 
     With ½||w||² and c_i = 1/n: ν bounds the share of points within the margin from above, that of support vectors from below.
     Rows ξ_i ≥ 0 and m_i + ξ_i - ρ ≥ 0.
@@ -38,18 +39,18 @@ class NuHinge(Loss):
 
     nu: float = 0.5
 
-    separable: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nu", as_share(self.nu, "nu"))
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(ρ - m_i)_+ - νρ at the best ρ for equal costs."""
+        """Return (ρ - m_i)_+ - νρ at the best ρ for equal costs."""
         rho = self._level(np.ones(argument.size), argument)
         return np.maximum(rho - argument, 0.0) - self.nu * rho
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """The sum at the best ρ."""
+        """Return the sum at the best ρ."""
         rho = self._level(costs, argument)
         return float(costs @ (np.maximum(rho - argument, 0.0) - self.nu * rho))
 
@@ -59,8 +60,8 @@ class NuHinge(Loss):
         reached = np.cumsum(costs[order]) >= self.nu * costs.sum() * (1.0 - 1e-12)
         return max(float(argument[order][np.argmax(reached)]), 0.0)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """ρ, ξ and their rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add ρ, ξ and their rows."""
         n = context.argument.rows
         rho = builder.variables("rho", 1, 0.0)
         xi = builder.variables("xi", n, 0.0)
@@ -70,11 +71,11 @@ class NuHinge(Loss):
         return None
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float:
-        """ρ."""
+        """Return ρ."""
         return float(values["rho"][0])
 
     def conjugate(self) -> Conjugate:
-        """0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
+        """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
         return LevelConjugate("margin", self.nu)
 
     def nonnegative(self) -> bool:
@@ -82,11 +83,11 @@ class NuHinge(Loss):
         return False
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i - ν ρ Σ c_i."""
+        """Return the printed Σ c_i ξ_i - ν ρ Σ c_i."""
         return Line(f"sum_i c_i xi_i - {self.nu:g} rho sum_i c_i", rf"\textstyle\sum_i c_i\xi_i - {self.nu:g}\rho\sum_i c_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and level."""
+        """Return the printed rows of slack and level."""
         return (
             Line("y_i x_i'w >= rho - xi_i", r"y_i x_i^\top w \ge \rho - \xi_i", "margin"),
             Line("xi_i >= 0, rho >= 0", r"\xi_i \ge 0,\ \rho \ge 0"),
@@ -95,7 +96,8 @@ class NuHinge(Loss):
 
 @dataclass(frozen=True)
 class OneClass(NuHinge):
-    """The loss of the one-class SVM: as `NuHinge` with x_i'w in place of margins, y is not read; Schölkopf et al., 2001, (3.4).
+    """The loss of the one-class SVM: as `NuHinge` with scores x_i'w in place of margins, so y is not read; Schölkopf et al.,
+    2001, (3.4).
 
     With ½||w||² and c_i = 1/(νn), scikit-learn's ``OneClassSVM`` times ν is this problem with c_i = 1/n.
 
@@ -105,11 +107,11 @@ class OneClass(NuHinge):
         ν in (0, 1].
     """
 
-    labels: ClassVar[bool] = False
-    intercept: ClassVar[bool] = False
+    reads_class_labels: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = False
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """Scores Xw."""
+        """Return X and 0, whose arguments are the scores Xw."""
         return sp.csr_array(X), np.zeros(X.shape[0])
 
     def conjugate(self) -> Conjugate:
@@ -117,11 +119,11 @@ class OneClass(NuHinge):
         return LevelConjugate("margin", self.nu, signed=False)
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """x'w - ρ: negative outside."""
+        """Return x'w - ρ: negative outside."""
         return np.asarray(products - values["rho"][0])
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and level."""
+        """Return the printed rows of slack and level."""
         return (
             Line("x_i'w >= rho - xi_i", r"x_i^\top w \ge \rho - \xi_i", "margin"),
             Line("xi_i >= 0, rho >= 0", r"\xi_i \ge 0,\ \rho \ge 0"),
@@ -142,7 +144,7 @@ class _HullsConjugate(Conjugate):
         Line("alpha_i >= 0", r"\alpha_i \ge 0"),
     )
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
         alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
         for chosen in (self.positive, self.negative):
@@ -159,7 +161,8 @@ class _HullsConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class NearestHulls(Loss):
-    """min over p, q of ½ Σ c_i ξ_i² - p - q with y_i x_i'w + ξ_i ≥ p (class +1) or q (class -1): squared slack about two levels.
+    """The loss ½ Σ c_i ξ_i² - p - q at the best p, q, with y_i x_i'w + ξ_i ≥ p (class +1) or q (class -1): squared slack about
+    two levels.
 
     With ½||w||² and c_i = C s_i it is the primal of MaxMin (1), where s are weights of the points: its optimum is that of
     `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the points
@@ -176,13 +179,13 @@ class NearestHulls(Loss):
         A class whose weights are all zero, when the problem is stated: its level has no bound.
     """
 
-    separable: ClassVar[bool] = False
-    intercept: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = False
     #: Points of class +1: known once the problem is stated.
     positive: BoolArray | None = field(default=None, repr=False, compare=False)
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> NearestHulls:
-        """Bind the loss to the classes."""
+        """Return the loss with the mask of the positive class."""
         if not all((sample_weight[y == side] > 0).any() for side in (-1.0, 1.0)):
             raise InputError("the levels of both classes need a point of positive weight in each class", name="sample_weight")
         return replace(self, positive=y > 0)
@@ -192,7 +195,7 @@ class NearestHulls(Loss):
         return self.positive, ~self.positive
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """½(t - m_i)_+² less a point's share of its class's level t, for costs of 1 each."""
+        """Return ½(t - m_i)_+² less a point's share of its class's level t, for costs of 1 each."""
         losses = np.empty(argument.size)
         for chosen in self._classes():
             t = _level(np.ones(int(chosen.sum())), argument[chosen])
@@ -200,15 +203,15 @@ class NearestHulls(Loss):
         return losses
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """At the best levels."""
+        """Return the loss at the best levels."""
         value = 0.0
         for chosen in self._classes():
             t = _level(costs[chosen], argument[chosen])
             value += 0.5 * float(costs[chosen] @ np.maximum(t - argument[chosen], 0.0) ** 2) - t
         return value
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """p, q, ξ and their rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add p, q, ξ and their rows."""
         levels = builder.variables("level", 2)
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative(
@@ -219,16 +222,16 @@ class NearestHulls(Loss):
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """x'w - (p - q)/2."""
+        """Return x'w - (p - q)/2."""
         p, q = values["level"]
         return np.asarray(products - 0.5 * (p - q))
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float:
-        """(p + q)/2: the scores have the middle of both levels as their zero."""
+        """Return (p + q)/2: the scores have the middle of both levels as their zero."""
         return float(values["level"].mean())
 
     def conjugate(self) -> Conjugate:
-        """-Σ α²/(2c) over two simplices."""
+        """Return the conjugate, -Σ α²/(2c) over two simplices."""
         return _HullsConjugate(*self._classes())
 
     def nonnegative(self) -> bool:
@@ -236,11 +239,11 @@ class NearestHulls(Loss):
         return False
 
     def cost_line(self) -> Line:
-        """½ Σ c_i ξ_i² - p - q."""
+        """Return the printed ½ Σ c_i ξ_i² - p - q."""
         return Line("1/2 sum_i c_i xi_i^2 - p - q", r"\tfrac12\textstyle\sum_i c_i\xi_i^2 - p - q")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and levels."""
+        """Return the printed rows of slack and levels."""
         return (
             Line(
                 "y_i x_i'w >= p - xi_i (y_i = 1), q - xi_i (y_i = -1)",
@@ -264,7 +267,7 @@ def _level(costs: FloatArray, argument: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class SoftBall(Loss):
-    """min R² + Σ c_i ξ_i over balls with ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: with `SquaredNorm`, Tax and Duin, 2004, (3).
+    """The loss R² + Σ c_i ξ_i at the best R² and ξ ≥ 0 with ||x_i - w||² ≤ R² + ξ_i: with `SquaredNorm`, Tax and Duin, 2004, (3).
 
     With t = R² - ||w||² it is min ||w||² + t + Σ c_i ξ_i subject to x_i'x_i - 2x_i'w ≤ t + ξ_i, a QP; t is the best level, and no
     R² ≥ 0 is needed where Σ c_i ≥ 1 (Chang, Lee, Lin, *A revisit to support vector data description*, 2013). c_i = C, or
@@ -278,13 +281,13 @@ class SoftBall(Loss):
         Σ c_i < 1 (when the problem is stated): the ball would shrink to a point and R² below zero.
     """
 
-    separable: ClassVar[bool] = False
-    labels: ClassVar[bool] = False
-    intercept: ClassVar[bool] = False
-    needs_squares: ClassVar[bool] = True
+    is_sum_over_points: ClassVar[bool] = False
+    reads_class_labels: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = False
+    scores_need_squares: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """x'x - 2x'w."""
+        """Return -2X and x'x, whose arguments are x'x - 2x'w."""
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> SoftBall:
@@ -299,12 +302,12 @@ class SoftBall(Loss):
         return self
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(a_i - t)_+ + t/n at the best t for costs of 1 each."""
+        """Return (a_i - t)_+ + t/n at the best t for costs of 1 each."""
         t = self._level(np.ones(argument.size), argument)
         return np.asarray(np.maximum(argument - t, 0.0) + t / argument.size)
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """t + Σ c_i (a_i - t)_+ at the best t."""
+        """Return t + Σ c_i (a_i - t)_+ at the best t."""
         t = self._level(costs, argument)
         return float(t + costs @ np.maximum(argument - t, 0.0))
 
@@ -314,8 +317,8 @@ class SoftBall(Loss):
         reached = np.cumsum(costs[order]) >= 1.0 - 1e-12
         return float(argument[order][np.argmax(reached)])
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """t, ξ and their rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add t, ξ and their rows."""
         n = context.argument.rows
         level = builder.variables("level", 1)
         xi = builder.variables("xi", n, 0.0)
@@ -325,11 +328,11 @@ class SoftBall(Loss):
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """R² - ||x - w||² = t + 2x'w - x'x."""
+        """Return R² - ||x - w||² = t + 2x'w - x'x: negative outside."""
         return np.asarray(values["level"][0] + 2.0 * products - squares)
 
     def conjugate(self) -> Conjugate:
-        """0 on 0 ≤ α ≤ c, Σα = 1."""
+        """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα = 1."""
         return LevelConjugate("inside", None, falls=False, signed=False)
 
     def nonnegative(self) -> bool:
@@ -337,11 +340,11 @@ class SoftBall(Loss):
         return False
 
     def cost_line(self) -> Line:
-        """t + Σ c_i ξ_i."""
+        """Return the printed t + Σ c_i ξ_i."""
         return Line("t + sum_i c_i xi_i", r"t + \textstyle\sum_i c_i\xi_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and level."""
+        """Return the printed rows of slack and level."""
         return (
             Line("x_i'x_i - 2 x_i'w <= t + xi_i", r"x_i^\top x_i - 2x_i^\top w \le t + \xi_i", "inside"),
             Line("xi_i >= 0", r"\xi_i \ge 0"),
@@ -350,7 +353,7 @@ class SoftBall(Loss):
 
 @dataclass(frozen=True)
 class EnclosingBall(Loss):
-    """max_i c_i ||x_i - w||²: with no regulariser the smallest enclosing ball of weighted points, the weighted 1-centre.
+    """The loss max_i c_i ||x_i - w||²: with no regulariser the smallest enclosing ball of weighted points, the weighted 1-centre.
 
     Dearing, Zeck: *A dual algorithm for the minimum covering weighted ball problem*, 2013. With q ≥ ||w||² it is the least
     level R² with c_i (x_i'x_i - 2x_i'w + q) ≤ R²; equal weights give `MEBDual`'s ball. The arguments are x_i'x_i - 2x_i'w,
@@ -367,38 +370,38 @@ class EnclosingBall(Loss):
         Weights that are all zero, when the problem is stated.
     """
 
-    separable: ClassVar[bool] = False
-    labels: ClassVar[bool] = False
-    intercept: ClassVar[bool] = False
-    needs_squares: ClassVar[bool] = True
+    is_sum_over_points: ClassVar[bool] = False
+    reads_class_labels: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = False
+    scores_need_squares: ClassVar[bool] = True
     #: The points: known once the problem is stated.
     X: Points | None = field(default=None, repr=False, compare=False)
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """x'x - 2x'w, then w."""
+        """Return the rows of x'x - 2x'w, then those of w itself."""
         p = X.shape[1]
         below = sp.vstack([-2.0 * sp.csr_array(X), sp.eye_array(p)], format="csr")
         return sp.csr_array(below), np.concatenate([row_norms_squared(X), np.zeros(p)])
 
     def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
-        """Costs of the points; 0 for w."""
+        """Return the costs of the points, and 0 for the arguments w."""
         assert self.X is not None
         return np.concatenate([sample_weight, np.zeros(self.X.shape[1])])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> EnclosingBall:
-        """Bind the loss to the points."""
+        """Return the loss with the points."""
         if not (sample_weight > 0).any():
             raise InputError("a ball needs a point with a weight above 0", name="sample_weight")
         return replace(self, X=X)
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """||x_i - w||² where it is the largest, nothing elsewhere, and nothing for w."""
+        """Return ||x_i - w||² where it is the largest, 0 elsewhere and for the arguments w."""
         distances = self._distances(argument)
         first = np.arange(distances.size) == np.argmax(distances)
         return np.concatenate([np.where(first, distances, 0.0), np.zeros(argument.size - distances.size)])
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """The largest weighted squared distance."""
+        """Return the largest weighted squared distance."""
         distances = self._distances(argument)
         return float((costs[: distances.size] * distances).max())
 
@@ -407,8 +410,8 @@ class EnclosingBall(Loss):
         w = argument[self.X.shape[0] :]
         return np.asarray(argument[: self.X.shape[0]] + float(w @ w))
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """R², q and their rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add R², q and their rows."""
         assert self.X is not None
         n, p = self.X.shape
         level, square = builder.variables("level", 1), builder.variables("square", 1)
@@ -424,21 +427,21 @@ class EnclosingBall(Loss):
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """R² - ||x - w||²."""
+        """Return R² - ||x - w||²: negative outside."""
         w = values["w"]
         return np.asarray(values["level"][0] - float(w @ w) + 2.0 * products - squares)
 
     def conjugate(self) -> Conjugate:
-        """Over the simplex."""
+        """Return the conjugate over the simplex."""
         assert self.X is not None
         return BallConjugate(self.X)
 
     def cost_line(self) -> Line:
-        """R²."""
+        """Return the printed R²."""
         return Line("R^2", "R^2")
 
     def lines(self) -> tuple[Line, ...]:
-        """Weighted distances."""
+        """Return the printed weighted distances."""
         return (
             Line("c_i (x_i'x_i - 2 x_i'w + q) <= R^2", r"c_i\,(x_i^\top x_i - 2x_i^\top w + q) \le R^2", "inside"),
             Line("||w||^2 <= q", r"\|w\|_2^2 \le q", "norm"),

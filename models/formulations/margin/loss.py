@@ -1,5 +1,4 @@
-"""Base classes of the losses of `Margin`: `Loss`, its convex pieces (`Branch`), and the conjugates from which closed-form duals
-follow.
+"""Base classes of the losses of `Margin`: `Loss`, its convex pieces, and the conjugates from which closed-form duals follow.
 
 *Conjugates of convex losses.* With L(a) = Σ of the losses at the arguments a = Aw + c and R(w) = μ||w||² on the penalised
 coefficients,
@@ -24,11 +23,11 @@ from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss
 from ..linear_classifiers import signed_rows
 from .assembly import Affine, Assembly
-from .part import Classifier, Part, Setting
+from .part import AssemblyContext, Classifier, Part
 
 
 @dataclass(frozen=True)
-class Branch:
+class ConvexPiece:
     """A convex piece f of a loss min_k f_k: max over (s, t) of s m + t for low ≤ m ≤ high, infinite elsewhere.
 
     Parameters
@@ -45,8 +44,14 @@ class Branch:
 
 @dataclass(frozen=True, eq=False)
 class LossTable:
-    """The different piecewise-linear losses, and for each point the index of its loss in ``losses``; ``kinds`` is None if all
-    points share one.
+    """The different piecewise-linear losses of a `Margin`, and the loss of each point.
+
+    Parameters
+    ----------
+    losses : tuple of PiecewiseLinearLoss
+        Each loss once.
+    kinds : ndarray of int (n,), optional
+        Index of each point's loss in ``losses``; None if all points share one.
     """
 
     losses: tuple[PiecewiseLinearLoss, ...]
@@ -54,101 +59,113 @@ class LossTable:
 
 
 class Conjugate(ABC):
-    """The conjugate L* of a convex loss, for the closed-form dual: -L*(β), and β from multipliers of the form's rows."""
+    """Base class of the conjugate L* of a convex loss, which gives the closed-form dual -L*(β), and β from multipliers of the
+    form.
+    """
 
     @abstractmethod
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """β from multipliers of any quality, moved to where L* is finite."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return β from multipliers of any quality, moved to where L* is finite."""
 
     @abstractmethod
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-L*(β)."""
+        """Return -L*(β)."""
 
     @property
     @abstractmethod
     def objective(self) -> Line:
-        """-L*(β) as printed, in the dual variable `symbol`; an empty line where it is zero."""
+        """Return the printed -L*(β), in the dual variable `symbol`; an empty line where it is zero."""
 
     @property
     @abstractmethod
     def constraints(self) -> tuple[Line, ...]:
-        """The conditions under which L* is finite."""
+        """Return the printed conditions under which L* is finite."""
 
     @property
     def total(self) -> Line:
-        """The sum of points of which w is a multiple, as printed: A'β up to its sign and the factor `multiple`."""
+        """Return the printed sum of points of which w is a multiple: A'β up to its sign and the factor `multiple`."""
         return Line("sum_i alpha_i y_i x_i", r"\textstyle\sum_i \alpha_i y_i x_i")
 
     @property
     def multiple(self) -> float:
-        """The number before `total`."""
+        """Return the number before `total`."""
         return 1.0
 
     @property
     def balance(self) -> Line | None:
-        """The dual constraint of a free intercept (the first entry of A'β is 0); None if it always holds."""
+        """Return the printed dual constraint of a free intercept (the first entry of A'β is 0); None if it always holds."""
         return Line("sum_i alpha_i y_i = 0", r"\textstyle\sum_i \alpha_i y_i = 0")
 
     @property
     def without_regulariser(self) -> bool:
-        """True if `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
+        """Return whether `feasible_beta` gives A'β = 0: the dual is then that of the loss without a regulariser alone."""
         return False
 
     @property
     def kkt(self) -> tuple[Line, ...]:
-        """Optimality conditions to print where there is no norm from which w follows."""
+        """Return the printed optimality conditions where there is no norm from which w follows."""
         return ()
 
     @property
     def sign(self) -> float:
-        """β = sign · the dual variable that is printed: α with -1, β itself or α with 1."""
+        """Return s with β = s · (the printed dual variable): -1 for α, 1 for β itself."""
         return -1.0
 
     @property
     def symbol(self) -> Line:
-        """The dual variable."""
+        """Return the printed dual variable."""
         return Line("alpha", r"\alpha")
 
 
 class ResidualConjugate(Conjugate):
-    """Conjugate of a loss of residuals: β of either sign, the multipliers of the rows ``below`` and ``above``."""
+    """Base class of conjugates of losses of residuals: β of either sign, from the multipliers of the rows ``below`` and
+    ``above``.
+    """
 
     total = Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
     balance = Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
     sign = 1.0
     symbol = Line("beta", r"\beta")
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``below`` less those of ``above``, clipped to the interval."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return the multipliers of ``below`` less those of ``above``, clipped to the interval."""
         beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
         bound = self.interval(costs)
         return np.asarray(np.clip(beta, -bound, bound))
 
     @abstractmethod
     def interval(self, costs: FloatArray) -> FloatArray:
-        """Largest |β_i| for which L* is finite; ∞ where there is none."""
+        """Return the largest |β_i| for which L* is finite; ∞ where there is none."""
 
 
 @dataclass(frozen=True)
 class HingeConjugate(Conjugate):
-    """Conjugate of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0."""
+    """The conjugate of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0.
+
+    Parameters
+    ----------
+    squared : bool
+        Whether the loss is the square.
+    pairs : bool
+        Whether the margins are differences of the scores of pairs of points.
+    """
 
     squared: bool = False
     pairs: bool = False
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``margin``, clipped."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return minus the multipliers of ``margin``, clipped to where L* is finite."""
         return -np.clip(multipliers["margin"], 0.0, np.inf if self.squared else costs)
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """Σα, less α²/(4c)."""
+        """Return Σα, less α²/(4c) for the square."""
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
         return float(-beta.sum() - square.sum())
 
     @property
     def objective(self) -> Line:
-        """Σα, less α²/(4c)."""
+        """Return the printed Σα, less α²/(4c) for the square."""
         if self.pairs:
             return Line("sum_(y_i > y_j) alpha_ij", r"\textstyle\sum_{y_i>y_j}\alpha_{ij}")
         if self.squared:
@@ -158,7 +175,7 @@ class HingeConjugate(Conjugate):
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """State the dual's constraint: the interval."""
+        """Return the printed interval of α."""
         if self.pairs:
             return (Line("0 <= alpha_ij <= c_i c_j", r"0\le\alpha_{ij}\le c_i c_j"),)
         if self.squared:
@@ -167,22 +184,33 @@ class HingeConjugate(Conjugate):
 
     @property
     def total(self) -> Line:
-        """Σ α_i y_i x_i, or of differences."""
+        """Return the printed Σ α_i y_i x_i, or the sum of differences of points."""
         if self.pairs:
             return Line("sum_(y_i > y_j) alpha_ij (x_i - x_j)", r"\textstyle\sum_{y_i>y_j} \alpha_{ij}(x_i - x_j)")
         return super().total
 
     @property
     def balance(self) -> Line | None:
-        """None: differences have no intercept."""
+        """Return the printed Σ α_i y_i = 0; None for pairs, whose differences have no intercept."""
         return None if self.pairs else super().balance
 
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
-    """Conjugate of a loss with a level: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
+    """The conjugate of a loss with a level: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
 
     β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
+
+    Parameters
+    ----------
+    label : str
+        Label of the rows whose multipliers are α.
+    share : float, optional
+        ν.
+    falls : bool
+        Whether the loss falls with its argument (β = -α), or rises (β = α, the ball).
+    signed : bool
+        Whether the argument is a margin y_i x_i'w, or a score x_i'w.
     """
 
     label: str
@@ -190,8 +218,8 @@ class LevelConjugate(Conjugate):
     falls: bool = True
     signed: bool = True
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of the rows, clipped, then scaled or filled up to the sum that is asked for."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return α, clipped, then scaled or filled up to its required sum, with the sign of β."""
         alpha = np.clip(multipliers[self.label], 0.0, costs)
         target = 1.0 if self.share is None else self.share * float(costs.sum())
         total = float(alpha.sum())
@@ -203,17 +231,17 @@ class LevelConjugate(Conjugate):
         return self.sign * alpha
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """0."""
+        """Return 0."""
         return 0.0
 
     @property
     def objective(self) -> Line:
-        """Contribution of the constant part of the arguments, if there is one."""
+        """Return the printed part from the constants of the arguments; empty without constants."""
         return Line("", "") if self.falls else Line("sum_i alpha_i x_i'x_i", r"\textstyle\sum_i\alpha_i x_i^\top x_i")
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """Interval and sum."""
+        """Return the printed interval and sum of α."""
         box = Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i")
         if self.share is None:
             return (box, Line("sum_i alpha_i = 1", r"\textstyle\sum_i\alpha_i = 1"))
@@ -222,28 +250,29 @@ class LevelConjugate(Conjugate):
 
     @property
     def total(self) -> Line:
-        """Σ α_i y_i x_i or Σ α_i x_i."""
+        """Return the printed Σ α_i y_i x_i or Σ α_i x_i."""
         return super().total if self.signed else Line("sum_i alpha_i x_i", r"\textstyle\sum_i \alpha_i x_i")
 
     @property
     def multiple(self) -> float:
-        """Rows of the ball are 2x_i."""
+        """Return 2 for the ball, whose rows are 2x_i; else 1."""
         return 1.0 if self.falls else 2.0
 
     @property
     def balance(self) -> Line | None:
-        """Σ α_i y_i = 0, or Σ α_i = 0."""
+        """Return the printed Σ α_i y_i = 0, or Σ α_i = 0."""
         return super().balance if self.signed else Line("sum_i alpha_i = 0", r"\textstyle\sum_i \alpha_i = 0")
 
     @property
     def sign(self) -> float:
-        """-1 where the loss falls."""
+        """Return -1 where the loss falls, else 1."""
         return -1.0 if self.falls else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class BallConjugate(Conjugate):
-    """Conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb: -||g||²/(4B).
+    """The conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb:
+    -||g||²/(4B).
 
     A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
     """
@@ -260,8 +289,8 @@ class BallConjugate(Conjugate):
     sign = 1.0
     symbol = Line("a", "a")
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``inside``, clipped and scaled to sum to 1, and the g that belongs to them."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return (b, g) from the multipliers a of ``inside``, clipped and scaled to sum to 1."""
         n = self.X.shape[0]
         a = np.where(costs[:n] > 0, np.maximum(multipliers["inside"], 0.0), 0.0)
         total = float(a.sum())
@@ -270,7 +299,7 @@ class BallConjugate(Conjugate):
         return np.concatenate([b, 2.0 * np.asarray(self.X.T @ b)])
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-||g||²/(4B)."""
+        """Return -||g||²/(4B)."""
         n = self.X.shape[0]
         g = beta[n:]
         return -float(g @ g) / (4.0 * float(beta[:n].sum()))
@@ -282,7 +311,8 @@ def signs(y: FloatArray) -> FloatArray:
 
 
 class Loss(Part):
-    """A cost of each point, as a function of its margin m_i = y_i x_i'w (or of what ``rows`` says).
+    """Base class of losses: a cost of each point, as a function of its margin m_i = y_i x_i'w (or of the argument that `rows`
+    gives).
 
     Attributes
     ----------
@@ -294,38 +324,38 @@ class Loss(Part):
         Whether a column of ones means anything: not where only differences of scores count.
     """
 
-    labels: ClassVar[bool] = True
-    residuals: ClassVar[bool] = False
-    intercept: ClassVar[bool] = True
+    reads_class_labels: ClassVar[bool] = True
+    of_residuals: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = True
     #: The loss as the solver of large linear problems knows it; None where it does not.
-    linear: ClassVar[LinearLoss | None] = None
+    linear_loss: ClassVar[LinearLoss | None] = None
     #: Whether `scores` reads x'x.
-    needs_squares: ClassVar[bool] = False
+    scores_need_squares: ClassVar[bool] = False
     #: Whether ℓ(m) = ℓ(-m), so that it needs no labels.
     symmetric: ClassVar[bool] = False
     #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
-    separable: ClassVar[bool] = True
+    is_sum_over_points: ClassVar[bool] = True
     #: Whether `values` is a formula; one that is a program of its own has none.
     has_values: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """A and c with argument Aw + c; margins unless a loss says otherwise."""
+        """Return A and c, so that the loss's arguments are Aw + c; margins unless a loss says otherwise."""
         return signed_rows(X, signs(y)), np.zeros(X.shape[0])
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Points, of n, that need no label."""
+        """Return the mask of the points, of n, that need no label."""
         return np.full(n, self.symmetric)
 
     @abstractmethod
     def values(self, argument: FloatArray) -> FloatArray:
-        """The loss itself."""
+        """Return the loss of each argument."""
 
     def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
-        """The cost of each argument from those of the points."""
+        """Return the cost of each argument from those of the points."""
         return sample_weight
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Σ costs · loss."""
+        """Return Σ costs · loss."""
         return float(costs @ self.values(argument))
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
@@ -333,15 +363,15 @@ class Loss(Part):
         return self.total(costs, argument)
 
     @abstractmethod
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add variables, constraints and cost; return the 0-1 variables that count errors, where there are any."""
 
     @abstractmethod
     def cost_line(self) -> Line:
-        """Line of the loss in the objective, in the variables that `add` makes."""
+        """Return the printed loss in the objective, in the variables that `add` makes."""
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """The loss on these data: with what it leaves to them decided, or refused.
+        """Return the loss on these data, with everything decided that it leaves to them.
 
         Parameters
         ----------
@@ -358,18 +388,18 @@ class Loss(Part):
         return self
 
     @property
-    def unpriced(self) -> BoolArray | None:
-        """Mask of the coefficients that the loss needs bounded because the regulariser has no square of them; None if there are
+    def coefficients_to_bound(self) -> BoolArray | None:
+        """Return the mask of the coefficients that need bounds, since the regulariser has no square of them; None if there are
         none.
         """
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
+        """Return f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float | None:
-        """The margin from which on a point costs nothing: 1 unless a loss has a level of its own; None if every margin costs."""
+        """Return the margin from which on a point costs nothing: 1 unless a loss has a level; None if every margin costs."""
         return 1.0
 
     def conjugate(self) -> Conjugate | None:
@@ -377,11 +407,11 @@ class Loss(Part):
         return None
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
-        """Multipliers of its other rows from α ≥ 0 of ``margin``; none where it has no other rows."""
+        """Return the multipliers of the loss's other rows from α ≥ 0 of ``margin``; empty where it has no other rows."""
         return {}
 
-    def convex_pieces(self) -> tuple[Branch, ...]:
-        """Convex functions whose pointwise minimum is the loss; empty if it is convex or no such pieces are known."""
+    def convex_pieces(self) -> tuple[ConvexPiece, ...]:
+        """Return convex functions whose pointwise minimum is the loss; empty if it is convex or no such pieces are known."""
         return ()
 
     def piecewise_linear(self) -> PiecewiseLinearLoss | None:
@@ -397,8 +427,8 @@ class Loss(Part):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Thresholds at which the loss jumps, each with its side: 1 if the loss is smaller at the threshold and above it, -1 if
-        at and below it.
+        """Return the thresholds at which the loss jumps, each with its side: 1 if the loss is smaller at the threshold and above
+        it, -1 if at and below it.
         """
         loss = self.piecewise_linear()
         if loss is None:
@@ -406,7 +436,7 @@ class Loss(Part):
         return tuple((t, 1.0) for t in loss.margins[loss.below > loss.at].tolist())
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """Optimal values of the variables that `add` makes, for a given classifier; empty if the loss cannot compute them."""
+        """Return optimal values of the variables that `add` makes, for a given classifier; empty if they cannot be computed."""
         return {}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
@@ -421,19 +451,19 @@ class Loss(Part):
 
     @property
     def indicator_threshold(self) -> float | None:
-        """t where the loss is 1{m < t}; None where it is another."""
+        """Return t where the loss is 1{m < t}; None where it is another."""
         return None
 
     def saturation(self) -> float:
-        """A t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
+        """Return a t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
         return float("inf")
 
 
 class ResidualLoss(Loss):
-    """A loss of the residuals y - x'w of numbers y."""
+    """Base class of losses of the residuals y - x'w, whose y are numbers."""
 
-    labels: ClassVar[bool] = False
-    residuals: ClassVar[bool] = True
+    reads_class_labels: ClassVar[bool] = False
+    of_residuals: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """Return -X and y, whose arguments are the residuals y - Xw."""

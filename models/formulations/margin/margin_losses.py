@@ -1,4 +1,4 @@
-"""Losses of margins and residuals: hinge, ramp, 0-1, ranking, hat and hard margin, and the ε-insensitive loss of regression."""
+"""Losses of `Margin` for classification, ranking and regression: hinge, ramp, 0-1, hard margin, pairwise, hat, ε-insensitive."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
-from .loss import Branch, Conjugate, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
-from .part import Classifier, Setting, as_flag
+from .loss import Conjugate, ConvexPiece, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
+from .part import AssemblyContext, Classifier, as_flag
 
 
-def _slack(builder: Assembly, context: Setting) -> Affine:
+def _slack(builder: Assembly, context: AssemblyContext) -> Affine:
     """ξ ≥ 0 with m + ξ ≥ 1."""
     xi = builder.variables("xi", context.argument.rows, 0.0)
     builder.require_nonnegative("margin", context.argument + xi - 1.0)
@@ -33,79 +33,80 @@ _LINES = (
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """(1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
+    """The hinge loss (1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
 
-    linear: ClassVar[LinearLoss | None] = LinearLoss.HINGE
+    linear_loss: ClassVar[LinearLoss | None] = LinearLoss.HINGE
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(1 - m)_+."""
+        """Return (1 - m)_+."""
         return np.maximum(1.0 - argument, 0.0)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """ξ and its rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add ξ and its rows."""
         builder.cost(context.sample_weight, _slack(builder, context))
         return None
 
     def piecewise_linear(self) -> PiecewiseLinearLoss:
-        """PiecewiseLinearLoss of the loss: one."""
+        """Return the hinge as a `PiecewiseLinearLoss`."""
         return PiecewiseLinearLoss.hinge()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """ξ."""
+        """Return the optimal ξ."""
         return {"xi": self.values(classifier.argument)}
 
     def saturation(self) -> float:
-        """Linear on both sides of 1."""
+        """Return 1, on both sides of which the loss is linear."""
         return 1.0
 
     def conjugate(self) -> Conjugate:
-        """Σα on 0 ≤ α ≤ c."""
+        """Return the conjugate, Σα on 0 ≤ α ≤ c."""
         return HingeConjugate()
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i."""
+        """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
+        """Return the printed rows of the slack."""
         return _LINES
 
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
-    """(1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
+    """The squared hinge loss (1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
 
-    linear: ClassVar[LinearLoss | None] = LinearLoss.SQUARED_HINGE
+    linear_loss: ClassVar[LinearLoss | None] = LinearLoss.SQUARED_HINGE
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(1 - m)_+²."""
+        """Return (1 - m)_+²."""
         return np.maximum(1.0 - argument, 0.0) ** 2
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """ξ and its rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add ξ and its rows."""
         builder.cost_of_squares(context.sample_weight, _slack(builder, context))
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """ξ."""
+        """Return the optimal ξ."""
         return {"xi": np.maximum(1.0 - classifier.argument, 0.0)}
 
     def conjugate(self) -> Conjugate:
-        """Σα - α²/(4c)."""
+        """Return the conjugate, Σα - α²/(4c)."""
         return HingeConjugate(squared=True)
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i²."""
+        """Return the printed Σ c_i ξ_i²."""
         return Line("sum_i c_i xi_i^2", r"\textstyle\sum_i c_i\xi_i^2")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
+        """Return the printed rows of the slack."""
         return _LINES
 
 
 @dataclass(frozen=True)
 class Ramp(Loss):
-    """(h/d) min{(1 - m)_+, d}: zero from m = 1 on, h from m = 1 - d down; with b, a hinge of that slope again from 1 - b down.
+    """The ramp loss (h/d) min{(1 - m)_+, d}: 0 from m = 1 on, h from m = 1 - d down; with b, a hinge of that slope again from 1 -
+    b down.
 
     Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z). With b, ξ ≥ 0 alone and m + ξ + b z ≥ 1: the
     constant of a big-M row that is meant, as in MIPLIB's gsvm2rl (height and width 2, b = 100).
@@ -142,12 +143,12 @@ class Ramp(Loss):
             )
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
+        """Return (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
         ramp = np.clip(1.0 - argument, 0.0, self.width)
         return self.height / self.width * (ramp + np.maximum(1.0 - self.second_width - argument, 0.0))
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """z, ξ and their rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add z, ξ and their rows."""
         z = builder.binaries("z", context.argument.rows)
         has_second_rise = self.second_width < np.inf
         xi = builder.variables("xi", context.argument.rows, 0.0, np.inf if has_second_rise else self.width)
@@ -158,14 +159,14 @@ class Ramp(Loss):
         return None
 
     def cost_line(self) -> Line:
-        """Σ c_i (h/d)(ξ_i + d z_i)."""
+        """Return the printed Σ c_i (h/d)(ξ_i + d z_i)."""
         slope = f"{self.height / self.width:g}"
         return Line(
             f"sum_i c_i ({slope} xi_i + {self.height:g} z_i)", rf"\textstyle\sum_i c_i({slope}\,\xi_i + {self.height:g}\,z_i)"
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and switch."""
+        """Return the printed rows of slack and switch."""
         if self.second_width < np.inf:
             b = f"{self.second_width:g}"
             return (
@@ -177,30 +178,30 @@ class Ramp(Loss):
             Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
         )
 
-    def convex_pieces(self) -> tuple[Branch, ...]:
-        """The hinge of slope h/d, and h, with b where that begins again."""
+    def convex_pieces(self) -> tuple[ConvexPiece, ...]:
+        """Return the hinge of slope h/d, and the constant h, with b where the ramp begins again."""
         slope = self.height / self.width
         second_rise = ((-slope, self.height + slope * (1.0 - self.second_width)),) if self.second_width < np.inf else ()
-        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *second_rise))
+        return ConvexPiece(((0.0, 0.0), (-slope, slope))), ConvexPiece(((0.0, self.height), *second_rise))
 
     def piecewise_linear(self) -> PiecewiseLinearLoss | None:
         """Return the breakpoints of the loss; None where 1 - width is rounded to 1."""
         return PiecewiseLinearLoss.ramp(self.height, self.width, self.second_width) if 1.0 - self.width < 1.0 else None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """z where giving a point up costs less than its slack, and the slack that is left."""
+        """Return z = 1 where giving a point up costs less than its slack, and the slack that is left."""
         given_up = classifier.argument < 1.0 - self.width
         xi = np.maximum(np.where(given_up, 1.0 - self.second_width, 1.0) - classifier.argument, 0.0)
         return {"z": given_up.astype(np.float64), "xi": xi if self.second_width < np.inf else np.minimum(xi, self.width)}
 
     def saturation(self) -> float:
-        """Zero from 1 on, h from 1 - d down, breakpoints of the ramp; the last one where it begins again."""
+        """Return the size of the outermost breakpoint, beyond which the loss is linear."""
         return max(1.0, (self.second_width if self.second_width < np.inf else self.width) - 1.0)
 
 
 @dataclass(frozen=True)
 class ZeroOne(Loss):
-    """1{m < t}: z in {0, 1}, and z = 0 requires m ≥ t.
+    """The 0-1 loss 1{m < t}: z in {0, 1}, and z = 0 requires m ≥ t.
 
     Parameters
     ----------
@@ -224,15 +225,15 @@ class ZeroOne(Loss):
         object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float:
-        """t."""
+        """Return t."""
         return self.threshold
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """1{m < t}."""
+        """Return 1{m < t}."""
         return (argument < self.threshold).astype(np.float64)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """z and its rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add z and its rows."""
         z = builder.binaries("z", context.argument.rows)
         builder.switch(
             "margin", z, context.argument - self.threshold, context.big_m(self.threshold), range(context.argument.rows)
@@ -241,28 +242,28 @@ class ZeroOne(Loss):
         return z if self.threshold == 1.0 else None  # an error is a margin below 1
 
     def cost_line(self) -> Line:
-        """Σ c_i z_i."""
+        """Return the printed Σ c_i z_i."""
         return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the switch."""
+        """Return the printed rows of the switch."""
         t = f"{self.threshold:g}"
         return (
             Line(f"z_i = 0  =>  y_i x_i'w >= {t}", rf"z_i = 0 \Rightarrow y_i x_i^\top w \ge {t}", "margin"),
             Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
         )
 
-    def convex_pieces(self) -> tuple[Branch, ...]:
-        """0 from t on, and 1."""
-        return Branch(((0.0, 0.0),), low=self.threshold), Branch(((0.0, 1.0),))
+    def convex_pieces(self) -> tuple[ConvexPiece, ...]:
+        """Return the constants 0, from t on, and 1."""
+        return ConvexPiece(((0.0, 0.0),), low=self.threshold), ConvexPiece(((0.0, 1.0),))
 
     @property
     def indicator_threshold(self) -> float:
-        """t."""
+        """Return t."""
         return self.threshold
 
     def piecewise_linear(self) -> PiecewiseLinearLoss:
-        """Return one jump."""
+        """Return the loss as one jump."""
         return PiecewiseLinearLoss.count(self.threshold)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -270,7 +271,7 @@ class ZeroOne(Loss):
         return {"z": (classifier.argument < self.threshold - classifier.tolerance).astype(np.float64)}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
-        """`ZeroOneProblem`, of violated margins at μ = 1."""
+        """Return the `ZeroOneProblem` view, of violated margins at μ = 1; None for another one."""
         plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
@@ -281,13 +282,14 @@ class ZeroOne(Loss):
 
 @dataclass(frozen=True)
 class PairwiseHinge(Loss):
-    """Σ over pairs with y_i > y_j of c_i c_j (1 - (x_i - x_j)'w)_+: Joachims, 2002, with any numbers as grades y.
+    """The ranking loss Σ over pairs with y_i > y_j of c_i c_j (1 - (x_i - x_j)'w)_+: Joachims, 2002, with any numbers as grades
+    y.
 
     The form has a row for each pair: n² of them at worst.
     """
 
-    labels: ClassVar[bool] = False
-    intercept: ClassVar[bool] = False
+    reads_class_labels: ClassVar[bool] = False
+    uses_intercept: ClassVar[bool] = False
 
     @staticmethod
     def _pairs(y: FloatArray) -> tuple[IntArray, IntArray]:
@@ -295,22 +297,22 @@ class PairwiseHinge(Loss):
         return above, below
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
-        """Differences of scores."""
+        """Return the differences x_i - x_j of the pairs, whose arguments are differences of scores."""
         above, below = self._pairs(np.asarray(y))
         data = sp.csr_array(X)
         return sp.csr_array(data[above] - data[below]), np.zeros(above.size)
 
     def costs(self, sample_weight: FloatArray, y: FloatArray) -> FloatArray:
-        """c_i c_j."""
+        """Return the costs c_i c_j of the pairs."""
         above, below = self._pairs(y)
         return sample_weight[above] * sample_weight[below]
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(1 - d)_+."""
+        """Return (1 - d)_+ of the differences d."""
         return Hinge().values(argument)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """A slack for each pair."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add a slack for each pair."""
         return Hinge().add(builder, context)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
@@ -318,15 +320,15 @@ class PairwiseHinge(Loss):
         return Hinge().blocks(classifier)
 
     def conjugate(self) -> Conjugate:
-        """Σα on 0 ≤ α ≤ c."""
+        """Return the conjugate, Σα on 0 ≤ α ≤ c."""
         return HingeConjugate(pairs=True)
 
     def cost_line(self) -> Line:
-        """Σ c_i c_j ξ_ij."""
+        """Return the printed Σ c_i c_j ξ_ij."""
         return Line("sum_(y_i > y_j) c_i c_j xi_ij", r"\textstyle\sum_{y_i>y_j} c_i c_j\xi_{ij}")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
+        """Return the printed rows of the slack."""
         return (
             Line("(x_i - x_j)'w + xi_ij >= 1", r"(x_i - x_j)^\top w + \xi_{ij} \ge 1", "margin"),
             Line("xi_ij >= 0", r"\xi_{ij} \ge 0"),
@@ -368,7 +370,7 @@ class _InsensitiveConjugate(ResidualConjugate):
 
 @dataclass(frozen=True)
 class EpsilonInsensitive(ResidualLoss):
-    """(|y - x'w| - ε)_+, or its square: slack ξ ≥ 0 with -ε - ξ ≤ y - x'w ≤ ε + ξ.
+    """The ε-insensitive loss (|y - x'w| - ε)_+, or its square: slack ξ ≥ 0 with -ε - ξ ≤ y - x'w ≤ ε + ξ.
 
     Parameters
     ----------
@@ -390,12 +392,12 @@ class EpsilonInsensitive(ResidualLoss):
         object.__setattr__(self, "squared", as_flag(self.squared, "squared"))
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(|r| - ε)_+, squared where asked."""
+        """Return (|r| - ε)_+, or its square."""
         excess = np.maximum(np.abs(argument) - self.epsilon, 0.0)
         return excess**2 if self.squared else excess
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """ξ and its two rows for each point."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add ξ and its two rows for each point."""
         xi = builder.variables("xi", context.argument.rows, 0.0)
         builder.require_nonnegative("below", xi - context.argument + self.epsilon)
         builder.require_nonnegative("above", xi + context.argument + self.epsilon)
@@ -403,16 +405,16 @@ class EpsilonInsensitive(ResidualLoss):
         return None
 
     def conjugate(self) -> Conjugate:
-        """-ε|β| on |β| ≤ c, or with squares."""
+        """Return the conjugate, -ε|β| on |β| ≤ c, or that of the square."""
         return _InsensitiveConjugate(self.epsilon, self.squared)
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i, or squares."""
+        """Return the printed Σ c_i ξ_i, or Σ c_i ξ_i²."""
         power = "^2" if self.squared else ""
         return Line(f"sum_i c_i xi_i{power}", rf"\textstyle\sum_i c_i\xi_i{power}")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the slack."""
+        """Return the printed rows of the slack."""
         e = f"{self.epsilon:g}"
         return (
             Line(f"y_i - x_i'w <= {e} + xi_i", rf"y_i - x_i^\top w \le {e} + \xi_i", "below"),
@@ -423,7 +425,7 @@ class EpsilonInsensitive(ResidualLoss):
 
 @dataclass(frozen=True)
 class Hat(Loss):
-    """(1 - |m|)_+, the loss of points without labels in semi-supervised SVMs: Bennett, Demiriz, 1999, (2).
+    """The hat loss (1 - |m|)_+ of points without labels in semi-supervised SVMs: Bennett, Demiriz, 1999, (2).
 
     Slack ξ ≥ 0 and d in {0, 1}; d = 1 requires m + ξ ≥ 1, d = 0 requires -m + ξ ≥ 1; cost ξ.
     """
@@ -432,11 +434,11 @@ class Hat(Loss):
     symmetric: ClassVar[bool] = True
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(1 - |m|)_+."""
+        """Return (1 - |m|)_+."""
         return np.maximum(1.0 - np.abs(argument), 0.0)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """The side d of each point, ξ and its rows."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add the side d of each point, ξ and its rows."""
         n, M = context.argument.rows, context.big_m(1.0)
         d, xi = builder.binaries("d", n), builder.variables("xi", n, 0.0, 1.0)
         builder.switch("positive", Affine({}, np.ones(n)) - d, context.argument + xi - 1.0, M)
@@ -445,72 +447,74 @@ class Hat(Loss):
         return None
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i."""
+        """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of slack and switches."""
+        """Return the printed rows of slack and switches."""
         return (
             Line("d_i = 1  =>  x_i'w + xi_i >= 1", r"d_i = 1 \Rightarrow x_i^\top w + \xi_i \ge 1", "positive"),
             Line("d_i = 0  =>  -x_i'w + xi_i >= 1", r"d_i = 0 \Rightarrow -x_i^\top w + \xi_i \ge 1", "negative"),
             Line("0 <= xi_i <= 1, d_i in {0, 1}", r"0\le\xi_i\le 1,\ d_i\in\{0,1\}"),
         )
 
-    def convex_pieces(self) -> tuple[Branch, ...]:
+    def convex_pieces(self) -> tuple[ConvexPiece, ...]:
         """Return the hinge of the score m and that of -m, whose minimum the hat is."""
-        return Branch(((0.0, 0.0), (-1.0, 1.0))), Branch(((0.0, 0.0), (1.0, 1.0)))
+        return ConvexPiece(((0.0, 0.0), (-1.0, 1.0))), ConvexPiece(((0.0, 0.0), (1.0, 1.0)))
 
     def piecewise_linear(self) -> PiecewiseLinearLoss:
         """Return the loss as a function of |m|."""
         return PiecewiseLinearLoss.hat()
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The side of each point, and its slack."""
+        """Return the side of each point, and its slack."""
         return {"d": (classifier.argument >= 0.0).astype(np.float64), "xi": self.values(classifier.argument)}
 
     def saturation(self) -> float:
-        """Zero from 1 on, on both sides."""
+        """Return 1, beyond which the loss is 0 on both sides."""
         return 1.0
 
 
 @dataclass(frozen=True)
 class HardMarginConjugate(HingeConjugate):
-    """Conjugate of the hard margin: Σα on α ≥ 0, β = -α."""
+    """The conjugate of the hard margin: Σα on α ≥ 0, β = -α."""
 
     constraints = (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``margin``, clipped."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return minus the multipliers of ``margin``, clipped at 0."""
         return -np.maximum(multipliers["margin"], 0.0)
 
 
 @dataclass(frozen=True)
 class HardMargin(Loss):
-    """0 where m ≥ 1, infinite elsewhere: the rows m ≥ 1. Costs of points mean nothing to it."""
+    """The hard margin, a loss of 0 where m ≥ 1 and of infinity elsewhere: the rows m ≥ 1, on which costs of points have no
+    effect.
+    """
 
-    separable: ClassVar[bool] = False
+    is_sum_over_points: ClassVar[bool] = False
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """0 or infinity."""
+        """Return 0 where m ≥ 1, else infinity."""
         return np.where(argument >= 1.0, 0.0, np.inf)
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """0 where every margin is at least 1, else infinity."""
+        """Return 0 where every margin is at least 1, else infinity."""
         return 0.0 if (argument >= 1.0).all() else float("inf")
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add the rows."""
         builder.require_nonnegative("margin", context.argument - 1.0, range(context.argument.rows))
         return None
 
     def conjugate(self) -> Conjugate:
-        """Σα on α ≥ 0."""
+        """Return the conjugate, Σα on α ≥ 0."""
         return HardMarginConjugate()
 
     def cost_line(self) -> Line:
-        """An empty line: rows cost nothing."""
+        """Return an empty line: rows cost nothing."""
         return Line("", "")
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows."""
+        """Return the printed rows."""
         return (Line("y_i x_i'w >= 1", r"y_i x_i^\top w \ge 1", "margin"),)

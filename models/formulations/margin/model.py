@@ -1,4 +1,6 @@
-"""`Margin`: a maximum-margin problem composed of a loss, a regulariser, a domain of the coefficients, and restrictions."""
+"""`Margin`, the maximum-margin problem that users compose of a loss, a regulariser, a domain of the coefficients, and
+restrictions.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import numpy.typing as npt
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ....rows import Rows
-from ...appraisal import Appraisal, CountedCost, Tilt, restricted_bound
+from ...appraisal import Appraisal, ExactCost, Tilt, restricted_bound
 from ...arrays import (
     BigM,
     BoolArray,
@@ -38,14 +40,14 @@ from ...program.lagrangian import Bound
 from ...rounding import UNIT
 from ...statement import DualStatement, Line, Statement, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear_classifiers import check_intercept, dense_signed_rows, margin_figures, price_words, warn_about_features
+from ..linear_classifiers import check_intercept, dense_signed_rows, lam_text, margin_figures, warn_about_features
 from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
-from .exact_count import ExactCount
+from .exact_evaluation import ExactEvaluation
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
-from .part import Classifier, Domain, Features, Images, Part, RawFeatures, Reals, Setting
+from .part import AssemblyContext, Classifier, Domain, Features, Images, Part, RawFeatures, Reals
 from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, margin_problem_of, scoring_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm
@@ -65,7 +67,7 @@ _COUNTED = 2_000_000
 def checked_parts(
     loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """Return loss, regulariser, domain and restrictions as parts, where they were given as parts or by their names."""
+    """Return loss, regulariser, domain and restrictions as parts, from parts or their names."""
     loss = _checked_loss(loss, groups)
     regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
     domain = part_by_name(domain, DOMAINS, "domain")
@@ -84,7 +86,7 @@ def checked_parts(
                 f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}",
                 name="subject_to",
             )
-        if restriction.of_margins and not loss.labels:
+        if restriction.needs_margins and not loss.reads_class_labels:
             raise InputError(
                 f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have",
                 name="restrictions",
@@ -130,7 +132,7 @@ def _meant(value: object) -> str:
 
 
 def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
-    """State the dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
     if not mu:  # without a regulariser nothing is left of A'β
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
@@ -149,7 +151,7 @@ def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Margin(Model):
-    """min R(w) + Σ_i c_i ℓ(y_i x_i'w) over w in a domain, subject to restrictions.
+    """The composed problem min R(w) + Σ_i c_i ℓ(y_i x_i'w) over w in a domain, subject to restrictions.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ class Margin(Model):
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self._check_encoding(X.shape[0])
         self._bind_parts()
-        if self.loss.intercept and self.kernel is None:
+        if self.loss.uses_intercept and self.kernel is None:
             warn_about_features(X)
 
     # exempt (arguments): the fields of a composition
@@ -272,7 +274,7 @@ class Margin(Model):
         subject_to: tuple[Restriction, ...] = (),
         upper_bound: float | None = None,
     ) -> Margin:
-        """Return the composition of a named formulation, which has checked, and warned of, its data: they are not read again."""
+        """Return a `Margin` of data that a named formulation has checked, without reading them or warning again."""
         margin = object.__new__(cls)
         values = (X, y, loss, regulariser, intercept, sample_weight, domain, subject_to, upper_bound)
         names = ("X", "y", "loss", "regulariser", "intercept", "sample_weight", "domain", "subject_to", "upper_bound")
@@ -296,14 +298,14 @@ class Margin(Model):
             weights = as_vector(self.sample_weight, self.X.shape[0], "sample_weight")
             curvature = self.regulariser.curvatures(self.penalised)
             object.__setattr__(self, "loss", self.loss.bind(self.points, self.y, weights, curvature))
-            self._check_unpriced()
+            self._check_needs_bounds()
 
-    def _check_unpriced(self) -> None:
+    def _check_needs_bounds(self) -> None:
         """Refuse a coefficient that has no squares in the regulariser and no bounds, where the loss needs one of them."""
-        unpriced = self.loss.unpriced
-        if unpriced is None:
+        needs_bounds = self.loss.coefficients_to_bound
+        if needs_bounds is None:
             return
-        open_ends = unpriced & ~np.isfinite(self.activity_bounds[0])
+        open_ends = needs_bounds & ~np.isfinite(self.activity_bounds[0])
         if open_ends.any():
             raise InputError(
                 f"{type(self.loss).__name__} needs squares or a bound of every coefficient, and nothing bounds "
@@ -317,26 +319,26 @@ class Margin(Model):
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
     @property
-    def given_constants(self) -> FloatArray | None:
-        """M where it is given and used; None where it follows from the data."""
+    def given_big_m(self) -> FloatArray | None:
+        """Return M where the user gives it and the form uses it; None where it follows from the data."""
         used = self.encoding == "bigm" and any(part.reads_big_m for part in self.parts)
         return None if isinstance(self.big_m, str) or not used else as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
-    def stated_constants(self) -> bool:
-        """Return whether M is given, and used."""
-        return self.given_constants is not None
+    def has_given_big_m(self) -> bool:
+        """Return whether the user gives M and the form uses it."""
+        return self.given_big_m is not None
 
     def _checked_labels(self, n: int) -> FloatArray:
         """Targets, or labels: 0 only where the loss is even, of both classes but where groups have losses of their own."""
-        if not self.loss.labels:
+        if not self.loss.reads_class_labels:
             return as_vector(self.y, n, "y")
         free = self.loss.unlabelled(n)
         if free.size != n:
             raise InputError(f"groups must name one group for each of the {n} points; they name {free.size}", name="groups")
         y = as_labels(self.y, n, unlabelled=free, require_both=self.groups is None)
         for restriction in self.subject_to:
-            if restriction.of_margins and not y.all():
+            if restriction.needs_margins and not y.all():
                 raise InputError(
                     f"{type(restriction).__name__} speaks of margins y x'w, and some points have no label", name="restrictions"
                 )
@@ -357,7 +359,7 @@ class Margin(Model):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The fields, and ``k`` where one restriction is ``at_most(k).nonzero``."""
+        """Return the names of the fields, and ``k`` where one restriction is ``at_most(k).nonzero``."""
         return (*super().parameters, *(["k"] if self._count_place is not None else []))
 
     def replace(self, parameter: str, value: Any) -> Self:
@@ -387,8 +389,8 @@ class Margin(Model):
 
     @property
     def no_view_reason(self) -> str:
-        """The parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb` from
-        it.
+        """Return the parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb`
+        from it.
         """
         norm: list[Part] = [] if self.regulariser.square else [self.regulariser]
         unread = [type(part).__name__ for part in (*norm, *([] if self.domain.free else [self.domain]), *self.subject_to)]
@@ -397,7 +399,7 @@ class Margin(Model):
 
     @cached_property
     def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
+        """Return bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
         return self._activity.bounds()
 
     @cached_property
@@ -406,7 +408,7 @@ class Margin(Model):
 
     @property
     def coefficient_bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Bounds of w by the domain and by restrictions of single coefficients."""
+        """Return bounds of w by the domain and by restrictions of single coefficients."""
         lower, upper = self.domain.bounds(self.width)
         for rows in self._linear_rows:
             lower, upper = tighten_bounds(lower, upper, *rows)
@@ -422,7 +424,7 @@ class Margin(Model):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Loss, regulariser, domain, restrictions."""
+        """Return loss, regulariser, domain and restrictions as one tuple."""
         return (self.loss, self.regulariser, self.domain, *self.subject_to)
 
     @property
@@ -432,11 +434,12 @@ class Margin(Model):
 
     @property
     def cutoff(self) -> float:
-        """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them.
+        """Return the value from which bounds of the margins follow; infinite where no part reads them, or only the domain bounds
+        them.
 
         It is no more than the value up to which a given M is valid.
         """
-        constants = self.given_constants
+        constants = self.given_big_m
         if not any(part.reads_activity_bounds and (constants is None or not part.reads_big_m) for part in self.parts):
             domain_level = None
         else:
@@ -454,11 +457,9 @@ class Margin(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian's, or the dual in closed form; up to the level of a given M, since what costs more may not be in the
-        form.
-        """
+        """Return the Lagrangian's bound, or the closed-form dual value; capped at `cutoff` where M is given."""
         bound = self._bound_without_level(x, multipliers)
-        return capped_bound(bound, self.cutoff) if self.stated_constants else bound
+        return capped_bound(bound, self.cutoff) if self.has_given_big_m else bound
 
     @property
     def _intercept_is_held(self) -> bool:
@@ -466,24 +467,24 @@ class Margin(Model):
         return not self.domain.free or any(r.holds_intercept(self.points, self.y) for r in self.subject_to)
 
     @property
-    def loss_bounded(self) -> tuple[int, ...]:
+    def loss_bounded_variables(self) -> tuple[int, ...]:
         """Return (0,) for a free intercept that the loss alone bounds: the bound holds for some optimal point; else ()."""
         return (0,) if self.intercept == "free" and not self._intercept_is_held else ()
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows."""
+        """Return the bytes of the form's rows."""
         n = self.X.shape[0]
         return 24 * (entries(self.X) if self.kernel is None else n * (n + 1)) + 400 * n
 
     def compile(self) -> StandardForm:
-        """w, then what regulariser, loss, domain and restrictions add."""
+        """Return the form of w and of what regulariser, loss, domain and restrictions add."""
         return self.form_with(self.name, *self.domain.bounds(self.width))
 
     def form_with(
         self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None, *, indicators: bool = False
     ) -> StandardForm:
-        """Return the form under a name, with bounds of w: how named formulations compile.
+        """Return the form under this name, with these bounds of w and big-M constants: how named formulations compile.
 
         Parameters
         ----------
@@ -498,7 +499,7 @@ class Margin(Model):
         return self._assembled(name, lower, upper, M, indicators)[0].form()
 
     def origin(self, label: str) -> str:
-        """The class of the part that brings a block or constraint."""
+        """Return the class of the part that brings a block or constraint."""
         return self._assembled(self.name, *self.domain.bounds(self.width))[1].get(label, "")
 
     def _assembled(
@@ -506,7 +507,7 @@ class Margin(Model):
     ) -> tuple[Assembly, dict[str, str]]:
         """Return the assembled rows, and the part that each label belongs to."""
         assembly, owner = Assembly(name), dict[str, str]()
-        M = self.given_constants if M is None else M
+        M = self.given_big_m if M is None else M
 
         def added_by(part: Part) -> None:
             owner.update({label: type(part).__name__ for label in assembly.labels if label not in owner})
@@ -522,7 +523,9 @@ class Margin(Model):
             lower, upper = np.maximum(lower, -span), np.minimum(upper, span)
         w = assembly.variables("w", p, lower, upper, integer=self.domain.integer)
         added_by(self.domain)
-        context = Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, reach, span, M, indicators)
+        context = AssemblyContext(
+            self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, reach, span, M, indicators
+        )
         self.regulariser.add(assembly, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         added_by(self.regulariser)
         errors = self.loss.add(assembly, context)
@@ -570,26 +573,31 @@ class Margin(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the hyperplane."""
+        """Return R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the
+        hyperplane; else infinity.
+        """
         lower, upper = self.domain.bounds(self.width)
         level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.nonnegative() else None
         return float("inf") if level is None or level == 0.0 else level
 
     def objective(self, w: FloatArray) -> float:
-        """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
+        """Return R(w) + Σ c_i ℓ_i of a classifier, from the data."""
         A, c = self.loss.rows(self.points, self.y)
         return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self.costs, A @ np.asarray(w) + c)
 
     @property
     def closed_dual(self) -> tuple[Conjugate, float] | None:
-        """The loss's conjugate and μ, where the problem is R = μ||w||² (μ = 0 for some) and a convex loss alone; else None."""
+        """Return the loss's conjugate and μ, where the problem is R = μ||w||² (μ = 0 for some) and a convex loss alone; else
+        None.
+        """
         conjugate, mu = self.loss.conjugate(), self.regulariser.square
         if conjugate is None or mu is None or not self.domain.free or self.subject_to:
             return None
         return None if conjugate.without_regulariser == (mu > 0.0) else (conjugate, mu)
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
-        """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
+        """Return the closed-form dual value at multipliers of the form's rows, moved to where it is feasible; computed from the
+        data.
 
         It is c'β - L*(β) - ||A_P'β||²/(4μ) where A_F'β = 0 (`models.formulations.margin.loss`). With a free intercept the
         multipliers must balance by themselves; -inf where they do not, to rounding.
@@ -605,7 +613,7 @@ class Margin(Model):
             )
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
-        beta = conjugate.point(multipliers, self.costs)
+        beta = conjugate.feasible_beta(multipliers, self.costs)
         gradient, size = A.T @ beta, abs(A).T @ np.abs(beta)
         penalised = self.penalised & (mu > 0.0)  # without a norm all of A'β must be zero
         if (np.abs(gradient[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
@@ -615,13 +623,15 @@ class Margin(Model):
         return float(c @ beta) + conjugate.value(beta, self.costs) - norm
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SoftBall`)."""
+        """Return x'w of new rows, or the score that a loss with a level makes of it (`OneClass`, `SoftBall`)."""
         products = self.features.products(values["w"], X)
-        return self.loss.scores(values, products, self.features.squares(X) if self.loss.needs_squares else products)
+        return self.loss.scores(values, products, self.features.squares(X) if self.loss.scores_need_squares else products)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Points by their margins; none for a loss of residuals, which has no classes."""
-        if not self.loss.labels:
+        """Return one row for each point with its score, margin and multiplier; none for a loss of residuals, which has no
+        classes.
+        """
+        if not self.loss.reads_class_labels:
             return PointExplanation()
         X, weights = in_memory(self.X, "a table of points"), primal_weights(multipliers, "margin", self.y.size)
         if not self.y.all():  # points without a label are on no side
@@ -629,14 +639,16 @@ class Margin(Model):
         return two_classes(X, self.y, partial(self.decision_function, values), weights, self.loss.required_margin(values))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of restrictions."""
+        """Return margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of
+        restrictions.
+        """
         figures: dict[str, float] = {}
         loss, Z, y, w = self.loss, self.features.matrix, self.y, values["w"]
         products = np.asarray(Z @ w)
-        if loss.labels:
+        if loss.reads_class_labels:
             u = y * loss.scores(values, products, products)  # losses that read squares have no labels
             figures = margin_figures(u[y != 0.0], w, loss.required_margin(values))
-        if loss.residuals:
+        if loss.of_residuals:
             figures = {"mean_absolute_residual": float(np.abs(y - products).mean())}
         figures["nonzero"] = float(np.count_nonzero(np.abs(w) > 1e-7))
         excess = {f"excess of {r.name}": r.excess(in_memory(Z, r.name), y, w, self.penalised) for r in self.subject_to}
@@ -644,7 +656,7 @@ class Margin(Model):
 
     @property
     def statement(self) -> Statement:
-        """The parts, one after the other, and the dual where it has a closed form."""
+        """Return the printed parts, one after the other, and the dual where it has a closed form."""
         closed, n, p = self.closed_dual, self.X.shape[0], self.width
         free = " (w without intercept in the first term)" if self.intercept == "free" else ""
         images = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
@@ -655,21 +667,21 @@ class Margin(Model):
             variables=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
             objective=plus(self.regulariser.cost_line(), self.loss.cost_line()),
             constraints=tuple(line for part in self.parts for line in part.lines()),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(self.sample_weight, 'c_i')}",
-            notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.intercept else ()), *images),
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {lam_text(self.sample_weight, 'c_i')}",
+            notes=(*((f"the intercept is {self.intercept}{free}",) if self.loss.uses_intercept else ()), *images),
             dual=None if closed is None else dual_statement(*closed, free=not self.penalised.all()),
             source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns; none where w are coordinates of a kernel's feature space."""
+        """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
 
     @cached_property
     def features(self) -> Features:
-        """The features of the program's rows: the data, or their images under a kernel."""
-        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
+        """Return the features of the program's rows: the data, or their images under a kernel."""
+        return RawFeatures(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.uses_intercept)
 
     @property
     def points(self) -> Points:
@@ -678,19 +690,19 @@ class Margin(Model):
 
     @property
     def width(self) -> int:
-        """Number of coefficients."""
+        """Return the number of coefficients."""
         return self.features.width
 
     @cached_property
     def penalised(self) -> BoolArray:
-        """Coefficients that the regulariser sees."""
+        """Return the mask of the coefficients that the regulariser contains."""
         mask = np.ones(self.width, dtype=bool)
         mask[:1] = self.intercept == "penalised"  # none where a kernel is zero on all points
         return mask
 
     @cached_property
     def costs(self) -> FloatArray:
-        """c, one for each argument of the loss."""
+        """Return c, one for each argument of the loss."""
         n, alike = self.X.shape[0], np.ndim(self.sample_weight) == 0
         shared = isinstance(self.X, Rows) and alike  # one number in place of n
         return self.loss.costs(
@@ -712,13 +724,13 @@ class Margin(Model):
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
         if kind is SparseProblem:
             return None if on_disk else self._sparse()  # type: ignore[return-value]
-        if not self.domain.free or self.subject_to or not self.loss.labels:
+        if not self.domain.free or self.subject_to or not self.loss.reads_class_labels:
             return None
         if kind is LinearProblem:
             mu = self.regulariser.square
             if not mu:
                 return None
-            loss = self.loss.linear
+            loss = self.loss.linear_loss
             free = self.intercept == "free"
             plain = self.kernel is None and (not free or loss is LinearLoss.LOGISTIC) and (self.costs > 0).all()
             X = as_row_blocks(self.X)
@@ -731,17 +743,17 @@ class Margin(Model):
 
     @cached_property
     def margin_problem(self) -> MarginProblemView:
-        """The problem that `margin-bb` reads, or the reason why it reads none."""
+        """Return the problem that `margin-bb` reads, or the reason why it reads none."""
         if isinstance(self.X, Rows):
             return MarginProblemView(obstacle="rows in blocks are read by solvers of large linear problems alone")
         return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
 
-    def _setting(self) -> Setting:
+    def _setting(self) -> AssemblyContext:
         """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
         unbounded_reach, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
-        return Setting(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, unbounded_reach, wide)
+        return AssemblyContext(self.points, self.y, self.costs, w, self.penalised, w.premultiplied(A) + c, unbounded_reach, wide)
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
@@ -753,7 +765,7 @@ class Margin(Model):
         return None if problem is None else problem(dense_signed_rows(self.points, self.y), self.costs)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Appraise a point by blocks of rows, where the composition is a `LinearProblem`."""
+        """Return objective and dual value of a point, computed by blocks of rows, where the composition is a `LinearProblem`."""
         view = self.view(LinearProblem)
         return None if view is None else view.appraise(values, multipliers)
 
@@ -772,7 +784,7 @@ class Margin(Model):
         return best
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """The dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""
+        """Return the dual value of the strongest conic loss with a linear function of w subtracted; None for other losses."""
         problem = self.view(ConicProblem)
         if problem is None or problem.kappa is not None or x is None or "hull" not in multipliers:
             return None
@@ -802,11 +814,11 @@ class Margin(Model):
         return [] if bound is None else [bound]
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
-        """Predict classes as `Model.predict` does; the value x'w itself for a loss of residuals."""
-        return super().predict(values, X) if self.loss.labels or not values else self.decision_function(values, X)
+        """Return the classes of new rows as `Model.predict` does; the value x'w itself for a loss of residuals."""
+        return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.
+        """Return all blocks of the form from ``w``, as its parts compute them; given ones stay, but integers are rounded.
 
         A margin within 1e-9 of a threshold is kept, or, where coefficients are integers, what it is to rounding.
         """
@@ -821,7 +833,7 @@ class Margin(Model):
         blocks = self._filled(w, argument, tolerance)
         return {**{label: value for label, value in blocks.items() if label in labels}, **values, "w": w}
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the point with the blocks that parts add at their best for its w, as far as the parts know them."""
         if "w" not in values:
             return dict(values)
@@ -831,7 +843,7 @@ class Margin(Model):
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": w}
 
     def complete_multipliers(self, multipliers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Multipliers of the loss's rows from those of ``margin``, where these determine them and they are missing."""
+        """Return the multipliers of the loss's rows from those of ``margin``, where these determine them and they are missing."""
         alpha = multipliers.get("margin")
         if alpha is None or np.shape(alpha) != self.costs.shape:
             return dict(multipliers)
@@ -847,7 +859,7 @@ class Margin(Model):
 
     @property
     def nonnegative(self) -> bool:
-        """True if the loss is nonnegative: no regulariser is negative."""
+        """Return whether the loss is nonnegative: no regulariser is negative."""
         return self.loss.nonnegative()
 
     @property
@@ -865,50 +877,48 @@ class Margin(Model):
         return "its regulariser grows quadratically, and its loss falls linearly"
 
     @cached_property
-    def counting(self) -> ExactCount | None:
-        """The parts of the objective that a rounding of w may change; None where the rows are on disk or too many to be counted
-        in memory.
-        """
+    def exact_evaluation(self) -> ExactEvaluation | None:
+        """Return the data of exact evaluation; None where the rows are on disk or too many for it."""
         if isinstance(self.X, Rows) or self.X.shape[0] * self.width > _COUNTED:
             return None
         A, c = self.loss.rows(self.points, self.y)
         if A.shape[0] * A.shape[1] > _COUNTED:
             return None
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return ExactCount.of(*parts, self._setting(), (A.toarray(), c))
+        return ExactEvaluation.of(*parts, self._setting(), (A.toarray(), c))
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """The point beside this one that costs least, counted in exact arithmetic, with all blocks as its w has them."""
-        counting = self.counting
-        if counting is None or not counting.decides or "w" not in values:
+        """Return the nearby point of least cost in exact arithmetic, with all blocks as its w has them."""
+        evaluation = self.exact_evaluation
+        if evaluation is None or not evaluation.decides or "w" not in values:
             return dict(values)
         if box is not None:
-            lower, upper = np.maximum(counting.lower, box[0]), np.minimum(counting.upper, box[1])
-            counting = replace(counting, lower=lower, upper=upper)
+            lower, upper = np.maximum(evaluation.lower, box[0]), np.minimum(evaluation.upper, box[1])
+            evaluation = replace(evaluation, lower=lower, upper=upper)
         w = np.asarray(values["w"], dtype=np.float64)
-        candidates = [*counting.nearby_points(w), np.rint(w) if self.domain.integer else w]
-        candidate_costs = [(counting.excess(v), self._cost(v, counting.arguments(v))) for v in candidates]
+        candidates = [*evaluation.nearby_points(w), np.rint(w) if self.domain.integer else w]
+        candidate_costs = [(evaluation.excess(v), self._cost(v, evaluation.arguments(v))) for v in candidates]
         best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
-        blocks = self._filled(best, counting.arguments(best), np.zeros(counting.c.size))
+        blocks = self._filled(best, evaluation.arguments(best), np.zeros(evaluation.c.size))
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
 
-    def counted_cost(self, values: Mapping[str, FloatArray]) -> CountedCost | None:
-        """The cost of w alone, from the data."""
-        counting = self.counting
-        if counting is None or "w" not in values:
+    def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
+        """Return the cost of w alone in exact arithmetic, from the data."""
+        evaluation = self.exact_evaluation
+        if evaluation is None or "w" not in values:
             return None
         w = np.asarray(values["w"], dtype=np.float64)
-        argument = counting.arguments(w)
+        argument = evaluation.arguments(w)
         try:
             cost = self._cost(w, argument)
         except UnsupportedModelError:  # a loss that is an optimisation problem of its own
             return None
-        excess = counting.excess(w) if counting.decides else 0
+        excess = evaluation.excess(w) if evaluation.decides else 0
         if not (np.isfinite(cost) or excess):
             return None
-        return CountedCost(cost, excess, counting.miss(argument), float(self.costs @ counting.rounding(w)))
+        return ExactCost(cost, excess, evaluation.miss(argument), float(self.costs @ evaluation.rounding(w)))
 
     def _cost(self, w: FloatArray, argument: FloatArray) -> float:
         """R(w) and the losses of these arguments."""
@@ -916,7 +926,7 @@ class Margin(Model):
 
     @property
     def labelled(self) -> tuple[tuple[str, Restriction], ...]:
-        """Restrictions, each with what its labels begin with: its name, and a number where that is taken."""
+        """Return the restrictions, each with the prefix of its labels: its name, and a number where that is taken."""
         counts: dict[str, int] = {}
         pairs = []
         for restriction in self.subject_to:
@@ -925,7 +935,7 @@ class Margin(Model):
         return tuple(pairs)
 
     def check_blocks(self) -> None:
-        """Refuse a composition on rows in blocks that no algorithm reads.
+        """Raise an error for a composition on rows in blocks that no algorithm reads.
 
         Raises
         ------

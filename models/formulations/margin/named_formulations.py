@@ -1,4 +1,6 @@
-"""Formulations that are a `Margin` of certain parts: hard-margin SVM, support vector regression, ν-SVM, and data description."""
+"""Formulations of the literature that are a `Margin` of certain parts: hard-margin SVM, support vector regression, ν-SVM, and
+data description.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ from .regularisers import L1, ElasticNet, SquaredNorm
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """Base class of a formulation that is a `Margin`: form, scores, points, dual and relaxations are those of `composed`.
+    """Base class of a formulation that is a `Margin` under a name of its own: `composed` answers everything.
 
     Attributes
     ----------
@@ -49,20 +51,20 @@ class NamedComposition(Model):
     @property
     @abstractmethod
     def composed(self) -> Margin:
-        """The parts."""
+        """Return the `Margin` of which this is the name."""
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the composition's form."""
+        """Return the bytes of the composition's form."""
         return self.composed.form_bytes
 
     def compile(self) -> StandardForm:
-        """The composition's form under this name."""
+        """Return the composition's form under this name."""
         return self.composed.form.replace(name=self.name)
 
     @property
     def nonnegative(self) -> bool:
-        """True if the composition is nonnegative."""
+        """Return whether the composition's objective is nonnegative."""
         return self.composed.nonnegative
 
     @property
@@ -71,32 +73,32 @@ class NamedComposition(Model):
         return self.composed.bounded_below
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
-        """The closed-form dual at multipliers of any quality; see `Margin.dual_value`."""
+        """Return the closed-form dual value at multipliers of any quality; see `Margin.dual_value`."""
         return self.composed.dual_value(multipliers)
 
-    def attained(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the composition's point with slacks and levels at their best for w."""
-        return self.composed.attained(values)
+        return self.composed.with_best_auxiliaries(values)
 
     def objective(self, w: FloatArray) -> float:
-        """The stated objective at a classifier, levels at their best."""
+        """Return the stated objective at a classifier, levels at their best."""
         return self.composed.objective(w)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """The composition's scores."""
+        """Return the composition's scores of new rows."""
         return self.composed.decision_function(values, X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """The composition's points."""
+        """Return the composition's rows, one for each point."""
         return self.composed.explain_points(values, multipliers)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """The composition's figures."""
+        """Return the composition's figures."""
         return self.composed.summary(values)
 
     @property
     def statement(self) -> Statement:
-        """The composition's, under this name."""
+        """Return the composition's statement under this name."""
         return replace(self.composed.statement, title=self.title, problem_class="convex QP", source=self.source)
 
 
@@ -114,7 +116,7 @@ def _build(arrays: Arrays, chosen: Chosen) -> Margin:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EpsilonSVR(NamedComposition):
-    """min ½||w||² + C Σ (|y_i - x_i'w| - ε)_+: Vapnik, 1995; Smola and Schölkopf, 2004, (3).
+    """Support vector regression, min ½||w||² + C Σ (|y_i - x_i'w| - ε)_+: Vapnik, 1995; Smola and Schölkopf, 2004, (3).
 
     Dual: max Σ y_i β_i - ε Σ|β_i| - ½||Σ β_i x_i||² over |β| ≤ C, and Σβ = 0 with a free intercept.
 
@@ -151,7 +153,7 @@ class EpsilonSVR(NamedComposition):
 
     @cached_property
     def composed(self) -> Margin:
-        """`EpsilonInsensitive` with ½||w||²."""
+        """Return the `Margin` of `EpsilonInsensitive` with ½||w||²."""
         loss = EpsilonInsensitive(self.epsilon)
         return Margin(self.X, self.y, loss, SquaredNorm(0.5), self.intercept, self.C, kernel=self.kernel)
 
@@ -170,7 +172,8 @@ def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NuSVM(NamedComposition):
-    """min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett, 2000, (3).
+    """The ν-SVM, min ½||w||² - νρ + (1/n) Σ ξ_i subject to y_i x_i'w ≥ ρ - ξ_i, ξ, ρ ≥ 0: Schölkopf, Smola, Williamson, Bartlett,
+    2000, (3).
 
     ν bounds the share of points within the margin ρ from above and that of support vectors from below. The result's count of
     *margin violations* is that of margins below 1, whatever ρ is. Dual:
@@ -210,7 +213,7 @@ class NuSVM(NamedComposition):
 
     @cached_property
     def composed(self) -> Margin:
-        """`NuHinge` with ½||w||² and costs that sum to 1."""
+        """Return the `Margin` of `NuHinge` with ½||w||² and costs that sum to 1."""
         X = as_points(self.X)
         weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
         if not (weights >= 0).all() or not weights.any():
@@ -228,7 +231,8 @@ def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SVDD(NamedComposition):
-    """min R² + (1/(νn)) Σ ξ_i subject to ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: Tax and Duin, 2004, (3).
+    """Support vector data description, min R² + (1/(νn)) Σ ξ_i subject to ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: Tax and Duin, 2004,
+    (3).
 
     Dual: max Σ α_i ||x_i||² - ||Σ α_i x_i||² over 0 ≤ α ≤ 1/(νn), Σα = 1; the centre is w = Σ α_i x_i. For ν = 1/n at
     most it is the smallest enclosing ball, `MEBDual`.
@@ -270,31 +274,31 @@ class SVDD(NamedComposition):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, near the origin where digits would be lost: a ball moves with them."""
+        """Return the points moved near the origin, which saves digits: a ball moves with them."""
         return CentredPoints(self.X) if self.kernel is not None else centre_points(Linear(), self.X)
 
     @cached_property
     def composed(self) -> Margin:
-        """`SoftBall` with ||w||²; labels mean nothing to it."""
+        """Return the `Margin` of `SoftBall` with ||w||²; labels have no effect on it."""
         n = self.X.shape[0]
         costs = 1.0 / (self.nu * n)
         return Margin(self.centred.points, np.ones(n), SoftBall(), SquaredNorm(1.0), sample_weight=costs, kernel=self.kernel)
 
     def centre(self, values: Mapping[str, Any]) -> FloatArray:
-        """The centre among the points as they were given."""
+        """Return the centre among the points as they were given."""
         return np.asarray(values["w"] if self.centred.centre is None else values["w"] + self.centred.centre)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """R² - ||x - w||², of rows moved as the points were."""
+        """Return R² - ||x - w||² of new rows, moved as the points were: negative outside."""
         return super().decision_function(values, X if self.centred.centre is None else self.centred.of(as_points(X)))
 
     def radius(self, values: Mapping[str, Any]) -> float:
-        """R."""
+        """Return R."""
         w = values["w"]
         return float(np.sqrt(max(float(values["level"][0]) + float(w @ w), 0.0)))
 
     def summary(self, values: Mapping[str, Any]) -> dict[str, float]:
-        """Radius, and the share of points outside."""
+        """Return the radius, and the share of points outside."""
         scores = self.decision_function(values, self.X)
         return {"radius": self.radius(values), "outside": float((scores < -1e-7 * (1.0 + np.abs(scores).max())).mean())}
 
@@ -307,7 +311,8 @@ def _svdd_objective(model: SVDD, values: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HardMarginSVM(NamedComposition):
-    """min ½||w||² subject to y_i x_i'w ≥ 1, FW (5): the widest margin, 1/||w||, of a hyperplane without errors, FW (3), (4).
+    """The hard-margin SVM, min ½||w||² subject to y_i x_i'w ≥ 1, FW (5): the widest margin, 1/||w||, of a hyperplane without
+    errors.
 
     Dual: max Σα - ½||Σ α_i y_i x_i||² over α ≥ 0, and Σ α_i y_i = 0 with a free intercept.
 
@@ -343,12 +348,12 @@ class HardMarginSVM(NamedComposition):
 
     @cached_property
     def composed(self) -> Margin:
-        """`HardMargin` with ½||w||²."""
+        """Return the `Margin` of `HardMargin` with ½||w||²."""
         return Margin(self.X, self.y, HardMargin(), SquaredNorm(0.5), self.intercept, kernel=self.kernel)
 
     @property
-    def separable_data(self) -> tuple[FloatArray, str] | None:
-        """The signed rows: no margin may be violated."""
+    def rows_to_separate(self) -> tuple[FloatArray, str] | None:
+        """Return the signed rows, and that no margin may be violated."""
         return dense_signed_rows(self.composed.points, self.y), "a hard margin asks that no margin be violated"
 
 

@@ -1,4 +1,4 @@
-"""The abstract part of a composed problem, the features that parts read, and the domains of the coefficients."""
+"""Base class of the parts of a `Margin`, what parts read (features, context, classifier), and the domains of the coefficients."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .assembly import Affine, Assembly
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
-    """A loss, regulariser, domain or restriction: a frozen data class with its mathematics.
+    """Base class of losses, regularisers, domains and restrictions: a frozen data class with its mathematics.
 
     Attributes
     ----------
     convex : bool
         Whether its form has no integers.
     reads_big_m : bool
-        Whether its form has switches with big-M constants (`Setting.big_m`).
+        Whether its form has switches with big-M constants (`AssemblyContext.big_m`).
     """
 
     convex: ClassVar[bool] = True
@@ -59,13 +59,13 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
         return self
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the constraints that it states, as text and LaTeX; by default none."""
+        """Return the printed constraints that it states; by default none."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
 class Polyhedral:
-    """A regulariser that is min{||α||_1 : w = Σ_j α_j x_j} + μ||w||².
+    """A regulariser written as min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², which `margin-bb` reads.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Polyhedral:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """A classifier as parts read it, to give the variables that they add their best values.
+    """A given classifier, for which parts compute the best values of the variables that they add.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class Classifier:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """The data, coefficients and arguments that parts add their rows to, with bounds of both.
+class AssemblyContext:
+    """The data, coefficients and arguments with their bounds that parts read when they add rows to an `Assembly`.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Setting:
     indicators: bool = False
 
     def big_m(self, lower: FloatArray | float) -> FloatArray | None:
-        """M with argument + M ≥ least wherever it matters; None where none is known, and an indicator says it instead."""
+        """Return M with argument + M ≥ ``lower`` wherever it matters; None where none is known and indicators take its place."""
         if self.indicators:
             return None
         if self.M is not None:
@@ -167,7 +167,7 @@ def as_flag(value: object, name: str) -> bool:
 
 
 def as_integers(value: object, name: str) -> tuple[int, ...]:
-    """Return whole numbers of either sign."""
+    """Return a sequence of whole numbers of either sign as a tuple."""
     numbers = as_numbers(value, name)
     if numbers.ndim != 1 or not (np.abs(numbers) < 2.0**53).all() or (numbers != np.rint(numbers)).any():
         raise InputError(f"{name} must be a sequence of whole numbers; it is {value!r}", name=name)
@@ -175,7 +175,7 @@ def as_integers(value: object, name: str) -> tuple[int, ...]:
 
 
 def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
-    """Return columns by index (whole numbers) or by name."""
+    """Return columns, given by index (whole numbers) or by name, as a tuple."""
     columns = list(keys)
     indices = iter(as_integers([j for j in columns if not isinstance(j, str)], name))
     return tuple(j if isinstance(j, str) else next(indices) for j in columns)
@@ -192,7 +192,7 @@ def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str
 
 
 class Features(ABC):
-    """Rows in which scores are linear, for the data and for new points."""
+    """Base class of the rows in which scores are linear, for the data and for new points."""
 
     @property
     @abstractmethod
@@ -201,51 +201,61 @@ class Features(ABC):
 
     @property
     def matrix(self) -> Points | Rows:
-        """The rows, in memory or in blocks: what can be multiplied."""
+        """Return the rows, in memory or in blocks: what can be multiplied."""
         return self.rows
 
     @property
     def width(self) -> int:
-        """Number of coefficients."""
+        """Return the number of coefficients."""
         return int(self.matrix.shape[1])
 
     @abstractmethod
     def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Scores x'w of new points."""
+        """Return the scores x'w of new points."""
 
     @abstractmethod
     def squares(self, X: object) -> FloatArray:
-        """x'x of new points."""
+        """Return x'x of new points."""
 
 
 @dataclass(frozen=True, eq=False)
 class RawFeatures(Features):
-    """The columns of X, as in a linear classifier."""
+    """The columns of X as features, as in a linear classifier."""
 
     X: Points | Rows
 
     @property
     def rows(self) -> Points:
-        """X, in memory."""
+        """Return X, in memory."""
         return in_memory(self.X, "this")
 
     @property
     def matrix(self) -> Points | Rows:
-        """X."""
+        """Return X."""
         return self.X
 
     def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Xw."""
+        """Return Xw of new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ w)
 
     def squares(self, X: object) -> FloatArray:
-        """Squared norms of the rows."""
+        """Return the squared norms of new rows."""
         return row_norms_squared(as_points(X, columns=self.X.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Images(Features):
-    """Images of the points under a kernel: coordinates in its feature space, after a one for the intercept where there is one."""
+    """The images of the points under a kernel as features: coordinates in its feature space, after a one for the intercept if
+    any.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+        The points.
+    kernel : Kernel
+    intercept : bool
+        Whether the first column is of ones.
+    """
 
     X: Points
     kernel: Kernel
@@ -253,26 +263,26 @@ class Images(Features):
 
     @cached_property
     def coordinates(self) -> KernelCoordinates:
-        """Coordinates of the span of the points."""
+        """Return coordinates of the span of the points."""
         return KernelCoordinates(self.X, self.kernel)
 
     @cached_property
     def rows(self) -> Points:
-        """A one, if any, and the coordinates."""
+        """Return the coordinates, after a column of ones for the intercept if any."""
         inner = self.coordinates.rows
         return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
 
     def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Σ β_i k(x_i, x), and the intercept."""
+        """Return the scores Σ β_i k(x_i, x), and the intercept, of new points."""
         return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
 
     def squares(self, X: object) -> FloatArray:
-        """k(x, x)."""
+        """Return k(x, x) of new points."""
         return self.coordinates.squares(X)
 
 
 def images_of(kernel: object, X: Points) -> Images:
-    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows."""
+    """Return the images of X under a kernel, a one for the intercept first; the given images where X are their rows."""
     if isinstance(kernel, Images):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel
@@ -281,7 +291,7 @@ def images_of(kernel: object, X: Points) -> Images:
 
 
 class Domain(Part):
-    """The set of the coefficients w_j (the intercept too, where there is one)."""
+    """Base class of the sets of the coefficients w_j (the intercept too, where there is one)."""
 
     integer: ClassVar[bool] = False
     #: Whether it restricts nothing.
@@ -289,7 +299,7 @@ class Domain(Part):
 
     @abstractmethod
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of p coefficients.
+        """Return lower and upper bounds of p coefficients.
 
         Raises
         ------
@@ -298,24 +308,24 @@ class Domain(Part):
         """
 
     def add(self, builder: Assembly, w: Affine) -> None:
-        """Further rows; none by default."""
+        """Add further rows; none by default."""
         return
 
 
 @dataclass(frozen=True)
 class Reals(Domain):
-    """No restriction."""
+    """The domain without restrictions."""
 
     free: ClassVar[bool] = True
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Infinite."""
+        """Return infinite bounds."""
         return np.full(p, -np.inf), np.full(p, np.inf)
 
 
 @dataclass(frozen=True)
 class Box(Domain):
-    """lower ≤ w ≤ upper, numbers or one for each coefficient.
+    """The domain lower ≤ w ≤ upper, bounds for all coefficients or one for each.
 
     Parameters
     ----------
@@ -342,7 +352,7 @@ class Box(Domain):
             raise InputError(f"a lower bound must not be above its upper bound: lower {self.lower}, upper {self.upper}")
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """The bounds, broadcast."""
+        """Return the bounds, one for each coefficient."""
         sides = []
         for name in ("lower", "upper"):
             side = np.asarray(getattr(self, name), dtype=np.float64)
@@ -354,7 +364,7 @@ class Box(Domain):
         return sides[0], sides[1]
 
     def lines(self) -> tuple[Line, ...]:
-        """State the bounds."""
+        """Return the printed bounds."""
         low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
         plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
         below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
@@ -364,7 +374,7 @@ class Box(Domain):
 
 @dataclass(frozen=True)
 class Integers(Box):
-    """Integers with lower ≤ w ≤ upper, as in scoring systems.
+    """The domain of integers with lower ≤ w ≤ upper, as in scoring systems.
 
     Parameters
     ----------
@@ -379,13 +389,14 @@ class Integers(Box):
     convex: ClassVar[bool] = False
 
     def lines(self) -> tuple[Line, ...]:
-        """Bounds and integrality."""
+        """Return the printed bounds and integrality."""
         return (*super().lines(), Line("w integer", r"w\in\mathbb{Z}^p"))
 
 
 @dataclass(frozen=True)
 class Signs(Domain):
-    """Monotone in single features: w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it is 0.
+    """The domain of coefficients of given signs (monotone features): w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it
+    is 0.
 
     Parameters
     ----------
@@ -425,7 +436,7 @@ class Signs(Domain):
         return type(self)(tuple(signs))
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Zero on one side."""
+        """Return zero on one side where a sign is given, else infinity."""
         if isinstance(self.signs, Mapping):
             raise InputError("signs by column need the data: state them as the domain of a Margin", name="signs")
         if len(self.signs) != p:
@@ -434,13 +445,13 @@ class Signs(Domain):
         return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
 
     def lines(self) -> tuple[Line, ...]:
-        """State the signs."""
+        """Return the printed signs."""
         return (Line("s_j w_j >= 0", r"s_j w_j \ge 0"),)
 
 
 @dataclass(frozen=True)
 class Increasing(Domain):
-    """w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
+    """The domain w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
 
     Parameters
     ----------
@@ -473,17 +484,17 @@ class Increasing(Domain):
         return type(self)(column_places(self.order, names, X.shape[1], "order")) if self.names_coefficients else self
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Infinite."""
+        """Return infinite bounds."""
         column_places(self.order, DataNames(), p, "order")
         return np.full(p, -np.inf), np.full(p, np.inf)
 
     def add(self, builder: Assembly, w: Affine) -> None:
-        """w_k - w_j ≥ 0."""
+        """Add the rows w_k - w_j ≥ 0."""
         steps = len(self.order) - 1
         rows = np.arange(steps)
         data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
         builder.require_nonnegative("increasing", w.premultiplied(sp.csr_array(data, shape=(steps, w.rows))))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the order."""
+        """Return the printed order."""
         return (Line("w_j <= w_k for j before k", r"w_j \le w_k \text{ for } j \text{ before } k", "increasing"),)

@@ -1,4 +1,4 @@
-"""Losses, regularisers and domains by name, and the functions that state restrictions: ``at_most``, ``fixed``, ``parity``."""
+"""The names of losses, regularisers and domains that `Margin` accepts, and the functions by which users state restrictions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ DOMAINS: Mapping[str, Domain] = {
 
 
 def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
-    """Return the part of this name from a table; a part as it is."""
+    """Return the part of this name from a table of names; a part as it is."""
     if not isinstance(part, str):
         return part
     if part in table:
@@ -67,7 +67,7 @@ def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
-    """Treat groups alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
+    """Require that groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
     Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
     each point, or the name or the index of a column.
@@ -97,7 +97,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
 
 
 def keep(points: Any) -> Keep:
-    """These points (indices, a mask, their names, or a class by name) must have a margin of at least 1.
+    """Require a margin of at least 1 of these points (indices, a mask, their names, or a class by name).
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def keep(points: Any) -> Keep:
 
 
 def error_budget(points: Any, share: float) -> ErrorBudget:
-    """At most this share of a class (-1, +1, or its name) or of these points may have a margin below 1.
+    """Require that at most this share of a class (-1, +1, or its name) or of these points has a margin below 1.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def error_budget(points: Any, share: float) -> ErrorBudget:
 
 
 def fixed(w: Mapping[int | str, float]) -> Fixed:
-    """These coefficients, by index or name of the column, have these values.
+    """Require these values of these coefficients, given by index or name of the column.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def fixed(w: Mapping[int | str, float]) -> Fixed:
 
 @dataclass(frozen=True)
 class AtMost:
-    """At most k of something: the first half of ``at_most(k).nonzero``."""
+    """An upper bound k of a number that is still to be named: ``at_most(k).nonzero`` bounds that of non-zero coefficients."""
 
     k: int
 
@@ -151,12 +151,12 @@ class AtMost:
 
     @property
     def nonzero(self) -> Nonzero:
-        """Limit the penalised coefficients that are not zero."""
+        """Return the restriction that at most k penalised coefficients are not zero."""
         return Nonzero(self.k)
 
 
 def at_most(k: int) -> AtMost:
-    """Bound a number: ``at_most(3).nonzero`` is a cardinality constraint on the penalised coefficients.
+    """Return the first half of a bound: ``at_most(3).nonzero`` is a cardinality constraint on the penalised coefficients.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Losses that a user gives by breakpoints: piecewise linear ones, and convex piecewise quadratic ones."""
+"""Losses of `Margin` that a user gives by breakpoints: piecewise linear ones, and convex piecewise quadratic ones."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...program.cones import Zero
 from ...statement import Line, plus, times
 from ...views import PiecewiseLinearLoss
 from .assembly import Affine, Assembly
-from .loss import Branch, Loss
-from .part import Classifier, Setting, as_numbers
+from .loss import ConvexPiece, Loss
+from .part import AssemblyContext, Classifier, as_numbers
 
 #: By how much of their size products of differences may differ that are equal but for rounding.
 _STRAIGHT = 1e-15
@@ -22,7 +22,7 @@ _STRAIGHT = 1e-15
 
 @dataclass(frozen=True)
 class PiecewiseLinear(Loss):
-    """The function through given points (m, loss), straight beyond the first and the last pair; two points of one m are a jump.
+    """A loss through given points (m, loss), straight beyond the first and the last pair; two points of one m are a jump.
 
     *Convex* (slopes that do not fall, no jump): τ ≥ s_k m + t_k for each segment k, cost τ.
 
@@ -81,14 +81,14 @@ class PiecewiseLinear(Loss):
         return slopes, v[segments] - slopes * m[segments], ends
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """The lowest of the segments that hold the margin."""
+        """Return the lowest of the segments that contain the margin."""
         slopes, intercepts, ends = self._segments()
         lines = slopes[:, None] * argument + intercepts[:, None]
         inside = (ends[:, :1] <= argument) & (argument <= ends[:, 1:])
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
     def piecewise_linear(self) -> PiecewiseLinearLoss | None:
-        """Return the loss, if it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
+        """Return the loss if it does not rise and is 0 from some margin on; a first segment that falls is the tail. Else None."""
         m, v = self._turns()
         if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
             return None
@@ -103,13 +103,13 @@ class PiecewiseLinear(Loss):
 
     @property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """Breakpoints at which two losses are given."""
+        """Return the breakpoints at which two losses are given, each with its cheaper side."""
         m, v = self._turns()
         places = np.flatnonzero(np.diff(m) == 0.0).tolist()
         return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
+        """Return τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
         if self.convex:
             return {"tau": self.values(classifier.argument)}
         slopes, intercepts, ends = self._segments()
@@ -125,19 +125,19 @@ class PiecewiseLinear(Loss):
             blocks[f"margin {k}"] = np.where(chosen == k, classifier.argument, 0.0)
         return blocks
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """An epigraph, or a choice of segments."""
         (self._epigraph if self.convex else self._choice)(builder, context)
         return None
 
-    def _epigraph(self, builder: Assembly, context: Setting) -> None:
+    def _epigraph(self, builder: Assembly, context: AssemblyContext) -> None:
         tau = builder.variables("tau", context.argument.rows)
         slopes, intercepts, _ = self._segments()
         for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
             builder.require_nonnegative(f"segment {k}", tau - context.argument.scaled(s) - t)
         builder.cost(context.sample_weight, tau)
 
-    def _choice(self, builder: Assembly, context: Setting) -> None:
+    def _choice(self, builder: Assembly, context: AssemblyContext) -> None:
         if not np.isfinite(context.argument_bounds).all():
             raise InputError(
                 "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
@@ -160,7 +160,7 @@ class PiecewiseLinear(Loss):
         builder.require("one segment", choice_rows, Zero(choice_rows.rows))
 
     def cost_line(self) -> Line:
-        """Σ c_i τ_i, or the chosen segments."""
+        """Return the printed Σ c_i τ_i, or the chosen segments."""
         if self.convex:
             return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
         return Line("sum_i c_i sum_k (s_k m_ik + t_k d_ik)", r"\textstyle\sum_i c_i\sum_k (s_k m_{ik} + t_k\delta_{ik})")
@@ -170,12 +170,12 @@ class PiecewiseLinear(Loss):
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
 
-    def convex_pieces(self) -> tuple[Branch, ...]:
-        """The segments; none where it is convex."""
+    def convex_pieces(self) -> tuple[ConvexPiece, ...]:
+        """Return the segments; none where the loss is convex."""
         if self.convex:
             return ()
         parts = zip(*self._segments(), strict=True)
-        return tuple(Branch(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
+        return tuple(ConvexPiece(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def saturation(self) -> float:
         """Return the larger end of the first and the last segment."""
@@ -183,7 +183,7 @@ class PiecewiseLinear(Loss):
         return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if slopes.size > 1 else 0.0
 
     def lines(self) -> tuple[Line, ...]:
-        """A row for each segment, or the choice among them."""
+        """Return the printed row for each segment, or the choice among them."""
         slopes, intercepts, ends = self._segments()
         if self.convex:
             margin, empty = Line("y_i x_i'w", r"y_i x_i^\top w"), Line("", "")
@@ -210,7 +210,7 @@ _MEETS = 1e-9
 
 @dataclass(frozen=True)
 class PiecewiseQuadratic(Loss):
-    """a_k m² + b_k m + c_k on the k-th of the intervals between breakpoints; convex and continuous.
+    """A loss a_k m² + b_k m + c_k on the k-th of the intervals between breakpoints; convex and continuous.
 
     The margin is walked to from the first breakpoint t: m = t - d_0 + d_1 + ... + d_K, each step d_k ≥ 0 no longer than its
     interval, and d_k costs a_k d_k² + f'(start of k) d_k, with the slope of its own interval at the end that is nearer to t.
@@ -257,13 +257,13 @@ class PiecewiseQuadratic(Loss):
                 )
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """The piece that holds the margin."""
+        """Return the piece that contains the margin, at it."""
         chosen = np.searchsorted(self.breakpoints, argument)
         a, b, c = np.array(self.pieces)[chosen].T
         return np.asarray((a * argument + b) * argument + c)
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """A step for each interval."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add a step for each interval."""
         n, (t, *breakpoints) = context.argument.rows, self.breakpoints
         first_step = builder.variables("step 0", n, 0.0)
         walked = context.argument + first_step - t
@@ -278,7 +278,7 @@ class PiecewiseQuadratic(Loss):
 
     @staticmethod
     def _cost(
-        builder: Assembly, context: Setting, step: Affine, piece: tuple[float, float, float], start: float, sign: float
+        builder: Assembly, context: AssemblyContext, step: Affine, piece: tuple[float, float, float], start: float, sign: float
     ) -> None:
         a, b, _ = piece
         if a > 0:
@@ -297,14 +297,14 @@ class PiecewiseQuadratic(Loss):
         return bool(min(low) >= -1e-12)
 
     def cost_line(self) -> Line:
-        """The costs of the steps."""
+        """Return the printed costs of the steps."""
         return Line(
             "sum_i c_i (f(t_1) + sum_k a_k d_ik^2 + s_k d_ik)",
             r"\textstyle\sum_i c_i\bigl(f(t_1)+\sum_k a_k d_{ik}^2 + s_k d_{ik}\bigr)",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """State the steps."""
+        """Return the printed steps."""
         t = f"{self.breakpoints[0]:g}"
         return (
             Line(

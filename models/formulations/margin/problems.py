@@ -1,5 +1,5 @@
-"""Reductions of a composition (loss, regulariser, domain, restrictions) to the problems that exact searches read: margin,
-scoring and risk, and sparse ones.
+"""Reductions of a `Margin` to the problems that branch and bound reads: margin problems, scoring and risk problems, and sparse
+ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...rounding import below
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
 from .loss import Loss, LossTable
-from .part import Domain, Part, Polyhedral, Setting
+from .part import AssemblyContext, Domain, Part, Polyhedral
 from .regularisers import L1, Regulariser, Sparsity
 from .restrictions import Restriction
 
@@ -44,10 +44,13 @@ class MarginProblemView:
 
 
 def margin_problem_of(
-    loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
+    loss: Loss,
+    regulariser: Regulariser,
+    domain: Domain,
+    restrictions: Sequence[Restriction],
+    setting: Callable[[], AssemblyContext],
 ) -> MarginProblemView:
-    """Return the problem that these parts state over ``setting``, with the coefficients alone as variables, or the reason why
-    there is none.
+    """Return the problem of these parts with the coefficients alone as variables, or the reason why there is none.
 
     The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
     (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points,
@@ -56,22 +59,34 @@ def margin_problem_of(
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return MarginProblemView(obstacle="convex problems are for solvers of their forms")
-    table = loss.loss_table() if loss.labels else None
+    table = loss.loss_table() if loss.reads_class_labels else None
     if table is None:
         return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
         return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, setting()))
-    except UnreadError as error:
+    except UnsupportedPartError as error:
         return MarginProblemView(obstacle=str(error))
 
 
-class UnreadError(Exception):
-    """A part (loss, regulariser, domain, restriction) has no place in the problem; the message says why."""
+class UnsupportedPartError(Exception):
+    """A part (loss, regulariser, domain, restriction) cannot be expressed in the problem; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """Limits that restrictions set: linear rows, kept points, budgets of errors, equal rates, numbers of coefficients."""
+class RestrictionLimits:
+    """Limits that the restrictions of a composition set, as the exact searches read them.
+
+    Parameters
+    ----------
+    rows, row_lower : ndarray (m, p), (m,)
+        rows w ≥ row_lower.
+    kept_points : ndarray of bool (n,)
+        Points whose margin must be at least 1.
+    budgets : tuple of Budget
+    rates : tuple of EqualRates
+    max_nonzeros : tuple of int
+        Bounds on the number of non-zero coefficients.
+    """
 
     rows: FloatArray
     row_lower: FloatArray
@@ -87,7 +102,7 @@ def _problem(
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
-    context: Setting,
+    context: AssemblyContext,
 ) -> MarginProblem:
     p, penalised = context.penalised.size, context.penalised
     norm, sparsity = _norm(regulariser, int(penalised.sum()))
@@ -99,11 +114,11 @@ def _problem(
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
-        raise UnreadError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
+        raise UnsupportedPartError(f"no value of w_{int(np.argmax(lower > upper))} is allowed")
     bounded = (curvature > 0.0) | atoms.any(axis=0) | (np.isfinite(lower) & np.isfinite(upper))
     bounded[:1] |= not penalised[:1].all()  # a free intercept is of no use beyond the breakpoints of the losses
     if not bounded.all():
-        raise UnreadError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
+        raise UnsupportedPartError(f"nothing bounds w_{int(np.argmin(bounded))}: give domain=Box(lower, upper)")
     max_nonzeros = min([p, *limits.max_nonzeros, *([] if sparsity.max_nonzeros is None else [sparsity.max_nonzeros])])
     return MarginProblem(
         A=np.zeros((0, p)),
@@ -137,22 +152,22 @@ def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
     if sparsity is not None:
         norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
     if sparsity is None or norm is None:
-        raise UnreadError(
+        raise UnsupportedPartError(
             f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is not of these kinds here"
         )
     return norm, sparsity
 
 
 def restriction_limits(
-    loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: Setting, *, strict: bool = True
-) -> Limits:
-    """Read the rows of the domain, then what each restriction limits.
+    loss: Loss, domain: Domain, restrictions: Sequence[Restriction], context: AssemblyContext, *, strict: bool = True
+) -> RestrictionLimits:
+    """Return the rows of the domain and the limits that each restriction sets.
 
-    Raises `UnreadError` for a restriction of another kind, or skips it with ``strict=False``.
+    Raises `UnsupportedPartError` for a restriction of another kind, or skips it with ``strict=False``.
     """
     n = context.argument.rows
     demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), list[Budget](), list[EqualRates](), list[int]()
-    domain.add(assembly := coefficients_form(context.w), context.w)
+    domain.add(assembly := coefficients_assembly(context.w), context.w)
     rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
         points, budget, equal = rule.kept_points(n), rule.budget(context.y), rule.equal_rates(context.y)
@@ -162,25 +177,25 @@ def restriction_limits(
             elif points is not None:
                 demanded[points] = True
             elif budget is not None:
-                if rule.by_loss and loss.indicator_threshold != 1.0:
-                    raise UnreadError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
+                if rule.counted_by_loss and loss.indicator_threshold != 1.0:
+                    raise UnsupportedPartError(f"{_name(rule)} is by the loss, and {_name(loss)} does not count margins below 1")
                 if budget.limit < budget.points.size:
                     budgets.append(budget)
             elif equal is not None:
                 rates.append(equal)
             elif rule.reads_activity_bounds:
-                raise UnreadError(_more(rule))
+                raise UnsupportedPartError(_more(rule))
             else:
-                rule.add(assembly := coefficients_form(context.w), context, None, rule.name)
+                rule.add(assembly := coefficients_assembly(context.w), context, None, rule.name)
                 rows.append(linear_rows(rule, assembly))
-        except UnreadError:
+        except UnsupportedPartError:
             if strict:
                 raise
     matrix, right_sides = (np.concatenate(side) for side in zip(*rows, strict=True))
-    return Limits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
+    return RestrictionLimits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
 
 
-def coefficients_form(w: Affine) -> Assembly:
+def coefficients_assembly(w: Affine) -> Assembly:
     """Return an assembly whose only variables are w."""
     builder = Assembly("rows")
     builder.variables(w.plain, w.rows)
@@ -193,11 +208,11 @@ def _more(part: Part) -> str:
 
 
 def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
-    """Return F and f with Fw ≥ f, if that is all that a part added to a form of w alone."""
+    """Return F and f with Fw ≥ f, if a part added only these to an assembly of w alone; else raise `UnsupportedPartError`."""
     form = added.form()
     costs = form.q.any() or form.r != 0.0 or form.quadratic is not None
     if costs or len(form.blocks) > 1 or not all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints):
-        raise UnreadError(_more(part))
+        raise UnsupportedPartError(_more(part))
     rows, right_sides = [np.zeros((0, form.n))], [np.zeros(0)]
     for c in form.constraints:
         F = c.F.toarray()
@@ -209,7 +224,7 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 def as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Turn rows of one coefficient into bounds; a row whose bound is no double stays, beside a wider bound."""
+    """Return the rows that remain and tightened bounds, with rows of one coefficient turned into bounds of it."""
     lower, upper = lower.copy(), upper.copy()
     is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
@@ -236,7 +251,7 @@ def _name(part: Part) -> str:
 
 
 def as_fraction(number: float | Fraction) -> Fraction:
-    """Return the number that a user wrote: a fraction as it is, a float as the shortest decimal that is it (0.01 is 1/100)."""
+    """Return the exact number that a user wrote: a fraction as it is, a float as its shortest decimal (0.01 is 1/100)."""
     return number if isinstance(number, Fraction) else Fraction(repr(float(number)))
 
 
@@ -246,7 +261,8 @@ Price = TypeVar("Price", Fraction, float)
 
 @dataclass(frozen=True, eq=False)
 class IntegerProblem(Generic[Price]):
-    """min of a loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is of ρ_0 + x_i'ρ.
+    """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is
+    of ρ_0 + x_i'ρ.
 
     Parameters
     ----------
@@ -289,7 +305,7 @@ class ScoringProblem(IntegerProblem[Fraction]):
         return bool(np.array_equal(self.X, np.rint(self.X)))
 
     def errors(self, rho0: int, rho: FloatArray) -> BoolArray:
-        """Return the points that have y (ρ_0 + x'ρ) < t, in exact arithmetic."""
+        """Return the mask of the points with y (ρ_0 + x'ρ) < t, in exact arithmetic."""
         floats = rho0 + self.X @ rho
         reach = 1.0 + abs(rho0) + np.abs(self.X) @ np.abs(rho)
         error = (
@@ -305,7 +321,7 @@ class ScoringProblem(IntegerProblem[Fraction]):
         return wrong
 
     def value(self, rho0: int, rho: FloatArray) -> Fraction:
-        """The objective of whole coefficients, as a fraction."""
+        """Return the objective of whole coefficients, as a fraction."""
         wrong = self.weights[self.errors(rho0, rho)]
         all_integer = bool((wrong == np.rint(wrong)).all())
         cost = Fraction(int(wrong.sum())) if all_integer else sum(map(as_fraction, wrong.tolist()), Fraction())
@@ -323,13 +339,13 @@ class RiskProblem(IntegerProblem[float]):
 
     @property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of (ρ_0, ρ)."""
+        """Return lower and upper bounds of (ρ_0, ρ)."""
         low, high = self.intercept
         return np.append(float(low), self.lower), np.append(float(high), self.upper)
 
     @cached_property
     def merged(self) -> RiskProblem:
-        """The problem with equal points as one, their costs added up and rounded down: no bound of it is above this one's."""
+        """Return the problem with equal points as one, their costs added and rounded down: no bound of it is above this one's."""
         points, place = np.unique(np.column_stack([self.y, self.X]), axis=0, return_inverse=True)
         sums = [Fraction(0)] * len(points)
         for k, cost in zip(np.ravel(place).tolist(), self.weights.tolist(), strict=True):
@@ -439,14 +455,18 @@ class SparseProblem:
 
 
 def sparse_problem_of(
-    loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], setting: Callable[[], Setting]
+    loss: Loss,
+    regulariser: Regulariser,
+    domain: Domain,
+    restrictions: Sequence[Restriction],
+    setting: Callable[[], AssemblyContext],
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
     """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
 
     The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
     restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.
     """
-    if loss.linear is None or domain.integer or all(part.convex for part in (loss, regulariser, domain, *restrictions)):
+    if loss.linear_loss is None or domain.integer or all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return None
     context = setting()
     penalised = context.penalised
@@ -455,7 +475,7 @@ def sparse_problem_of(
         norm, sparsity = _norm(regulariser, int(penalised.sum()))
         limits = restriction_limits(loss, domain, restrictions, context)
         rows, _, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
-    except UnreadError:
+    except UnsupportedPartError:
         return None
     curvature = np.where(penalised, 2.0 * norm.mu, 0.0)
     max_nonzeros = min(
@@ -467,5 +487,5 @@ def sparse_problem_of(
     zero = ((lower <= 0.0) & (upper >= 0.0))[penalised].all() and (lower <= upper).all()
     if unread_parts or not counts or not zero or not bounded[penalised].all():
         return None
-    price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear
+    price, linear = np.where(penalised, sparsity.mu0, 0.0), loss.linear_loss
     return lambda A, costs: SparseProblem(A, costs, linear, curvature, price, lower, upper, penalised, max_nonzeros)

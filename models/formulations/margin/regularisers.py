@@ -1,4 +1,4 @@
-"""Regularisers: none, the squared norms, the L1 norms of coefficients, groups and kernel weights, and counts of coefficients."""
+"""Regularisers of `Margin`: none, squared norms, L1 norms of coefficients, groups and kernel weights, and counts of non-zeros."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ from .part import Part, Polyhedral, as_integers, as_numbers
 
 @dataclass(frozen=True)
 class Sparsity:
-    """A regulariser that is μ_0 ||w||_0 + μ_1 ||w||_1 with at most so many non-zero coefficients."""
+    """A regulariser written as μ_0 ||w||_0 + μ_1 ||w||_1 with a bound on the number of non-zero coefficients, for exact searches.
+
+
+    Parameters
+    ----------
+    mu0, mu1 : float
+        μ_0, μ_1 ≥ 0.
+    max_nonzeros : int, optional
+        Bound on ||w||_0; None where there is none.
+    """
 
     mu0: float
     mu1: float
@@ -27,11 +36,11 @@ class Sparsity:
 
 
 class Regulariser(Part):
-    """A convex cost R(w) ≥ 0 of the penalised coefficients, or a price of the non-zero ones."""
+    """Base class of regularisers: a convex cost R(w) ≥ 0 of the penalised coefficients, or a cost of the non-zero ones."""
 
     @abstractmethod
     def value(self, w: FloatArray) -> float:
-        """R(w)."""
+        """Return R(w)."""
 
     @abstractmethod
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
@@ -39,14 +48,14 @@ class Regulariser(Part):
 
     @abstractmethod
     def cost_line(self) -> Line:
-        """Line of the regulariser in the objective."""
+        """Return the printed regulariser in the objective."""
 
     def curvature(self) -> float:
-        """The largest μ such that R(w) - μ||w||² is convex."""
+        """Return the largest μ such that R(w) - μ||w||² is convex."""
         return 0.0
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
-        """D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex.
+        """Return D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex.
 
         Raises
         ------
@@ -57,7 +66,7 @@ class Regulariser(Part):
 
     @property
     def square(self) -> float | None:
-        """μ where R is μ||w||² and nothing else, 0 where there is none; None where it is not."""
+        """Return μ where R is μ||w||² and nothing else, 0 for no regulariser; None for any other."""
         return None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
@@ -65,16 +74,16 @@ class Regulariser(Part):
         return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """The variables that it adds to the form, at their best for w."""
+        """Return the variables that it adds to the form, at their best for w."""
         return {}
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Return the prices of non-zero coefficients and of their size; None where it is something else."""
+        """Return the costs of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
+        """Return max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
         return np.where(rows.any(axis=1), np.inf, 0.0)
 
 
@@ -86,20 +95,20 @@ class NoRegulariser(Regulariser):
     sparsity = Sparsity(0.0, 0.0)
 
     def value(self, w: FloatArray) -> float:
-        """0."""
+        """Return 0."""
         return 0.0
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Add nothing."""
 
     def cost_line(self) -> Line:
-        """Empty line."""
+        """Return an empty line."""
         return Line("", "")
 
 
 @dataclass(frozen=True)
 class SquaredNorm(Regulariser):
-    """μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
+    """The squared norm μ||w||²; μ = 1 is the conic paper's, μ = ½ the usual SVM's.
 
     Parameters
     ----------
@@ -118,7 +127,7 @@ class SquaredNorm(Regulariser):
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def value(self, w: FloatArray) -> float:
-        """μ||w||²."""
+        """Return μ||w||²."""
         return float(self.mu * (w @ w))
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
@@ -126,26 +135,26 @@ class SquaredNorm(Regulariser):
         builder.cost_of_squares(self.mu, w)
 
     def cost_line(self) -> Line:
-        """μ||w||²."""
+        """Return the printed μ||w||²."""
         return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
 
     def curvature(self) -> float:
-        """μ."""
+        """Return μ."""
         return self.mu
 
     @property
     def square(self) -> float:
-        """μ."""
+        """Return μ."""
         return self.mu
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """||x|| √(level/μ)."""
+        """Return ||x|| √(level/μ)."""
         return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))
 
 
 @dataclass(frozen=True, eq=False)
 class KernelNorm(Regulariser):
-    """w'Kw: ||Σ_j w_j φ(x_j)||² where K holds the inner products; X then has the rows of K.
+    """The kernel norm w'Kw = ||Σ_j w_j φ(x_j)||², K the inner products; X then has the rows of K.
 
     Parameters
     ----------
@@ -170,7 +179,7 @@ class KernelNorm(Regulariser):
         object.__setattr__(self, "K", K)
 
     def value(self, w: FloatArray) -> float:
-        """w'Kw."""
+        """Return w'Kw."""
         return float(w @ self.K @ w)
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
@@ -178,7 +187,7 @@ class KernelNorm(Regulariser):
         builder.cost_of_form(self.K, w)
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
-        """K over the penalised coefficients."""
+        """Return K over the penalised coefficients."""
         if int(penalised.sum()) != self.K.shape[0]:
             raise InputError(f"K has {self.K.shape[0]} rows, but {int(penalised.sum())} coefficients are penalised", name="K")
         D = np.zeros((penalised.size, penalised.size))
@@ -186,7 +195,7 @@ class KernelNorm(Regulariser):
         return D
 
     def cost_line(self) -> Line:
-        """w'Kw."""
+        """Return the printed w'Kw."""
         return Line("w'Kw", r"w^\top K w")
 
 
@@ -253,7 +262,7 @@ class _AbsoluteNorm(Regulariser):
 
 @dataclass(frozen=True)
 class L1(_AbsoluteNorm):
-    """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
+    """The L1 norm μ||w||_1: a ≥ |w|, cost μ Σ a_j.
 
     Parameters
     ----------
@@ -283,7 +292,7 @@ class L1(_AbsoluteNorm):
 
 @dataclass(frozen=True)
 class ElasticNet(_AbsoluteNorm):
-    """μ_1||w||_1 + μ_2||w||².
+    """The elastic net μ_1||w||_1 + μ_2||w||².
 
     Parameters
     ----------
@@ -310,7 +319,7 @@ class ElasticNet(_AbsoluteNorm):
 
 @dataclass(frozen=True)
 class GroupL1(Regulariser):
-    """μ Σ_g ||w_g||: a_g ≥ ||w_g||, cost μ Σ a_g.
+    """The group lasso μ Σ_g ||w_g||: a_g ≥ ||w_g||, cost μ Σ a_g.
 
     Parameters
     ----------
@@ -341,11 +350,11 @@ class GroupL1(Regulariser):
         return [[j for j, g in enumerate(self.groups) if g == name] for name in sorted(set(self.groups))]
 
     def value(self, w: FloatArray) -> float:
-        """μ Σ_g ||w_g||."""
+        """Return μ Σ_g ||w_g||."""
         return float(self.mu * sum(np.linalg.norm(w[members]) for members in self._members(w.size)))
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """a and a second-order cone for each group."""
+        """Add a and a second-order cone for each group."""
         members = self._members(w.rows)
         size = builder.variables("a", len(members), 0.0)
         for k, group in enumerate(members):
@@ -355,15 +364,15 @@ class GroupL1(Regulariser):
         builder.cost(self.mu, size)
 
     def cost_line(self) -> Line:
-        """μ Σ a_g."""
+        """Return the printed μ Σ a_g."""
         return times(self.mu, Line("sum_g a_g", r"\textstyle\sum_g a_g"))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the cones."""
+        """Return the printed cones."""
         return (Line("||w_g|| <= a_g", r"\|w_g\|_2 \le a_g", "group 0, ..."),)
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """max_g ||x_g|| level/μ: the dual norm."""
+        """Return max_g ||x_g|| level/μ: the dual norm."""
         members = self._members(rows.shape[1])
         norms = [np.linalg.norm(rows[:, group], axis=1) for group in members]
         return np.asarray(np.max(norms, axis=0) * level / self.mu)
@@ -371,7 +380,7 @@ class GroupL1(Regulariser):
 
 @dataclass(frozen=True, eq=False)
 class KernelWeightsL1(Regulariser):
-    """g(w) = μ min{||α||_1 : w = Σ_j α_j x_j}, as in Brooks's and MIPLIB's gsvm2rl: w is a combination of given points.
+    """The L1 norm of kernel weights, μ min{||α||_1 : w = Σ_j α_j x_j} over given points x_j, as in Brooks's and MIPLIB's gsvm2rl.
 
     Parameters
     ----------
@@ -399,12 +408,12 @@ class KernelWeightsL1(Regulariser):
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def value(self, w: FloatArray) -> float:
-        """μ||α||_1 of the best combination; infinite where w is no combination of the points."""
+        """Return μ||α||_1 of the best combination; infinite where w is no combination of the points."""
         weights = self._combination(w)
         return float("inf") if weights is None else float(self.mu * weights.sum())
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """The best combination, as its positive and negative parts; nothing where w is no combination of the points."""
+        """Return the best combination, as its positive and negative parts; empty where w is no combination of the points."""
         weights = self._combination(w)
         return (
             {} if weights is None else {"alpha plus": weights[: weights.size // 2], "alpha minus": weights[weights.size // 2 :]}
@@ -421,12 +430,12 @@ class KernelWeightsL1(Regulariser):
         return size * np.maximum(solution.x, 0.0) if solution.status == 0 else None
 
     def polyhedral(self, p: int) -> Polyhedral | None:
-        """The points for atoms; None where they do not span all coefficients."""
+        """Return the points as atoms; None where they do not span all coefficients."""
         self._check_width(p)
         return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """α as the difference of two non-negative parts, and w as their combination."""
+        """Add α as the difference of two non-negative parts, and w as their combination."""
         m, p = self.points.shape
         self._check_width(w.rows)
         plus, minus = builder.variables("alpha plus", m, 0.0), builder.variables("alpha minus", m, 0.0)
@@ -442,21 +451,21 @@ class KernelWeightsL1(Regulariser):
             )
 
     def cost_line(self) -> Line:
-        """μ Σ |α_j|."""
+        """Return the printed μ Σ |α_j|."""
         return times(self.mu, Line("sum_j |alpha_j|", r"\textstyle\sum_j|\alpha_j|"))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the combination."""
+        """Return the printed combination."""
         return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
-        """max_j |x_j'x| level/μ: the support function of the level set, whose extreme points are ±x_j level/μ."""
+        """Return max_j |x_j'x| level/μ: the level set's extreme points are ±x_j level/μ."""
         products = sp.csr_array(rows) @ self.points.T
         return np.asarray(np.abs(products).max(axis=1) * level / self.mu)
 
 
-def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
-    """s in {0, 1} with |w_j| ≤ span_j s_j."""
+def add_nonzero_indicators(builder: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
+    """Add and return the indicators s in {0, 1} of non-zero coefficients, with |w_j| ≤ span_j s_j."""
     if not np.isfinite(span).all():
         raise InputError(
             "counting coefficients needs bounds on them: give the problem domain=Box(lower, upper) or Integers(lower, upper), or "
@@ -469,8 +478,8 @@ def add_support(builder: Assembly, w: Affine, span: FloatArray, label: str) -> A
     return s
 
 
-def support_lines(label: str) -> tuple[Line, ...]:
-    """The rows of `add_support`."""
+def nonzero_indicator_lines(label: str) -> tuple[Line, ...]:
+    """Return the printed rows of `add_nonzero_indicators`."""
     return (
         Line("w_j <= u_j s_j", r"w_j \le u_j s_j", f"{label} above"),
         Line("w_j >= -u_j s_j", r"w_j \ge -u_j s_j", f"{label} below"),
@@ -480,7 +489,7 @@ def support_lines(label: str) -> tuple[Line, ...]:
 
 @dataclass(frozen=True)
 class L0(Regulariser):
-    """μ times the number of coefficients that are not zero: s in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound.
+    """The cost μ of each non-zero coefficient: s in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound.
 
     Parameters
     ----------
@@ -501,20 +510,20 @@ class L0(Regulariser):
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def value(self, w: FloatArray) -> float:
-        """μ |{j : w_j ≠ 0}|."""
+        """Return μ |{j : w_j ≠ 0}|."""
         return float(self.mu * np.count_nonzero(w))
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """s and its rows."""
-        builder.cost(self.mu, add_support(builder, w, span, "s"))
+        """Add s and its rows."""
+        builder.cost(self.mu, add_nonzero_indicators(builder, w, span, "s"))
 
     def cost_line(self) -> Line:
-        """μ Σ s."""
+        """Return the printed μ Σ s."""
         return times(self.mu, Line("sum_j s_j", r"\textstyle\sum_j s_j"))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows of s."""
-        return support_lines("s")
+        """Return the printed rows of s."""
+        return nonzero_indicator_lines("s")
 
     @property
     def sparsity(self) -> Sparsity:
@@ -528,7 +537,7 @@ class L0(Regulariser):
 
 @dataclass(frozen=True)
 class L0L1(Regulariser):
-    """μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond k non-zero coefficients: Ustun and Rudin, 2015, (4).
+    """The sum μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond k non-zero coefficients: Ustun and Rudin, 2015, (4).
 
     Blocks ``s`` in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound, where non-zero coefficients are counted, and ``a`` ≥ |w|
     where μ_1 > 0.
@@ -560,20 +569,20 @@ class L0L1(Regulariser):
 
     @property
     def counts(self) -> bool:
-        """Return whether non-zero coefficients are counted."""
+        """Return whether the form has indicators of non-zero coefficients."""
         return self.mu0 > 0 or self.k is not None
 
     def value(self, w: FloatArray) -> float:
-        """Both prices; infinite beyond the limit."""
+        """Return μ_0 ||w||_0 + μ_1 ||w||_1; infinite beyond the limit."""
         count = int(np.count_nonzero(w))
         if self.k is not None and count > self.k:
             return float("inf")
         return float(self.mu0 * count + self.mu1 * np.abs(w).sum())
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """s and a with their rows, and the limit."""
+        """Add s and a with their rows, and the limit."""
         if self.counts:
-            s = add_support(builder, w, span, "s")
+            s = add_nonzero_indicators(builder, w, span, "s")
             builder.cost(self.mu0, s)
             if self.k is not None:
                 builder.require("s count", -s.premultiplied(np.ones((1, w.rows))) + float(min(self.k, w.rows)), Nonnegative(1))
@@ -581,13 +590,13 @@ class L0L1(Regulariser):
             L1(self.mu1).add(builder, w, span)
 
     def cost_line(self) -> Line:
-        """μ_0 Σ s + μ_1 Σ a."""
+        """Return the printed μ_0 Σ s + μ_1 Σ a."""
         terms = [(mu, f"sum_j {v}_j", rf"\textstyle\sum_j {v}_j") for mu, v in ((self.mu0, "s"), (self.mu1, "a")) if mu > 0]
         return plus(*(times(mu, Line(text, latex)) for mu, text, latex in terms))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows of s and a."""
-        rows = support_lines("s") if self.counts else ()
+        """Return the printed rows of s and a."""
+        rows = nonzero_indicator_lines("s") if self.counts else ()
         if self.k is not None:
             rows = (*rows, Line(f"sum_j s_j <= {self.k}", rf"\textstyle\sum_j s_j \le {self.k}", "s count"))
         return (*rows, *L1(1.0).lines()) if self.mu1 > 0 else rows
@@ -598,5 +607,5 @@ class L0L1(Regulariser):
         return Sparsity(self.mu0, self.mu1, self.k)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
-        """s and a, of which the form has what is counted or priced."""
+        """Return s and a, of which the form has those that cost or are limited."""
         return {"s": (w != 0.0).astype(np.float64), "a": np.abs(w)}

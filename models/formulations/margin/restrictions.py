@@ -1,4 +1,6 @@
-"""Restrictions of a composed problem: the abstract one, linear rows, counts, and parity between groups."""
+"""Restrictions of `Margin`: linear rows, fixed coefficients, kept points, limits on non-zeros and on errors, and parity of
+groups.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +24,29 @@ from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
 from ..linear_classifiers import first_column_is_one
 from .assembly import Affine, Assembly
-from .part import Classifier, Part, Setting, as_columns, as_integers, as_numbers, column_places
-from .regularisers import add_support
+from .part import AssemblyContext, Classifier, Part, as_columns, as_integers, as_numbers, column_places
+from .regularisers import add_nonzero_indicators
 
 
 class Restriction(Part):
-    """Something that the classifier must satisfy.
+    """Base class of restrictions, which the classifier must satisfy.
 
     Attributes
     ----------
-    of_margins : bool
+    needs_margins : bool
         Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
-    of_points : bool
+    depends_on_points : bool
         Whether it names points, or counts them or takes their mean, so that a point given twice is two points.
-    by_loss : bool
+    counted_by_loss : bool
         Whether it counts by the loss's own variables: margins below 1 where the loss counts those.
     """
 
-    of_margins: ClassVar[bool] = False
-    of_points: ClassVar[bool] = False
-    by_loss: ClassVar[bool] = False
+    needs_margins: ClassVar[bool] = False
+    depends_on_points: ClassVar[bool] = False
+    counted_by_loss: ClassVar[bool] = False
 
     @abstractmethod
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add variables and constraints, under labels that begin with ``name``.
 
         ``errors`` are the loss's 0-1 variables that count errors, where it has such.
@@ -58,11 +60,11 @@ class Restriction(Part):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Label of its constraints."""
+        """Return the label of its constraints."""
 
     @property
     def max_nonzeros(self) -> int | None:
-        """k where it is that at most k penalised coefficients are not zero; None where it is something else."""
+        """Return k where the restriction is that at most k penalised coefficients are not zero; None for another one."""
         return None
 
     def kept_points(self, n: int) -> IntArray | None:
@@ -119,8 +121,8 @@ class Restriction(Part):
         return self.violation(X, y, w)
 
 
-def members(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
-    """Indices of points given as indices or as a boolean mask."""
+def point_indices(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntArray:
+    """Return the indices of points given as indices or as a boolean mask."""
     points_array = np.asarray(points)
     indices = np.flatnonzero(points_array)
     if points_array.dtype != bool:
@@ -140,7 +142,7 @@ def indices_of_names(points: Any, names: DataNames) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class LinearRows(Restriction):
-    """lower ≤ Aw ≤ upper.
+    """The restriction lower ≤ Aw ≤ upper.
 
     Parameters
     ----------
@@ -193,7 +195,7 @@ class LinearRows(Restriction):
 
     @property
     def name(self) -> str:
-        """The given name."""
+        """Return the given label."""
         return self.label
 
     def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -207,14 +209,14 @@ class LinearRows(Restriction):
         return A, low, high
 
     def check(self, p: int, y: FloatArray) -> None:
-        """Check the number of columns and the sides."""
+        """Check the number of columns and the two sides."""
         self._data(p)
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The rows."""
+        """Return A, lower and upper."""
         return self._data(X.shape[1])
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add one constraint for each side."""
         A, low, high = self._data(context.w.rows)
         rows = context.w.premultiplied(A)
@@ -223,13 +225,13 @@ class LinearRows(Restriction):
             builder.require_nonnegative(f"{name} {suffix}", rows.at(finite).scaled(sign) - sign * side[finite])
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows."""
+        """Return the printed rows."""
         return (Line("l <= A w <= u", r"l \le A w \le u", self.label),)
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Restriction):
-    """w_j = v_j for each key j of ``coefficients``.
+    """The restriction w_j = v_j for each key j of ``coefficients``.
 
     Parameters
     ----------
@@ -273,21 +275,21 @@ class Fixed(Restriction):
 
     def _fixed(self, p: int) -> tuple[IntArray, FloatArray]:
         """Return the indices of the fixed coefficients among p, and their values."""
-        places = members([j for j in self.coefficients if not isinstance(j, str)], p, "fixed coefficients")
+        places = point_indices([j for j in self.coefficients if not isinstance(j, str)], p, "fixed coefficients")
         return places, np.array([self.coefficients[int(j)] for j in places])
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """One equation for each coefficient."""
+        """Return one equation for each coefficient."""
         places, values = self._fixed(X.shape[1])
         return np.eye(X.shape[1])[places], values, values
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add one equation for each coefficient."""
         places, values = self._fixed(context.w.rows)
         builder.require(name, context.w.at(places) - values, Zero(places.size))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the values."""
+        """Return the printed values."""
         values = list(self.coefficients.values())
         plain = [f"w[{name}]" for name in self.shown] or [f"w_{j}" for j in self.coefficients]
         inside = [rf"\text{{{latex_words(name)}}}" for name in self.shown] or list(map(str, self.coefficients))
@@ -297,7 +299,8 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """y_i x_i'w ≥ 1 for these points, by indices, a mask, their names or that of a class: nothing may give them up.
+    """The restriction y_i x_i'w ≥ 1 of these points, given by indices, a mask, their names or that of a class: their margins are
+    kept.
 
     Parameters
     ----------
@@ -307,11 +310,11 @@ class Keep(Restriction):
     points: Any
 
     name = "keep"
-    of_margins: ClassVar[bool] = True
-    of_points: ClassVar[bool] = True
+    needs_margins: ClassVar[bool] = True
+    depends_on_points: ClassVar[bool] = True
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """A row for each point."""
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
+        """Add a row for each point."""
         chosen = self.kept_points(context.argument.rows)
         builder.require_nonnegative(name, context.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
@@ -326,26 +329,26 @@ class Keep(Restriction):
         self.kept_points(y.size)
 
     def kept_points(self, n: int) -> IntArray:
-        """The points."""
-        return members(self.points, n, "points to keep")
+        """Return the points."""
+        return point_indices(self.points, n, "points to keep")
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The margins of the points, at least 1."""
+        """Return the margins of the points, at least 1."""
         chosen = self.kept_points(y.size)
         return y[chosen, None] * to_dense(X[chosen]), np.ones(chosen.size), np.full(chosen.size, np.inf)
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """The largest shortfall of a margin."""
+        """Return the largest shortfall of a margin."""
         chosen = self.kept_points(y.size)
         return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows."""
+        """Return the printed rows."""
         return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
 
 
-def memberships(groups: Any, n: int) -> FloatArray:
-    """Return the rows 1{i in g}, one for each group.
+def group_indicators(groups: Any, n: int) -> FloatArray:
+    """Return the rows 1{i in g}, one for each group g.
 
     Raises
     ------
@@ -372,9 +375,11 @@ def memberships(groups: Any, n: int) -> FloatArray:
     return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
 
 
-def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
-    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two."""
-    inside = memberships(groups, n)
+def group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
+    """Return rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of
+    two.
+    """
+    inside = group_indicators(groups, n)
     inside = inside[1:] if inside.shape[0] == 2 else inside
     centred = (inside - inside.mean(axis=1, keepdims=True)) / n
     data = sp.csr_array(X)
@@ -385,7 +390,7 @@ def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
 
 @dataclass(frozen=True)
 class Nonzero(Restriction):
-    """At most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
+    """The restriction that at most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
 
     Parameters
     ----------
@@ -406,17 +411,17 @@ class Nonzero(Restriction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", as_integer(self.k, "k"))
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """s, its rows and their sum."""
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
+        """Add s, its rows and their sum."""
         chosen = np.flatnonzero(context.penalised)
-        s = add_support(builder, context.w.at(chosen), context.span[chosen], name)
+        s = add_nonzero_indicators(builder, context.w.at(chosen), context.span[chosen], name)
         builder.require(
             f"{name} count", -s.premultiplied(np.ones((1, chosen.size))) + float(min(self.k, chosen.size)), Nonnegative(1)
         )
 
     @property
     def max_nonzeros(self) -> int:
-        """k."""
+        """Return k."""
         return self.k
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
@@ -424,21 +429,24 @@ class Nonzero(Restriction):
         return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
+        """Return the number of coefficients above 1e-7 in size beyond k, without the first one where X begins with ones (it may
+        be free).
+        """
         return self.excess(X, y, w, np.arange(w.size) > 0 if first_column_is_one(X) else np.ones(w.size, dtype=bool))
 
     def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
-        """Penalised coefficients above 1e-7 in size beyond k."""
+        """Return the number of penalised coefficients above 1e-7 in size beyond k."""
         return float(max(int((np.abs(w)[penalised] > 1e-7).sum()) - self.k, 0))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the count."""
+        """Return the printed limit."""
         return (Line(f"|{{j : w_j != 0}}| <= {self.k}", rf"\|w\|_0 \le {self.k}", "nonzero count"),)
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorBudget(Restriction):
-    """At most a share of the named points may have a margin below 1: Neyman-Pearson for a class, equal opportunity for a group.
+    """The restriction that at most a share of the named points has a margin below 1: Neyman-Pearson for a class, equal
+    opportunity for a group.
 
     The own variables of the 0-1 loss at margin 1 count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
 
@@ -461,8 +469,8 @@ class ErrorBudget(Restriction):
     name = "budget"
     convex: ClassVar[bool] = False
     reads_big_m: ClassVar[bool] = True
-    of_margins: ClassVar[bool] = True
-    of_points: ClassVar[bool] = True
+    needs_margins: ClassVar[bool] = True
+    depends_on_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -483,14 +491,14 @@ class ErrorBudget(Restriction):
             if not isinstance(self.points, numbers.Real) or self.points not in (-1, 1):
                 raise InputError(f"a class is -1 or +1; it is {self.points!r}", name="points")
             return np.flatnonzero(y == self.points)
-        return members(self.points, y.size, "points of an error budget")
+        return point_indices(self.points, y.size, "points of an error budget")
 
     def allowed(self, y: FloatArray) -> int:
         """Return the number of errors that are allowed."""
         return int(np.floor(self.share * self._chosen(y).size + 1e-9))
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """The sum, and e where the loss has no such variables."""
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
+        """Add the sum, and the indicators e of errors where the loss has no such variables."""
         chosen = self._chosen(context.y)
         if errors is None:
             counted = builder.binaries(f"{name} e", chosen.size)
@@ -503,21 +511,21 @@ class ErrorBudget(Restriction):
         )
 
     def budget(self, y: FloatArray) -> Budget:
-        """The points, and how many errors."""
+        """Return the points, and how many errors are allowed."""
         return Budget(self._chosen(y), self.allowed(y))
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
-        """e, which the form has where the loss does not count such errors."""
+        """Return e, which the form has where the loss does not count such errors."""
         chosen = self._chosen(classifier.y)
         return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
+        """Return the errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
         wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
         return float(max(int(wrong.sum()) - self.allowed(y), 0))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the count."""
+        """Return the printed limit."""
         one = np.ndim(self.points) == 0 and self.points in (-1, 1)
         subject = f"class {int(self.points):+d}" if one else "the group"
         share = f"{self.share:g}"
@@ -526,7 +534,7 @@ class ErrorBudget(Restriction):
 
 @dataclass(frozen=True)
 class ViolationBudget(Restriction):
-    """Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
+    """The restriction Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
 
     z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
 
@@ -544,14 +552,14 @@ class ViolationBudget(Restriction):
     kappa: float
 
     name = "budget"
-    of_margins: ClassVar[bool] = True
-    of_points: ClassVar[bool] = True
-    by_loss: ClassVar[bool] = True
+    needs_margins: ClassVar[bool] = True
+    depends_on_points: ClassVar[bool] = True
+    counted_by_loss: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add the sum."""
         if errors is None:
             raise InputError(
@@ -560,16 +568,16 @@ class ViolationBudget(Restriction):
         builder.require(name, -errors.premultiplied(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
 
     def budget(self, y: FloatArray) -> Budget:
-        """⌊κn⌋ of all points, where the loss counts."""
+        """Return all points with the limit ⌊κn⌋, where the loss counts."""
         return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Margins below 1 beyond κn: what a relaxed count does not exceed."""
+        """Return the number of margins below 1 beyond κn, which a relaxed loss does not exceed."""
         wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
         return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
 
     def lines(self) -> tuple[Line, ...]:
-        """State the sum."""
+        """Return the printed sum."""
         return (Line(f"sum_i z_i <= {self.kappa:g} n", rf"\textstyle\sum_i z_i \le {self.kappa:g}\, n", "budget"),)
 
 
@@ -580,7 +588,7 @@ class _OfGroups(Restriction):
     groups: Any
     epsilon: float = 0.0
 
-    of_points: ClassVar[bool] = True
+    depends_on_points: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", np.array(self.groups))
@@ -603,12 +611,12 @@ class _OfGroups(Restriction):
         return replace(self, groups=to_dense(column).reshape(-1))
 
     def check(self, p: int, y: FloatArray) -> None:
-        memberships(self.groups, y.size)
+        group_indicators(self.groups, y.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Parity(_OfGroups):
-    """|cov(1{i in g}, x_i'w)| ≤ ε for each group g (one of two groups is enough): two linear rows.
+    """The restriction |cov(1{i in g}, x_i'w)| ≤ ε for each group g (one of two groups is enough): two linear rows.
 
     Zafar, Valera, Gomez Rodriguez, Gummadi: Fairness constraints, 2017, (6): a convex proxy of equal shares of positive answers.
 
@@ -628,18 +636,18 @@ class Parity(_OfGroups):
     name = "parity"
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The covariances, within ε of zero."""
-        rows = covariances(X, self.groups, X.shape[0]).toarray()
+        """Return the covariances, within ε of zero."""
+        rows = group_covariances(X, self.groups, X.shape[0]).toarray()
         return rows, np.full(rows.shape[0], -self.epsilon), np.full(rows.shape[0], self.epsilon)
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """Two rows for each group."""
-        rows = context.w.premultiplied(covariances(context.X, self.groups, context.X.shape[0]))
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
+        """Add two rows for each group."""
+        rows = context.w.premultiplied(group_covariances(context.X, self.groups, context.X.shape[0]))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows."""
+        """Return the printed rows."""
         e = f"{self.epsilon:g}"
         tex = rf"|\mathrm{{cov}}(\mathrm{{group}}, x^\top w)| \le {e}"
         return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
@@ -647,7 +655,7 @@ class Parity(_OfGroups):
 
 @dataclass(frozen=True, eq=False)
 class CountParity(_OfGroups):
-    """|share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
+    """The restriction |share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
 
     d_i in {0, 1}; d_i = 1 requires x_i'w ≥ 0, d_i = 0 requires x_i'w ≤ 0, so that a score of zero counts on either side.
 
@@ -667,10 +675,10 @@ class CountParity(_OfGroups):
     name = "count parity"
     convex: ClassVar[bool] = False
     reads_big_m: ClassVar[bool] = True
-    of_margins: ClassVar[bool] = True
+    needs_margins: ClassVar[bool] = True
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
-        """d, its switches, and two rows for each two groups."""
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
+        """Add d, its switches, and two rows for each two groups."""
         n = context.X.shape[0]
         d, scores, big_m = builder.binaries(f"{name} d", n), context.w.premultiplied(context.X), context.big_m(0.0)
         other = -d + 1.0
@@ -684,12 +692,12 @@ class CountParity(_OfGroups):
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
     def equal_rates(self, y: FloatArray) -> EqualRates:
-        """Return the groups by number."""
-        inside = memberships(self.groups, y.size)
+        """Return the groups by number with ε."""
+        inside = group_indicators(self.groups, y.size)
         return EqualRates(inside.argmax(axis=0), y, self.epsilon)
 
     def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
-        """d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
+        """Return d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
         scores, tolerance = classifier.y * classifier.argument, 10.0 * classifier.tolerance
         d = self.equal_rates(classifier.y).signs(scores, tolerance).astype(np.float64)
         return {f"{name} d": d, f"{name} not d": 1.0 - d}
@@ -700,14 +708,14 @@ class CountParity(_OfGroups):
         return max(self.equal_rates(y).least_spread(scores > 1e-6, scores > -1e-6) - self.epsilon, 0.0)
 
     def lines(self) -> tuple[Line, ...]:
-        """State the rows."""
+        """Return the printed rows."""
         e = f"{self.epsilon:g}"
         tex = rf"|\mathrm{{share}}_g(x^\top w \ge 0) - \mathrm{{share}}_h(x^\top w\ge 0)| \le {e}"
         return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)
 
 
 def group_differences(groups: Any, n: int) -> FloatArray:
-    """Rows 1{i in g}/|g| - 1{i in h}/|h| for any two groups g, h."""
-    inside = memberships(groups, n)
+    """Return rows 1{i in g}/|g| - 1{i in h}/|h| for any two groups g, h."""
+    inside = group_indicators(groups, n)
     means = inside / inside.sum(axis=1, keepdims=True)
     return np.array([means[g] - means[h] for g, h in itertools.combinations(range(len(means)), 2)])

@@ -1,4 +1,6 @@
-"""Scoring systems, SLIM: the formulation, its table of points and its record."""
+"""Scoring systems, classifiers with whole-number coefficients (SLIM and RiskSLIM): the model `ScoringSystem` and its table of
+points.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ _TOTALS = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoringSystem(NamedComposition):
-    """min Σ c_i ℓ_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4); RiskSLIM, 2019, (1).
+    """A scoring system, min Σ c_i ℓ_i + N C0 ||ρ||_0 + N C1 ||ρ||_1 over whole numbers ρ: SLIM, Ustun and Rudin, 2015, (4);
+    RiskSLIM, 2019, (1).
 
     With the 0-1 loss ℓ_i = z_i = 1 where y_i (ρ_0 + x_i'ρ) is not > 0: a score of 0 is an error of either class. With the
     logistic loss ℓ_i = log(1 + e^{-y_i (ρ_0 + x_i'ρ)}): a score s is a risk of 1/(1 + e^{-s}). The first coefficient is the
@@ -148,8 +151,8 @@ class ScoringSystem(NamedComposition):
         names = self.data_names or DataNames()
         located = tuple(restriction.resolve_names(names, self.X, self.y) for restriction in restrictions)
         for restriction in located:
-            of_margins = restriction.by_loss or restriction.kept_points(self.y.size) is not None
-            if (of_margins or restriction.budget(self.y) is not None) and not self.integer_scores:
+            needs_margins = restriction.counted_by_loss or restriction.kept_points(self.y.size) is not None
+            if (needs_margins or restriction.budget(self.y) is not None) and not self.integer_scores:
                 raise InputError(
                     f"{type(restriction).__name__} counts scores below 1 as errors, but these features are not whole numbers, so "
                     "scores between 0 and 1 are right: round the features, or split them into intervals (0 or 1 each)",
@@ -174,12 +177,12 @@ class ScoringSystem(NamedComposition):
 
     @property
     def threshold(self) -> float:
-        """t: a point is right where y (ρ_0 + x'ρ) ≥ t."""
+        """Return t: a point is right where y (ρ_0 + x'ρ) ≥ t."""
         return 1.0 if self.integer_scores else float(self.epsilon)
 
     @cached_property
-    def largest(self) -> FloatArray:
-        """max y_i x_i'ρ without the intercept and its least value, (2, n), at most k features used."""
+    def score_ranges(self) -> FloatArray:
+        """Return the largest and the least x_i'ρ without the intercept, (2, n), at most k features used."""
         Z, (lower, upper) = to_dense(self.X)[:, 1:], self._bounds()
         with np.errstate(over="ignore"):
             high, low = np.maximum(Z * upper, Z * lower), np.minimum(Z * upper, Z * lower)
@@ -195,20 +198,20 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def offsets(self) -> tuple[int, int]:
-        """l_0 and u_0."""
+        """Return the intercept's bounds l_0 and u_0."""
         if self.intercept_range is not None:
             return self.intercept_range
-        high, low = self.largest
+        high, low = self.score_ranges
         t = self.threshold
         return int(np.floor(-t - high.max())), int(np.ceil(t - low.min()))
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """M_i: what must be added to a margin so that every allowed ρ reaches t.
+        """Return M_i, which must be added to a margin so that every allowed ρ reaches t.
 
         Where restrictions count positive scores, M_i added to the negative margin reaches t too.
         """
-        high, low = self.largest
+        high, low = self.score_ranges
         low_scores, high_scores = self.offsets[0] + low, self.offsets[1] + high
         lowest = np.where(self.y > 0, low_scores, -high_scores)
         if any(restriction.equal_rates(self.y) is not None for restriction in self.subject_to):
@@ -217,7 +220,7 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def prices(self) -> tuple[Fraction, Fraction]:
-        """N C0 and N C1, exactly."""
+        """Return N C0 and N C1, the costs of a feature and of a unit of a coefficient, exactly."""
         n, price = self.X.shape[0], as_fraction(self.C0)
         if self.C1 is not None or self.logistic:
             return n * price, n * as_fraction(0.0 if self.C1 is None else self.C1)
@@ -227,7 +230,7 @@ class ScoringSystem(NamedComposition):
 
     @cached_property
     def composed(self) -> Margin:
-        """`ZeroOne` at t, or `Logistic`, with `L0L1` over `Integers`, the intercept free."""
+        """Return the `Margin` of `ZeroOne` at t, or `Logistic`, with `L0L1` over `Integers`, the intercept free."""
         lower, upper = self._bounds()
         domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
         price, tie = map(float, self.prices)
@@ -236,7 +239,7 @@ class ScoringSystem(NamedComposition):
         return Margin.of_checked(self.X, self.y, loss, regulariser, "free", self.sample_weight, domain, tuple(self.subject_to))
 
     def compile(self) -> StandardForm:
-        """The composition's form under this name, with the M of the notes."""
+        """Return the composition's form under this name, with the M of the notes."""
         composed = self.composed
         if self.logistic:
             return super().compile()
@@ -245,7 +248,7 @@ class ScoringSystem(NamedComposition):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem`, prices as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
+        """Return the `ScoringProblem`, costs as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
         if self._restricted is None:
             return self.composed.view(kind) if kind is MarginProblem else None
         if self.logistic:
@@ -254,7 +257,7 @@ class ScoringSystem(NamedComposition):
 
     @property
     def no_view_reason(self) -> str:
-        """The restrictions that "supports-bb" and "risk-bb" do not read."""
+        """Return the restrictions that "supports-bb" and "risk-bb" do not read."""
         return "" if self._restricted is not None else "restrictions other than bounds of coefficients and numbers of features"
 
     @property
@@ -277,13 +280,13 @@ class ScoringSystem(NamedComposition):
 
     @property
     def risk_problem(self) -> RiskProblem:
-        """The problem that the exact solver of risk scores reads."""
+        """Return the problem that the exact solver of risk scores reads."""
         p, (price, size_price) = self.problem, map(float, self.prices)
         return RiskProblem(p.X, p.y, p.weights, p.lower, p.upper, p.intercept, price, size_price, p.max_nonzeros)
 
     @cached_property
     def problem(self) -> ScoringProblem:
-        """Errors and prices as the exact solver reads them, within the bounds that restrictions leave.
+        """Return errors and costs as the exact solver reads them, within the bounds that restrictions leave.
 
         Restrictions of another kind are left out: points have the same value.
         """
@@ -303,7 +306,7 @@ class ScoringSystem(NamedComposition):
         )
 
     def value(self, rho: Sequence[int] | FloatArray) -> Fraction:
-        """The objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss).
+        """Return the objective at whole coefficients, the intercept first, in exact arithmetic (0-1 loss).
 
         Parameters
         ----------
@@ -325,7 +328,7 @@ class ScoringSystem(NamedComposition):
         return self.problem.value(int(rounded[0]), rounded[1:])
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
-        """All blocks of the form at the nearest whole coefficients, errors counted exactly."""
+        """Return all blocks of the form at the nearest whole coefficients, errors counted exactly."""
         w = np.rint(np.asarray(w, dtype=np.float64))
         if self.logistic:
             return dict(self.composed.complete({"w": w}))
@@ -340,18 +343,18 @@ class ScoringSystem(NamedComposition):
         return {block.label: values[block.label] for block in self.form.blocks}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks from ``w``, where some are missing; see `point`."""
+        """Return all blocks of the form; missing ones are computed from ``w`` by `point`."""
         is_complete = all(block.label in values for block in self.form.blocks)
         return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
-        """The point of the nearest whole coefficients."""
+        """Return the point of the nearest whole coefficients."""
         return self.point(np.asarray(values["w"]))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Points that are wrong (a score of 0 among them), features in use, and Σ|ρ_j| without the intercept."""
+        """Return the numbers of wrong points (a score of 0 among them) and of features in use, and Σ|ρ_j| without intercept."""
         w = np.rint(np.asarray(values["w"]))
         wrong = self.problem.errors(int(w[0]), w[1:])
         return {
@@ -396,7 +399,7 @@ class ScoringSystem(NamedComposition):
 
     @property
     def statement(self) -> Statement:
-        """SLIM in the form's variables."""
+        """Return SLIM in the form's variables."""
         n, p = self.X.shape
         if self.logistic:
             kind = "mixed-integer exponential cone program"
@@ -474,7 +477,7 @@ def _objective(model: ScoringSystem, values: Mapping[str, Any]) -> float:
 
 @dataclass(frozen=True)
 class PointsTable(Displayed, Tabular):
-    """Points to add up, and the total above which one class is predicted.
+    """The points that a person adds up, and the total above which one class is predicted.
 
     Parameters
     ----------
@@ -498,7 +501,7 @@ class PointsTable(Displayed, Tabular):
 
     @property
     def risks(self) -> list[tuple[int, str]]:
-        """Totals around the threshold and their risks in percent; none where totals are no risks."""
+        """Return totals around the threshold and their risks in percent; empty where totals are no risks."""
         totals = range(self.above - _TOTALS, self.above + _TOTALS + 1) if self.risk else range(0)
         return [(total, f"{100.0 / (1.0 + math.exp(self.above - total)):.1f}") for total in totals]
 

@@ -1,4 +1,4 @@
-"""Smooth losses: logistic and exponential, which take exponential cones, and Huber's loss of residuals."""
+"""Smooth losses of `Margin`: the logistic and exponential losses, which take exponential cones, and Huber's loss of residuals."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ...statement import Line, times
 from ...views import LinearLoss
 from .assembly import Affine, Assembly
 from .loss import Conjugate, Loss, ResidualConjugate, ResidualLoss
-from .part import Classifier, Setting
+from .part import AssemblyContext, Classifier
 
 
 @dataclass(frozen=True)
 class LogisticConjugate(Conjugate):
-    """Conjugate of Σ c log(1 + e^-m): Σ c H(α/c) on 0 ≤ α ≤ c, β = -α, with the entropy H(p) = -p log p - (1-p) log(1-p)."""
+    """The conjugate of Σ c log(1 + e^-m): Σ c H(α/c) on 0 ≤ α ≤ c, β = -α, with the entropy H(p) = -p log p - (1-p) log(1-p)."""
 
     objective = Line("sum_i c_i H(alpha_i/c_i)", r"\textstyle\sum_i c_i H(\alpha_i/c_i)")
     constraints = (
@@ -28,35 +28,35 @@ class LogisticConjugate(Conjugate):
         Line("H(p) = -p log p - (1 - p) log(1 - p)", r"H(p) = -p\log p - (1-p)\log(1-p)"),
     )
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``margin``, clipped."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return minus the multipliers of ``margin``, clipped."""
         return -np.clip(multipliers["margin"], 0.0, costs)
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """Σ c H(α/c)."""
+        """Return Σ c H(α/c)."""
         return float(entropy(-beta, costs)[0].sum())
 
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + e^-m), minus the logarithm of the probability 1/(1 + e^-m) of the label.
+    """The logistic loss log(1 + e^-m), minus the logarithm of the probability 1/(1 + e^-m) of the label.
 
     With a lower bound t of the margin it is the least ξ with e^{-t-ξ} + e^-ξ ≤ 1: two exponential cones for each point. At an
     optimum t = m, ξ is the loss, and the blocks ``right`` and ``wrong`` are the probabilities of the label and of the other one.
     Multipliers of ``margin`` are α_i = c_i times the second.
     """
 
-    linear: ClassVar[LinearLoss | None] = LinearLoss.LOGISTIC
+    linear_loss: ClassVar[LinearLoss | None] = LinearLoss.LOGISTIC
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> None:
         """Return None: every margin costs."""
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """log(1 + e^-m)."""
+        """Return log(1 + e^-m)."""
         return softplus(-np.asarray(argument))[0]
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """t, ξ, the two probabilities and their cones."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add t, ξ, the two probabilities and their cones."""
         n = context.argument.rows
         t, xi = builder.variables("t", n), builder.variables("xi", n, 0.0)
         right, wrong = builder.variables("right", n, 0.0, 1.0), builder.variables("wrong", n, 0.0, 1.0)
@@ -69,13 +69,13 @@ class Logistic(Loss):
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The margin, the loss and the probabilities."""
+        """Return the margin, the loss and the probabilities."""
         m = np.asarray(classifier.argument)
         right, wrong = np.exp(-softplus(-m)[0]), np.exp(-softplus(m)[0])
         return {"t": m, "xi": self.values(m), "right": right, "wrong": wrong}
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
-        """Multipliers of the cones from α = c p, c the price of a probability.
+        """Return the multipliers of the cones from α = c p, c the cost and p the probability of the other label.
 
         They are (-c p, -c p (1 - log p), c) of ``log wrong``, on the boundary of the dual cone, and the same of 1 - p.
         """
@@ -87,15 +87,15 @@ class Logistic(Loss):
         return {**cones, "probability": np.array(costs, dtype=np.float64)}
 
     def conjugate(self) -> Conjugate:
-        """Entropies on 0 ≤ α ≤ c."""
+        """Return the conjugate, entropies on 0 ≤ α ≤ c."""
         return LogisticConjugate()
 
     def cost_line(self) -> Line:
-        """Σ c_i ξ_i."""
+        """Return the printed Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """The epigraph of the loss, as it is and in cones."""
+        """Return the printed epigraph of the loss, as it is and in cones."""
         return (
             Line("y_i x_i'w >= t_i", r"y_i x_i^\top w \ge t_i", "margin"),
             Line("exp(-xi_i) <= right_i", r"e^{-\xi_i} \le r_i", "log right"),
@@ -106,17 +106,17 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class ExponentialConjugate(Conjugate):
-    """Conjugate of Σ c e^-m: Σ α (1 - log(α/c)) on α ≥ 0, β = -α."""
+    """The conjugate of Σ c e^-m: Σ α (1 - log(α/c)) on α ≥ 0, β = -α."""
 
     objective = Line("sum_i alpha_i (1 - log(alpha_i/c_i))", r"\textstyle\sum_i \alpha_i\bigl(1-\log(\alpha_i/c_i)\bigr)")
     constraints = (Line("alpha_i >= 0", r"\alpha_i\ge 0"),)
 
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Minus the first multiplier of each cone, clipped; no multiplier without a cost."""
+    def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Return the first multiplier of each cone, clipped at 0, and 0 where a point has no cost."""
         return np.where(costs > 0.0, np.minimum(multipliers["power"][0::3], 0.0), 0.0)
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """Σ α (1 - log(α/c))."""
+        """Return Σ α (1 - log(α/c))."""
         inner = beta < 0.0
         share = np.divide(-beta, costs, out=np.ones(beta.size), where=inner)
         return float((-beta * (1.0 - np.log(share))).sum())
@@ -124,15 +124,17 @@ class ExponentialConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class ExponentialLoss(Loss):
-    """e^-m: the least τ with (-m, 1, τ) in the exponential cone, cost τ. Multipliers (-α, v, c) of ``power`` hold α = c e^-m."""
+    """The exponential loss e^-m: the least τ with (-m, 1, τ) in the exponential cone. Multipliers (-α, v, c) of ``power`` have α
+    = c e^-m.
+    """
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """e^-m; infinite below a margin of -709."""
+        """Return e^-m; infinite below a margin of -709."""
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(-np.asarray(argument)))
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """τ and its cones."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add τ and its cones."""
         n = context.argument.rows
         tau = builder.variables("tau", n, 0.0)
         one = Affine({}, np.ones(n))
@@ -141,25 +143,25 @@ class ExponentialLoss(Loss):
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """τ."""
+        """Return τ."""
         return {"tau": self.values(classifier.argument)}
 
     def conjugate(self) -> Conjugate:
-        """Σ α (1 - log(α/c)) on α ≥ 0."""
+        """Return the conjugate, Σ α (1 - log(α/c)) on α ≥ 0."""
         return ExponentialConjugate()
 
     def cost_line(self) -> Line:
-        """Σ c_i τ_i."""
+        """Return the printed Σ c_i τ_i."""
         return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """State the epigraph."""
+        """Return the printed epigraph."""
         return (Line("exp(-y_i x_i'w) <= tau_i", r"e^{-y_i x_i^\top w} \le \tau_i", "power"),)
 
 
 @dataclass(frozen=True)
 class HuberConjugate(ResidualConjugate):
-    """Conjugate of Σ c times Huber's loss: -β²/(2c) on |β| ≤ c δ."""
+    """The conjugate of Σ c times Huber's loss: -β²/(2c) on |β| ≤ c δ."""
 
     delta: float
 
@@ -168,23 +170,23 @@ class HuberConjugate(ResidualConjugate):
     )
 
     def interval(self, costs: FloatArray) -> FloatArray:
-        """c δ."""
+        """Return c δ."""
         return self.delta * costs
 
     def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-Σ β²/(2c)."""
+        """Return -Σ β²/(2c)."""
         return -float(np.divide(beta**2, 2.0 * costs, out=np.zeros(beta.size), where=beta != 0.0).sum())
 
     @property
     def constraints(self) -> tuple[Line, ...]:
-        """State the dual's constraint: the interval."""
+        """Return the printed interval of β."""
         bound = times(self.delta, Line("c_i", "c_i"))
         return (Line(f"|beta_i| <= {bound.text}", rf"|\beta_i| \le {bound.latex}"),)
 
 
 @dataclass(frozen=True)
 class Huber(ResidualLoss):
-    """½r² of residuals r = y - x'w up to δ, δ|r| - ½δ² beyond: min_s ½s² + δ|r - s|, with ξ ≥ |r - s|.
+    """Huber's loss of residuals r = y - x'w: ½r² up to δ, δ|r| - ½δ² beyond: min_s ½s² + δ|r - s|, with ξ ≥ |r - s|.
 
     Parameters
     ----------
@@ -203,12 +205,12 @@ class Huber(ResidualLoss):
         object.__setattr__(self, "delta", as_positive(self.delta, "delta"))
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """½r², or δ|r| - ½δ²."""
+        """Return ½r², or δ|r| - ½δ²."""
         inner = np.clip(argument, -self.delta, self.delta)
         return np.asarray(0.5 * inner**2 + self.delta * np.abs(argument - inner))
 
-    def add(self, builder: Assembly, context: Setting) -> Affine | None:
-        """s, ξ and their two rows for each point."""
+    def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
+        """Add s, ξ and their two rows for each point."""
         n = context.argument.rows
         s, xi = builder.variables("s", n), builder.variables("xi", n, 0.0)
         remainder = context.argument - s
@@ -219,16 +221,16 @@ class Huber(ResidualLoss):
         return None
 
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
-        """The part of the residual that is squared, and the rest."""
+        """Return the part of the residual that is squared, and the rest."""
         s = np.clip(classifier.argument, -self.delta, self.delta)
         return {"s": s, "xi": np.abs(classifier.argument - s)}
 
     def conjugate(self) -> Conjugate:
-        """-β²/(2c) on |β| ≤ c δ."""
+        """Return the conjugate, -β²/(2c) on |β| ≤ c δ."""
         return HuberConjugate(self.delta)
 
     def cost_line(self) -> Line:
-        """Σ c_i (½s_i² + δ ξ_i)."""
+        """Return the printed Σ c_i (½s_i² + δ ξ_i)."""
         linear_part = times(self.delta, Line("xi_i", r"\xi_i"))
         return Line(
             f"sum_i c_i (1/2 s_i^2 + {linear_part.text})",
@@ -236,7 +238,7 @@ class Huber(ResidualLoss):
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows of the rest."""
+        """Return the printed rows of the rest."""
         return (
             Line("y_i - x_i'w - s_i <= xi_i", r"y_i - x_i^\top w - s_i \le \xi_i", "below"),
             Line("x_i'w + s_i - y_i <= xi_i", r"x_i^\top w + s_i - y_i \le \xi_i", "above"),

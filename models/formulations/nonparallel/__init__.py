@@ -1,1 +1,1 @@
-"""Nonparallel classifiers and the Chebyshev multi-objective model over them."""
+"""Nonparallel classifiers, which place one hyperplane near each class: NPSVC++ one class at a time or jointly, and twin SVMs."""

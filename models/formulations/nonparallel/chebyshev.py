@@ -1,4 +1,4 @@
-"""The multi-objective nonparallel classifier K-NPSVC++: the formulation, its statement, and its record."""
+"""K-NPSVC++, which learns the hyperplanes of all classes and features shared by them in one multi-objective problem."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
 
 @final
 class ChebyshevPieces:
-    """Ψ, S, every class's factor and problems; one object for a model and all its ``at(P)``.
+    """The matrices of a `ChebyshevNPSVC` that do not depend on P, computed once for the model and all its ``at(P)``.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ class ChebyshevPieces:
 
     @cached_property
     def features(self) -> FeatureMap:
-        """Ψ."""
+        """Return the feature map, whose rows are Ψ."""
         model = self._model
         return FeatureMap(model.X, model.kernel, model.ridge, model.offset)
 
     @cached_property
     def S(self) -> FloatArray:
-        """Ψ'LΨ; zeros where μ = 0."""
+        """Return Ψ'LΨ of the neighbour graph's Laplacian L; zeros where μ = 0."""
         psi = self.features.rows
         if self._model.mu == 0.0:
             return np.zeros((psi.shape[1], psi.shape[1]))
@@ -122,7 +122,7 @@ class ChebyshevPieces:
         return KernelRows(self.features.rows, self.features.gram, Ridge(self._model.r1))
 
     def factor(self, k: int) -> HingeFactor | PointsFactor:
-        """A'A + r1 I and the rows B of class k; kept, since P does not enter."""
+        """Return the factor of A'A + r1 I with the rows B of class k; kept, since P does not enter."""
         if k not in self._factors and not self.features.linear:
             self._factors[k] = PointsFactor(self._kernel_rows, self._model.near_points(k))
         if k not in self._factors:
@@ -134,7 +134,7 @@ class ChebyshevPieces:
         return self._factors[k]
 
     def program(self, k: int, P: FloatArray, v: FloatArray | None) -> HingeQuadratic:
-        """See `ChebyshevNPSVC.class_program`."""
+        """Return class k's problem; see `ChebyshevNPSVC.class_program`."""
         model, factor = self._model, self.factor(k)
         m = factor.shape[0]
         constant = self.smoothness(P)
@@ -146,7 +146,7 @@ class ChebyshevPieces:
         return HingeQuadratic(factor, -model.r1 * centre, *hinge, constant)
 
     def programs(self, P: FloatArray, V: FloatArray) -> list[HingeQuadratic]:
-        """Every class's problem in u at the given V; over kernel features their H⁻¹b are found together."""
+        """Return every class's problem in u at the given V; over kernel features their H⁻¹b are found together."""
         programs = [self.program(k, P, V[k]) for k in range(self._model.K)]
         points = [program.factor for program in programs if isinstance(program.factor, PointsFactor)]
         if not points:
@@ -155,7 +155,7 @@ class ChebyshevPieces:
         return [replace(program, centre=centre) for program, centre in zip(programs, centres, strict=True)]
 
     def points(self, programs: Sequence[HingeQuadratic], lams: Sequence[FloatArray]) -> FloatArray:
-        """U (K, features) of the dual points of `programs`, over kernel features together."""
+        """Return U (K, features) of the dual points of `programs`, over kernel features together."""
         points = [program.factor for program in programs if isinstance(program.factor, PointsFactor)]
         if not points:
             return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
@@ -172,17 +172,17 @@ class ChebyshevPieces:
         return self._lowered[k]
 
     def smoothed(self, P: FloatArray) -> FloatArray:
-        """SP; that of the last P is kept, since all classes ask for it."""
+        """Return SP; that of the last P is kept, since all classes ask for it."""
         if self._product is None or not np.array_equal(P, self._product[0]):
             self._product = (P.copy(), self.S @ P)
         return self._product[1]
 
     def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP)."""
+        """Return μ/2 Tr(P'SP)."""
         return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed(P)))
 
     def projection(self, share: float, E: FloatArray) -> StiefelQP:
-        """The P-step (19), H = -share μS, which is checked and built again only where the share has changed."""
+        """Return the problem of the P-step (19) with H = -share μS, checked and built again only where the share has changed."""
         if self._projection is None or abs(self._projection[0] - share) > 1e-14 * share:
             self._projection = (share, StiefelQP(-self._model.mu * share * self.S, E))
         return self._projection[1].with_linear(E)
@@ -195,7 +195,8 @@ Orientation: TypeAlias = Literal["one", "rest"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChebyshevNPSVC(Model):
-    """min over U, V, P'P = I of max_l ϖ_l J_l, NPSVC++ (8), with features learned by P and shared by all classes.
+    """The classifier K-NPSVC++: min over U, V, P'P = I of max_l ϖ_l J_l, NPSVC++ (8), with features learned by P and shared by
+    all classes.
 
     J_l = ½||Ψ_A u_l||² + c Σ_{i in B}[1 - ψ_i'u_l]_+ + r1/2||u_l - Pv_l||² + r2/2||v_l||² + μ/2 Tr(P'SP), S = Ψ'LΨ,
     where A is class l and B the rest (``orientation="one"``, as printed), or the reverse (``"rest"``, the released code's
@@ -284,42 +285,42 @@ class ChebyshevNPSVC(Model):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """True if P is free."""
+        """Return whether P is free, so that points are certified by `appraise`."""
         return self.P is None
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
     @cached_property
     def classes(self) -> npt.NDArray[Any]:
-        """Sorted class labels."""
+        """Return the sorted class labels."""
         return np.unique(self.y)
 
     @property
     def K(self) -> int:
-        """Number of classes."""
+        """Return the number of classes."""
         return int(self.classes.size)
 
     @cached_property
     def pieces(self) -> ChebyshevPieces:
-        """The parts that every P shares and the alternating steps keep."""
+        """Return the parts that every P shares and the alternating steps keep."""
         return ChebyshevPieces(self)
 
     @property
     def features(self) -> FeatureMap:
-        """Ψ."""
+        """Return the feature map, whose rows are Ψ."""
         return self.pieces.features
 
     @property
     def S(self) -> FloatArray:
-        """Ψ'LΨ; zeros where μ = 0."""
+        """Return Ψ'LΨ of the neighbour graph's Laplacian L; zeros where μ = 0."""
         return self.pieces.S
 
     def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP)."""
+        """Return μ/2 Tr(P'SP)."""
         return self.pieces.smoothness(P)
 
     def near_points(self, k: int) -> npt.NDArray[np.bool_]:
-        """Points of A for class number k: those that its hyperplane is to be near."""
+        """Return the mask of the points of A for class number k: those that its hyperplane is to be near."""
         inside = np.asarray(self.y == self.classes[k])
         return inside if self.orientation == "one" else ~inside
 
@@ -331,11 +332,11 @@ class ChebyshevNPSVC(Model):
         return fixed
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
-        """The model at the P that was found, where P is free."""
+        """Return the model at the P that was found, where P is free."""
         return self.at(optimised["P"]) if self.P is None and "P" in optimised else self
 
     def class_program(self, k: int, P: FloatArray | None = None, v: FloatArray | None = None) -> HingeQuadratic:
-        """Class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
+        """Return class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
 
         In u: H = A'A + r1 I, linear term -r1 (Pv)'u. **Errata** of the printed dual: (16) and (A.9) lack the factor r1 of BQPv,
         (A.5) has -K_{-l}λ where + is right, (A.6) K_l' for K_{-l}'. At once: v = r1/(r1 + r2) P'u, which leaves
@@ -344,11 +345,11 @@ class ChebyshevNPSVC(Model):
         return self.pieces.program(k, self._fixed(P), v)
 
     def v_step(self, P: FloatArray, U: FloatArray) -> FloatArray:
-        """V = r1/(r1 + r2) U P, one row for each class, NPSVC++ (17)."""
+        """Return V = r1/(r1 + r2) U P, one row for each class, NPSVC++ (17)."""
         return np.asarray(self.r1 / (self.r1 + self.r2) * (U @ P))
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
-        """J_l at U (K, features), V (K, d)."""
+        """Return J_l at U (K, features), V (K, d)."""
         P = self._fixed(P)
         F = self.features.rows @ U.T
         common = self.smoothness(P)
@@ -363,7 +364,9 @@ class ChebyshevNPSVC(Model):
         return J
 
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
-        """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P = I."""
+        """Return the Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P =
+        I.
+        """
         weights = np.asarray(self.weights)
         shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
         outer = U[:, :, None] * V[:, None, :]
@@ -378,14 +381,14 @@ class ChebyshevNPSVC(Model):
     # -- values -------------------------------------------------------------------------------------------------
 
     def values(self, U: FloatArray, V: FloatArray) -> dict[str, FloatArray]:
-        """The form's point of U, V: its slacks, and ρ = max ϖ_l J_l."""
+        """Return the form's point of U, V, with its slacks and ρ = max ϖ_l J_l."""
         F = self.features.rows @ U.T
         xi = [np.maximum(1.0 - F[~self.near_points(k), k], 0.0) for k in range(self.K)]
         rho = np.max(np.asarray(self.weights) * self.objectives(U, V))
         return {"rho": np.asarray(rho), "U": U, "V": V, "xi": np.concatenate(xi)}
 
     def scores(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """|f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21).
+        """Return |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²) for new rows, one column for each class, NPSVC++ (21).
 
         Parameters
         ----------
@@ -421,20 +424,20 @@ class ChebyshevNPSVC(Model):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X, which U has coefficients for; none with a kernel, or an offset."""
+        """Return the names of the columns of X, which U has coefficients for; none with a kernel, or an offset."""
         return super().feature_names if self.features.linear and self.offset == 0.0 else ()
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Classes and features of U."""
+        """Return the names of classes and features of U."""
         return {"U": (tuple(map(str, self.class_values(self.K))), self.feature_names)}
 
     def transform(self, X: object) -> FloatArray:
-        """The learned features P'ψ(x) of new rows, (n, d)."""
+        """Return the learned features P'ψ(x) of new rows, (n, d)."""
         return self.features.project(self._fixed(None), X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Score of the own class, and by how much it beats the best of the others."""
+        """Return one row for each point: the score of its own class, and by how much that beats the best of the others."""
         scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.y)
 
         def surface(grid: FloatArray) -> FloatArray:
@@ -454,24 +457,24 @@ class ChebyshevNPSVC(Model):
         return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Largest and smallest ϖ_l J_l."""
+        """Return the largest and the smallest ϖ_l J_l."""
         J = np.asarray(self.weights) * self.objectives(values["U"], values["V"], values.get("P"))
         return {"largest_objective": float(J.max()), "smallest_objective": float(J.min())}
 
     # -- the program for fixed P --------------------------------------------------------------------------------
 
     def view(self, kind: type[V]) -> V | None:
-        """The model itself while P is free."""
+        """Return the model itself while P is free, for the alternating algorithm; None for another kind."""
         return self if kind is ChebyshevNPSVC and self.P is None else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """K copies of the rows, split between cones and margins, and of P."""
+        """Return the bytes of K copies of the rows, split between cones and margins, and of P."""
         p = self.features.features
         return 12 * self.K * (self.X.shape[0] * p + p * (int(self.d or 1) + 1))
 
     def check_memory(self) -> None:
-        """Refuse where they would not: O(n²) for all classes, and |B|² for each.
+        """Raise an error where the kernel matrices would need too much memory: O(n²) for all classes, and |B|² for each.
 
         With features Ψ of p columns the p × p matrices are the same in number, and each class has two of them.
 
@@ -499,7 +502,7 @@ class ChebyshevNPSVC(Model):
             )
 
     def compile(self) -> StandardForm:
-        """The second-order cone program min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
+        """Return the second-order cone program min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
 
         For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
         (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
@@ -555,7 +558,7 @@ class ChebyshevNPSVC(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes.
+        """Return max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes.
 
         Any one class bounds the maximum.
         """
@@ -572,12 +575,16 @@ class ChebyshevNPSVC(Model):
         return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
 
     def meaning(self, label: str) -> str:
-        """Each class has constraints of its own, ``margin_0``, ``margin_1``, ..., with one meaning."""
+        """Return the meaning of a constraint's multipliers; each class has constraints ``margin_0``, ``margin_1``, ..., with one
+        meaning.
+        """
         sentences = {f"{stem}_{k}": sentence for stem, sentence in self.meanings.items() for k in range(self.K)}
         return {**self.meanings, **sentences}.get(label, "")
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
+        """Return multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is
+        maximal.
+        """
         P, other_counts = self._fixed(None), [int((~self.near_points(j)).sum()) for j in range(self.K)]
         start = 1 + self.K * sum(P.shape)
         z, zeta = {}, np.zeros(start + sum(other_counts))
@@ -598,7 +605,7 @@ class ChebyshevNPSVC(Model):
         return z, zeta
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Objective, residuals and bound without the form, for models too large for it and for P free."""
+        """Return objective, residuals and bound without the form, for models too large for it and for P free."""
         P = values["P"] if self.P is None else self.P
         objectives, bound = self.objectives(values["U"], values["V"], P), self.bound(None, multipliers)
         F = self.features.rows @ values["U"].T
@@ -614,7 +621,7 @@ class ChebyshevNPSVC(Model):
 
     @property
     def statement(self) -> Statement:
-        """NPSVC++ (8) in words."""
+        """Return NPSVC++ (8) as printed."""
         near_class, far_class = ("class l", "the others") if self.orientation == "one" else ("the others", "class l")
         spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if self.mu else ("", "")
         return Statement(

@@ -1,4 +1,6 @@
-"""Strictly convex quadratics with weighted piecewise-linear losses, and their duals in a box."""
+"""Strictly convex quadratics with weighted piecewise-linear losses, to which nonparallel classifiers reduce, and their duals in a
+box.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoxProgram(Model):
-    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with the factor Z given.
+    """A box QP as a model: min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with the factor Z given.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ class BoxProgram(Model):
 
     @cached_property
     def box(self) -> BoxQP:
-        """The structural view."""
+        """Return the view that algorithms read."""
         gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
         return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
 
@@ -84,16 +86,16 @@ class BoxProgram(Model):
         return BoxPoint({"a": a}, {}, self.box.gradient(a))
 
     def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`."""
+        """Return the `BoxQP` view, None for another kind."""
         return self.box if kind is BoxQP else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """The factor: P stays factored until a reader materialises it."""
+        """Return the bytes of the factor: P stays factored until a reader materialises it."""
         return 8 * int(self.Z.size)
 
     def compile(self) -> StandardForm:
-        """Block ``a`` with bounds."""
+        """Return the form with the block ``a`` and its bounds."""
         m = self.q.size
         factor: FloatArray | sp.csr_array = np.asarray(self.Z.T)
         if self.ridge.any():
@@ -110,7 +112,7 @@ class BoxProgram(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """f(a) - gap(a) at the point moved into the box; needs no multipliers."""
+        """Return f(a) - gap(a) at the point moved into the box, without multipliers."""
         if x is None:
             return Bound(-np.inf, "no point")
         a = np.clip(x, self.lower, self.upper)
@@ -138,7 +140,7 @@ class BoxProgram(Model):
 
     @property
     def statement(self) -> Statement:
-        """The algebra above."""
+        """Return the algebra above."""
         m, r = self.Z.shape
         return Statement(
             title="Convex quadratic over a box",
@@ -166,7 +168,7 @@ def _objective(model: BoxProgram, values: Mapping[str, FloatArray]) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeQuadratic(Model):
-    """min ½u'Hu + b'u + constant + Σ_j w_j max(h_j - g_j'u, -τ_j(h_j - g_j'u)).
+    """The problem min ½u'Hu + b'u + constant + Σ_j w_j max(h_j - g_j'u, -τ_j(h_j - g_j'u)), strictly convex.
 
     τ_j = 0 is the hinge, τ_j > 0 the pinball loss. Dual: with Q = GH⁻¹G',
 
@@ -239,7 +241,7 @@ class HingeQuadratic(Model):
 
     @cached_property
     def box(self) -> BoxQP:
-        """The dual as a minimisation over λ.
+        """Return the dual as a minimisation over λ in a box.
 
         It does not refer to this object: a circle of references would keep its m × m matrix until the collector runs.
         """
@@ -261,25 +263,25 @@ class HingeQuadratic(Model):
 
     @property
     def dual_program(self) -> BoxProgram:
-        """The dual as a program of its own, for solvers that are to be given that one."""
+        """Return the dual as a model of its own, for solvers that are to be given that one."""
         return BoxProgram(self.factor.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
 
     def primal(self, lam: FloatArray) -> FloatArray:
-        """u = H⁻¹(G'λ - b)."""
+        """Return u = H⁻¹(G'λ - b)."""
         return self.factor.solve(self.factor.rmatvec(lam)) - self._centre
 
     def losses(self, u: FloatArray) -> FloatArray:
-        """max(h - Gu, -τ(h - Gu))."""
+        """Return max(h - Gu, -τ(h - Gu))."""
         short = self.h - self.factor.times(u)
         return np.asarray(np.maximum(short, -self.tau * short))
 
     def value(self, u: FloatArray) -> float:
-        """The objective at u."""
+        """Return the objective at u."""
         quadratic = 0.5 * self.factor.quadratic(u) + float(self.b @ u) + self.constant
         return quadratic + float(self.weights @ self.losses(u))
 
     def recover(self, lam: FloatArray) -> BoxPoint:
-        """Primal point, multipliers and reduced costs of a λ in the box."""
+        """Return primal point, multipliers and reduced costs of a λ in the box."""
         u = self.primal(lam)
         pinball = self.tau > 0
         margin = (lam + self.tau * self.weights) / (1.0 + self.tau)
@@ -291,7 +293,7 @@ class HingeQuadratic(Model):
         return BoxPoint({"u": u, "xi": self.losses(u)}, multipliers, np.concatenate([np.zeros(u.size), zeta]))
 
     def multiplier(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
-        """λ in the box from the form's multipliers, whatever their quality."""
+        """Return λ in the box from the form's multipliers, whatever their quality."""
         lam = np.array(multipliers["margin"], dtype=np.float64)
         if "overshoot" in multipliers:
             pinball = self.tau > 0
@@ -299,14 +301,14 @@ class HingeQuadratic(Model):
         return np.clip(lam, -self.tau * self.weights, self.weights)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Dual value at the multipliers moved into the box; with no losses, the minimum itself.
+        """Return the dual value at the multipliers moved into the box; with no losses, the minimum itself.
 
         At any u the inner minimum ½u'Hu - p'u, p = G'λ - b, is missed by at most ½ρ'H⁻¹ρ ≤ ½Σρ_j²/ℓ_j, ρ = Hu - p, H ⪰ diag(ℓ):
         u is H⁻¹p as computed and refined once, so that ρ is a rounding error.
         """
         if self.h.size and (multipliers is None or "margin" not in multipliers):
             return Bound(-np.inf, "no multipliers")
-        smallest_curvature = self.factor.least
+        smallest_curvature = self.factor.diagonal_lower_bound
         if smallest_curvature is None:
             return Bound(-np.inf, "that the quadratic is positive definite is lost in rounding: give a larger r or r1")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
@@ -326,17 +328,17 @@ class HingeQuadratic(Model):
     # -- the model ----------------------------------------------------------------------------------------------
 
     def view(self, kind: type[V]) -> V | None:
-        """The `BoxQP` dual."""
+        """Return the `BoxQP` view of the dual, None for another kind."""
         return self.box if kind is BoxQP else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """H and the rows of G."""
+        """Return the bytes of H and the rows of G."""
         m, p = self.factor.shape
         return 12 * p * p + 12 * m * (p + 1) * (1 + int((self.tau > 0).any()))
 
     def compile(self) -> StandardForm:
-        """The form of the notes above."""
+        """Return the form of the notes above."""
         m, p = self.factor.shape
         factor = self.factor  # those of kernels are made for not keeping H and G
         parts = factor.form_parts if isinstance(factor, HingeFactor) else FormParts.of(factor.H, factor.G)
@@ -362,7 +364,7 @@ class HingeQuadratic(Model):
 
     @property
     def statement(self) -> Statement:
-        """The algebra above."""
+        """Return the algebra above."""
         m, p = self.factor.shape
         return Statement(
             title="Quadratic with piecewise-linear losses",

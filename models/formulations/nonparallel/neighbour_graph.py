@@ -1,4 +1,4 @@
-"""The nearest-neighbour graph of points and its normalised Laplacian: the manifold regulariser of NPSVC++ (A.12)."""
+"""The nearest-neighbour graph of points and its normalised Laplacian, by which NPSVC++ regularises its features, (A.12)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def nearest_neighbours(X: Points, k: int) -> tuple[IntArray, FloatArray]:
 
 
 def neighbour_laplacian(X: Points, neighbours: int | None = None, gamma: float | None = None) -> sp.csr_array:
-    """I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, (A.12).
+    """Return I - D^-½ G D^-½ with G_ij = exp(-γ||x_i - x_j||²) where i is among the k nearest of j or j among those of i, (A.12).
 
     **Erratum**: the paper's L = D - A reads D - G; in practice (and here) it is the normalised Laplacian.
 

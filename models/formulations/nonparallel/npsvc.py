@@ -1,4 +1,4 @@
-"""Nonparallel classifiers, NPSVC++ (2), one class at a time: the class's problem, its programs, its statement, and its record."""
+"""Nonparallel classifiers, NPSVC++ (2): the problem of one class, whose hyperplane is near its points and far from the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, Points
 
 @dataclass(frozen=True, eq=False)
 class ConcaveProgram(ABC):
-    """min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI and ℓ concave, as a program for global searches.
+    """Base class of min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI and ℓ concave, as a program for global
+    searches.
 
     Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
     f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `reach`.
@@ -58,13 +59,13 @@ class ConcaveProgram(ABC):
 
     @property
     def norm_bound(self) -> float:
-        """√(2 c s m/r), which ||u|| does not exceed at any point that is as good as u = 0."""
+        """Return √(2 c s m/r), which ||u|| does not exceed at any point that is as good as u = 0."""
         at_zero = self.c * self.margin * float((~self.inside).sum())
         return float(np.sqrt(2.0 * at_zero / self.r)) * (1.0 + 1e-9)
 
     @property
-    def far(self) -> FloatArray:
-        """Bounds of |f_i| of the class."""
+    def score_bounds(self) -> FloatArray:
+        """Return bounds of |f_i| of the class's points."""
         return self.norm_bound * np.linalg.norm(self.rows[self.inside], axis=1)
 
     @abstractmethod
@@ -109,7 +110,7 @@ class ConcaveProgram(ABC):
 
 @dataclass(frozen=True, eq=False)
 class CappedProgram(ConcaveProgram):
-    """ℓ(a) = min(a, ε): block ``z``, binary, with cost ε and the term M_i z_i.
+    """The `ConcaveProgram` of the capped loss ℓ(a) = min(a, ε): block ``z``, binary, with cost ε and the term M_i z_i.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class CappedProgram(ConcaveProgram):
 
     def form(self, name: str) -> StandardForm:
         """Return the program."""
-        M, k = sp.csr_array(sp.diags_array(self.far)), self.far.size
+        M, k = sp.csr_array(sp.diags_array(self.score_bounds)), self.score_bounds.size
         costs, tops = np.repeat([1.0, self.epsilon], k), np.repeat([self.epsilon, 1.0], k)
         form = self._form(name, (Block("z", (k,)),), M, costs, tops)
         return form.replace(integer=np.arange(form.n) >= form.n - k)
@@ -136,7 +137,8 @@ class CappedProgram(ConcaveProgram):
 
 @dataclass(frozen=True, eq=False)
 class CorrentropyProgram(ConcaveProgram):
-    """ℓ(a) = 1 - exp(-γa): blocks ``decay`` d_i with cost 1 - d_i and ``growth`` g_i, g_i ≥ exp(γ ξ_i) and d_i g_i ≤ 1.
+    """The `ConcaveProgram` of ℓ(a) = 1 - exp(-γa): blocks ``decay`` d_i with cost 1 - d_i and ``growth`` g_i, g_i ≥ exp(γ ξ_i),
+    d_i g_i ≤ 1.
 
     Parameters
     ----------
@@ -148,9 +150,9 @@ class CorrentropyProgram(ConcaveProgram):
 
     def form(self, name: str) -> StandardForm:
         """Return the program: an exponential cone ``exponential`` and a bilinear row ``product`` for each point of the class."""
-        k = self.far.size
+        k = self.score_bounds.size
         with np.errstate(over="ignore"):
-            tops = np.concatenate([self.far, np.ones(k), np.exp(self.gamma * self.far) * (1.0 + 1e-12)])
+            tops = np.concatenate([self.score_bounds, np.ones(k), np.exp(self.gamma * self.score_bounds) * (1.0 + 1e-12)])
         blocks, costs = (Block("decay", (k,)), Block("growth", (k,))), np.repeat([0.0, -1.0, 0.0], k)
         form = self._form(name, blocks, sp.csr_array((k, 2 * k)), costs, tops)
         i, xi, decay, growth = np.arange(k), *(np.arange(start, start + k) for start in form.n - k * np.array([3, 2, 1]))
@@ -244,7 +246,9 @@ V = TypeVar("V")
 
 
 class TargetModel(Model):
-    """The problem of one class, ``target``, of several: one such problem for each class, on the same points and features."""
+    """Base class of the problem of one class, ``target``, of several: one problem for each class, on the same points and
+    features.
+    """
 
     X: Points
     y: npt.NDArray[Any]
@@ -273,7 +277,7 @@ class TargetModel(Model):
 
     @classmethod
     def one_per_class(cls, X: object, y: object, **parameters: Any) -> tuple[Self, ...]:
-        """The problems of every class, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
+        """Return the problems of all classes, in the order of ``numpy.unique(y)``; they share the feature map and the graph."""
         points = as_points(X)
         labels = as_classes(y, points.shape[0])
         classes = np.unique(labels)
@@ -291,22 +295,22 @@ class TargetModel(Model):
 
     @property
     def inside(self) -> BoolArray:
-        """Points of the target class."""
+        """Return the mask of the points of the target class."""
         return np.asarray(self.y == self.target)
 
     @cached_property
     def features(self) -> FeatureMap:
-        """Ψ."""
+        """Return the feature map, whose rows are Ψ."""
         return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X, which u has coefficients for; none with a kernel, or an offset."""
+        """Return the names of the columns of X, which u has coefficients for; none with a kernel, or an offset."""
         return super().feature_names if self.features.linear and self.offset == 0.0 else ()
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Features of u."""
+        """Return the names of the features of u."""
         return {"u": (self.feature_names,)}
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> npt.NDArray[Any]:
@@ -318,12 +322,12 @@ class TargetModel(Model):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """H of the class's quadratic without the rows of points: I."""
+        """Return H of the class's quadratic without the rows of points: I."""
         return Ridge(1.0)
 
     @cached_property
     def kernel_rows(self) -> KernelRows | None:
-        """The kernel's rows of all points, which the quadratics of the classes share; None for the linear kernel."""
+        """Return the kernel's rows of all points, which the quadratics of the classes share; None for the linear kernel."""
         if self._first:
             return self._first.kernel_rows
         return None if self.features.linear else KernelRows(self.features.rows, self.features.gram, self.base)
@@ -331,18 +335,18 @@ class TargetModel(Model):
     @property
     @abstractmethod
     def program(self) -> HingeQuadratic:
-        """The problem as a quadratic with piecewise-linear losses."""
+        """Return the problem as a quadratic with piecewise-linear losses."""
 
     def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name."""
+        """Return the form of `HingeQuadratic`, under this model's name."""
         return self.program.form.replace(name=self.name)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`."""
+        """Return the dual value of `HingeQuadratic`."""
         return self.program.bound(x, multipliers)
 
     def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`, the dual."""
+        """Return the `BoxQP` view of the dual, None for another kind."""
         return self.program.box if kind is BoxQP else None  # type: ignore[return-value]
 
     def objective(self, u: FloatArray) -> float:
@@ -457,7 +461,7 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def smoothness(self) -> FloatArray | None:
-        """μΨ'LΨ; None without manifold regularisation."""
+        """Return μΨ'LΨ; None without manifold regularisation."""
         if self._first:
             return self._first.smoothness
         if self.manifold == 0.0:
@@ -472,7 +476,7 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def regulariser(self) -> FloatArray:
-        """rI + μΨ'LΨ."""
+        """Return rI + μΨ'LΨ as a matrix."""
         if self._first:
             return self._first.regulariser
         H = self.r * np.eye(self.features.features)
@@ -480,12 +484,12 @@ class NonparallelSVM(TargetModel):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """rI + μΨ'LΨ, as the quadratics' factors read it."""
+        """Return rI + μΨ'LΨ, as the quadratics' factors read it."""
         return Ridge(self.r) if self.smoothness is None else DenseRegulariser(self.regulariser)
 
     @cached_property
     def program(self) -> HingeQuadratic:
-        """The convex problem as a quadratic with piecewise-linear losses.
+        """Return the convex problem as a quadratic with piecewise-linear losses.
 
         Raises
         ------
@@ -510,7 +514,9 @@ class NonparallelSVM(TargetModel):
 
     @cached_property
     def all_rows(self) -> HingeFactor | SignedFactor:
-        """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
+        """Return the factor with the other points' rows, and the class's in both signs (insensitive loss) or once (non-convex
+        losses).
+        """
         both_classes = self.convex
         if self.kernel_rows is not None:
             inside, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
@@ -523,7 +529,8 @@ class NonparallelSVM(TargetModel):
         return HingeFactor(self.regulariser, rows, np.zeros((0, rows.shape[1])), self.base)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
-        """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).
+        """Return the convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex
+        losses).
 
         At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
         ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
@@ -557,7 +564,7 @@ class NonparallelSVM(TargetModel):
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, u: FloatArray) -> float:
-        """The stated objective at u, for every loss."""
+        """Return the stated objective at u, for every loss."""
         if self.convex:
             return super().objective(u)
         f = self.features.rows @ u
@@ -566,7 +573,7 @@ class NonparallelSVM(TargetModel):
         return float(similarity + self.c * short + 0.5 * self.base.quadratic_product(u).quadratic.value)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """f of every point; the class's own are to be near 0, the others beyond s."""
+        """Return one row for each point with its f; the class's own are to be near 0, the others beyond s."""
         f = self.features.rows @ values["u"]
         outside = np.flatnonzero(~self.inside)
         z = None if multipliers is None else multipliers.get("margin")
@@ -585,7 +592,7 @@ class NonparallelSVM(TargetModel):
         return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Mean |f| on the target class and share of the other points beyond the margin."""
+        """Return the mean |f| on the target class and the share of the other points beyond the margin."""
         f = self.features.rows @ values["u"]
         return {
             "norm": float(np.linalg.norm(values["u"])),
@@ -596,19 +603,19 @@ class NonparallelSVM(TargetModel):
     # -- the model ----------------------------------------------------------------------------------------------
 
     def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`, the dual of the convex pairs; the model itself for the majorisation of the others."""
+        """Return the `BoxQP` view of the dual of the convex pairs; the model itself for the majorisation of the others."""
         if kind is BoxQP and self.convex:
             return super().view(kind)
         return self if kind is NonparallelSVM and not self.convex else None  # type: ignore[return-value]
 
     @property
     def form_bytes(self) -> int:
-        """H and the losses' rows."""
+        """Return the bytes of H and the losses' rows."""
         p = self.features.features
         return 12 * p * p + 24 * self.X.shape[0] * p
 
     def compile(self) -> StandardForm:
-        """The form of `HingeQuadratic`, under this model's name; that of a `ConcaveProgram` where the loss is not convex."""
+        """Return the form of `HingeQuadratic` under this model's name; that of a `ConcaveProgram` for non-convex losses."""
         return super().compile() if self.convex else self._concave_program.form(self.name)
 
     @property
@@ -617,26 +624,26 @@ class NonparallelSVM(TargetModel):
         return CappedProgram(*parts, self.epsilon) if self.loss == "capped" else CorrentropyProgram(*parts, self.gamma)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value of `HingeQuadratic`; the form's Lagrangian where the loss is not convex."""
+        """Return the dual value of `HingeQuadratic`; the form's Lagrangian bound where the loss is not convex."""
         return super().bound(x, multipliers) if self.convex else Model.bound(self, x, multipliers)
 
     @property
     def value_at_zero(self) -> float:
-        """c s for each other point, where the similarity loss is concave."""
+        """Return c s for each other point, where the similarity loss is concave."""
         return super().value_at_zero if self.convex else self.c * self.margin * float((~self.inside).sum())
 
     @property
     def cutoff(self) -> float:
-        """The objective of u = 0, which is behind the bounds of a form that is not convex."""
+        """Return the objective of u = 0, from which the bounds of a form that is not convex follow."""
         return super().cutoff if self.convex else self.value_at_zero
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of a form that is not convex from ``u``."""
+        """Return all blocks of a form that is not convex from ``u``."""
         return dict(values) if self.convex or len(values) > 1 else self._concave_program.values(values["u"])
 
     @property
     def statement(self) -> Statement:
-        """NPSVC++ (2)."""
+        """Return NPSVC++ (2) as printed."""
         similar, similar_latex = SIMILARITY[self.loss]
         other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
         inside = int(self.inside.sum())
@@ -676,7 +683,8 @@ class NonparallelSVM(TargetModel):
 def nearest_hyperplane(
     models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
 ) -> npt.NDArray[Any]:
-    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class.
+    """Return the class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each
+    class.
 
     Parameters
     ----------
@@ -704,7 +712,7 @@ def nearest_hyperplane(
 
 
 def with_target(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
-    """The ``build`` of a record: as `with_kernel`, on the class ``target``, which is the first one where none is chosen."""
+    """Return the ``build`` of a record: as `with_kernel`, on the class ``target``, the first one where none is chosen."""
     build = with_kernel(model)
 
     def build_on_class(arrays: Arrays, chosen: Chosen) -> Model:

@@ -34,7 +34,17 @@ from ...views import CoarseFactor
 
 @dataclass(frozen=True, eq=False)
 class QuadraticProduct:
-    """Hu, a bound of the norm of its rounding error, and u'Hu with its own."""
+    """The product Hu and the value u'Hu, with bounds of their rounding errors.
+
+    Parameters
+    ----------
+    product : ndarray (p,)
+        Hu.
+    error : float
+        A bound of the norm of Hu's rounding error.
+    quadratic : Rounded
+        u'Hu with its error bound.
+    """
 
     product: FloatArray
     error: float
@@ -52,19 +62,19 @@ class Ridge:
         return QuadraticProduct(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
     def dense(self, size: int) -> FloatArray:
-        """rI of this order."""
+        """Return rI of this order."""
         return self.r * np.eye(size)
 
-    def least(self, size: int) -> FloatArray | None:
-        """ℓ > 0 with R ⪰ diag(ℓ): r, whatever the order."""
+    def diagonal_lower_bound(self, size: int) -> FloatArray | None:
+        """Return ℓ > 0 with R ⪰ diag(ℓ): r, whatever the order."""
         return np.full(size, self.r)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """R⁻¹b."""
+        """Return R⁻¹b."""
         return b / self.r
 
     def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
-        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        """Return ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         return gram / self.r
 
 
@@ -75,34 +85,34 @@ class DenseRegulariser:
     matrix: FloatArray
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """Ru."""
+        """Return Ru and u'Ru with the errors of their evaluation."""
         product = self.matrix @ u
         error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
         return QuadraticProduct(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
 
     @cached_property
     def cholesky(self) -> FloatArray:
-        """L of R = LL', lower."""
+        """Return the lower L of R = LL'."""
         try:
             return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))
         except np.linalg.LinAlgError as error:
             raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
 
     def dense(self, size: int) -> FloatArray:
-        """R, of whose order it is."""
+        """Return R, whatever the order asked for: it is R's."""
         return self.matrix
 
-    def least(self, size: int) -> FloatArray | None:
-        """ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+    def diagonal_lower_bound(self, size: int) -> FloatArray | None:
+        """Return ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
         factor = definite_on(self.matrix, np.ones(size, dtype=bool))
         return None if factor is None or not (factor[0] > 0.0).all() else factor[0]
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """R⁻¹b."""
+        """Return R⁻¹b."""
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
 
     def inverse_gram(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
-        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        """Return ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
         half = scipy.linalg.solve_triangular(self.cholesky, psi.T, lower=True)
         return np.asarray(half.T @ half)
 
@@ -110,7 +120,7 @@ class DenseRegulariser:
 def quadratic_product(
     f: FloatArray, norms: FloatArray, transposed: FloatArray, u: FloatArray, regulariser: Ridge | DenseRegulariser
 ) -> QuadraticProduct:
-    """(R + A'A)u from f = Au, the rows' norms and A'f."""
+    """Return (R + A'A)u and its quadratic form, with error bounds, from f = Au, the rows' norms and A'f."""
     base_product, size = regulariser.quadratic_product(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
     frobenius = float(np.linalg.norm(norms))
     rounding = gamma(u.size) * frobenius * size  # of f
@@ -142,31 +152,32 @@ class KernelRows:
 
     @property
     def r(self) -> float:
-        """r of R = rI."""
+        """Return r of R = rI."""
         assert isinstance(self.base, Ridge)
         return self.base.r
 
     @cached_property
     def norms(self) -> FloatArray:
-        """Bounds of the norms of Ψ's rows."""
+        """Return bounds of the norms of Ψ's rows."""
         return np.linalg.norm(self.psi, axis=1) * (1.0 + 1e-12)
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """(K̃ + rI)⁻¹, which classes with few points outside A need."""
+        """Return (K̃ + rI)⁻¹, which classes with few points outside A need."""
         shifted = self.gram.copy()
         shifted[np.diag_indices(self.gram.shape[0])] += self.r
         return _inverse(shifted)
 
     @cached_property
     def products(self) -> FloatArray:
-        """ΨR⁻¹Ψ', which the duals with H = R take their entries from."""
+        """Return ΨR⁻¹Ψ', from which the duals with H = R take their entries."""
         return self.base.inverse_gram(self.psi, self.gram)
 
 
 @dataclass(frozen=True, eq=False)
 class PointsFactor:
-    """H = Ψ_A'Ψ_A + rI and G = Ψ_B, A and B = not A sets of the points: no n × n matrix for each class but ZZ' itself.
+    """The factor of H = Ψ_A'Ψ_A + rI and G = Ψ_B, A and B = not A sets of the points: no n × n matrix for each class but ZZ'
+    itself.
 
     With A the smaller set, ZZ' = (K̃_BB - K̃_BA(K̃_AA + rI)⁻¹K̃_AB)/r; with B the smaller, ZZ' = [((K̃ + rI)⁻¹)_BB]⁻¹/r - I. So one
     class costs O(min(|A|, |B|) |B|²) operations and |B|² numbers.
@@ -188,12 +199,12 @@ class PointsFactor:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(|B|, n)."""
+        """Return (|B|, n)."""
         return int((~self.near_points).sum()), int(self.near_points.size)
 
     @property
     def H(self) -> FloatArray:
-        """Dense, built when asked for."""
+        """Return H as a matrix, built when asked for."""
         A = self.rows.psi[self.near_points]
         H = A.T @ A
         H[np.diag_indices(H.shape[0])] += self.rows.r
@@ -201,12 +212,12 @@ class PointsFactor:
 
     @property
     def G(self) -> FloatArray:
-        """Ψ_B, copied."""
+        """Return Ψ_B, copied."""
         return np.asarray(self.rows.psi[~self.near_points])
 
     @property
     def Z(self) -> FloatArray:
-        """A factor of ZZ', m × m, built when asked for."""
+        """Return a factor of ZZ', m × m, built when asked for."""
         return np.asarray(scipy.linalg.cholesky(self.gram, lower=True))
 
     @cached_property
@@ -221,7 +232,7 @@ class PointsFactor:
 
     @cached_property
     def gram(self) -> FloatArray:
-        """ZZ', m × m."""
+        """Return ZZ', m × m."""
         if self.is_near_smaller:
             cross = scipy.linalg.solve_triangular(
                 self._small, self.rows.gram[np.ix_(self.near_points, ~self.near_points)], lower=True
@@ -235,40 +246,41 @@ class PointsFactor:
         return Q
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Ψ_B u."""
+        """Return Ψ_B u."""
         return np.asarray((self.rows.psi @ u)[~self.near_points])
 
     def rmatvec(self, lam: FloatArray) -> FloatArray:
-        """Ψ_B'λ."""
+        """Return Ψ_B'λ."""
         return np.asarray(self.rows.psi.T @ self._spread(lam, ~self.near_points))
 
     def quadratic(self, u: FloatArray) -> float:
-        """||Ψ_A u||² + r||u||²."""
+        """Return ||Ψ_A u||² + r||u||²."""
         f = (self.rows.psi @ u)[self.near_points]
         return float(f @ f) + self.rows.r * float(u @ u)
 
     @property
-    def least(self) -> FloatArray:
-        """ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
+    def diagonal_lower_bound(self) -> FloatArray:
+        """Return ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
         return np.full(self.near_points.size, self.rows.r)
 
     @cached_property
     def row_norms(self) -> FloatArray:
-        """Bounds of ||g_j||."""
+        """Return bounds of ||g_j||."""
         return self.rows.norms[~self.near_points]
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """Hu and u'Hu with the errors of their evaluation."""
+        """Return Hu and u'Hu with the errors of their evaluation."""
         f = self.rows.psi @ u
         f[~self.near_points] = 0.0
         return quadratic_product(f, self.rows.norms[self.near_points], self.rows.psi.T @ f, u, Ridge(self.rows.r))
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """H⁻¹ b, of a vector or of columns."""
+        """Return H⁻¹ b, of a vector or of columns."""
         return solve_each([self], b[None])[0] if b.ndim == 1 else _solve(self.rows, [self], [b])[0]
 
     def weights(self, F: FloatArray, smooth: FloatArray | None) -> FloatArray:
-        """z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, from F or, where B is the smaller set, up to (K̃ + rI)⁻¹ of what is returned.
+        """Return z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, from F or, where B is the smaller set, up to (K̃ + rI)⁻¹ of what is
+        returned.
 
         There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
         """
@@ -287,13 +299,15 @@ class PointsFactor:
 
 
 def solve_each(factors: Sequence[PointsFactor], B: FloatArray) -> FloatArray:
-    """H_k⁻¹ b_k, one row of B (K, n) for each factor of the same kernel rows: one pass over Ψ and the inverse for all of them."""
+    """Return H_k⁻¹ b_k, one row of B (K, n) for each factor of the same kernel rows: one pass over Ψ and the inverse for all of
+    them.
+    """
     columns = _solve(factors[0].rows, factors, [b[:, None] for b in B])
     return np.stack([column[:, 0] for column in columns])
 
 
 def rmatvec_each(factors: Sequence[PointsFactor], lams: Sequence[FloatArray]) -> FloatArray:
-    """Ψ_B'λ of every factor, (K, n)."""
+    """Return Ψ_B'λ of every factor, (K, n)."""
     gradients = np.zeros((len(factors), factors[0].near_points.size))
     for row, factor, lam in zip(gradients, factors, lams, strict=True):
         row[~factor.near_points] = lam
@@ -350,7 +364,8 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """H = R and rows ±ψ_i, G: row j is ``signs[j]`` times the row of point ``points[j]``; a point may have several rows.
+    """The factor of H = R and rows ±ψ_i, G: row j is ``signs[j]`` times the row of point ``points[j]``; a point may have several
+    rows.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
@@ -361,7 +376,7 @@ class SignedFactor:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, n)."""
+        """Return (m, n)."""
         return int(self.points.size), self._point_count
 
     @property
@@ -370,57 +385,57 @@ class SignedFactor:
 
     @property
     def H(self) -> FloatArray:
-        """Dense, built when asked for."""
+        """Return H as a matrix, built when asked for."""
         return self.rows.base.dense(self._point_count)
 
     @property
     def G(self) -> FloatArray:
-        """Dense, built when asked for."""
+        """Return G as a matrix, built when asked for."""
         return np.asarray(self.signs[:, None] * self.rows.psi[self.points])
 
     @property
     def Z(self) -> FloatArray:
-        """G L^{-T} with H = LL', built when asked for."""
+        """Return G L^{-T} with H = LL', built when asked for."""
         root = scipy.linalg.cholesky(self.H, lower=True)
         return np.ascontiguousarray(scipy.linalg.solve_triangular(root, self.G.T, lower=True).T)
 
     @cached_property
     def gram(self) -> FloatArray:
-        """ZZ', m × m."""
+        """Return ZZ', m × m."""
         Q = self.rows.products[np.ix_(self.points, self.points)]
         Q *= self.signs
         Q *= self.signs[:, None]
         return Q
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Gu, of a vector or of columns."""
+        """Return Gu, of a vector or of columns."""
         f = (self.rows.psi @ u)[self.points]
         return np.asarray(self.signs * f if f.ndim == 1 else self.signs[:, None] * f)
 
     def rmatvec(self, lam: FloatArray) -> FloatArray:
-        """G'λ."""
+        """Return G'λ."""
         return np.asarray(self.rows.psi.T @ np.bincount(self.points, self.signs * lam, minlength=self._point_count))
 
     def quadratic(self, u: FloatArray) -> float:
-        """u'Hu."""
+        """Return u'Hu."""
         return self.rows.base.quadratic_product(u).quadratic.value
 
     @property
-    def least(self) -> FloatArray | None:
-        """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return self.rows.base.least(self._point_count)
+    def diagonal_lower_bound(self) -> FloatArray | None:
+        """Return ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        return self.rows.base.diagonal_lower_bound(self._point_count)
 
     @property
     def row_norms(self) -> FloatArray:
-        """Bounds of ||g_j||."""
+        """Return bounds of ||g_j||."""
         return self.rows.norms[self.points]
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """Hu and u'Hu with the errors of their evaluation."""
+        """Return Hu and u'Hu with the errors of their evaluation."""
         return self.rows.base.quadratic_product(u)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """H⁻¹ b, of a vector or of columns."""
+        """Return H⁻¹ b, of a vector or of columns."""
         return self.rows.base.solve(b)
 
 
@@ -430,14 +445,14 @@ _COARSE, _SPREAD = 64, 1e4
 
 @dataclass(frozen=True, eq=False)
 class FormParts:
-    """H and G in a standard form over (u, ξ): the objective's ½u'Hu and the rows [G, I] of the margins."""
+    """The pieces of a standard form over (u, ξ) that H and G determine: the objective's ½u'Hu and the margins' rows [G, I]."""
 
     quadratic: Quadratic
     rows: sp.csr_array
 
     @classmethod
     def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
-        """Put together."""
+        """Return the pieces of these H and G."""
         m, p = G.shape
         rows = Entries.hstack([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
         entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
@@ -447,7 +462,7 @@ class FormParts:
 
 @dataclass(frozen=True, eq=False)
 class HingeFactor:
-    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
+    """The factor of dense H = LL' with Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
     ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
     """
@@ -466,12 +481,12 @@ class HingeFactor:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, p)."""
+        """Return (m, p)."""
         return int(self.G.shape[0]), int(self.G.shape[1])
 
     @cached_property
     def cholesky(self) -> FloatArray:
-        """L, lower."""
+        """Return the lower L."""
         try:
             return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
         except np.linalg.LinAlgError as error:
@@ -481,12 +496,13 @@ class HingeFactor:
 
     @cached_property
     def Z(self) -> FloatArray:
-        """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
+        """Return G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
         return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
 
     @property
     def coarse(self) -> CoarseFactor | None:
-        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned.
+        """Return Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned;
+        else None.
 
         It refers to this object and so is not kept here: a circle of references would outlive the problem.
         """
@@ -507,7 +523,7 @@ class HingeFactor:
 
     @cached_property
     def form_parts(self) -> FormParts:
-        """Kept: an algorithm's steps differ in b alone."""
+        """Return the form's pieces, kept: an algorithm's steps differ in b alone."""
         return FormParts.of(self.H, self.G)
 
     def _product(self, a: FloatArray) -> FloatArray:
@@ -516,29 +532,29 @@ class HingeFactor:
 
     @cached_property
     def gram(self) -> FloatArray | None:
-        """ZZ' where Z has at least as many columns as rows; else None."""
+        """Return ZZ' where Z has at least as many columns as rows; else None."""
         return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Gu."""
+        """Return Gu."""
         return np.asarray(self.G @ u)
 
     def rmatvec(self, lam: FloatArray) -> FloatArray:
-        """G'λ."""
+        """Return G'λ."""
         return np.asarray(self.G.T @ lam)
 
     def quadratic(self, u: FloatArray) -> float:
-        """u'Hu."""
+        """Return u'Hu."""
         return float(u @ self.H @ u)
 
     @cached_property
-    def least(self) -> FloatArray | None:
-        """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        return (DenseRegulariser(self.H) if self.base is None else self.base).least(self.H.shape[0])
+    def diagonal_lower_bound(self) -> FloatArray | None:
+        """Return ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        return (DenseRegulariser(self.H) if self.base is None else self.base).diagonal_lower_bound(self.H.shape[0])
 
     @cached_property
     def row_norms(self) -> FloatArray:
-        """Bounds of ||g_j||."""
+        """Return bounds of ||g_j||."""
         return np.asarray(np.linalg.norm(self.G, axis=1) * (1.0 + 1e-12))
 
     @cached_property
@@ -547,22 +563,32 @@ class HingeFactor:
         return np.asarray(np.linalg.norm(self.root, axis=1) * (1.0 + 1e-12))
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """Hu and u'Hu with the errors of their evaluation."""
+        """Return Hu and u'Hu with the errors of their evaluation."""
         if self.root is None or self.base is None:
             return DenseRegulariser(self.H).quadratic_product(u)
         f = self.root @ u
         return quadratic_product(f, self._root_norms, self.root.T @ f, u, self.base)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """H⁻¹ b."""
+        """Return H⁻¹ b."""
         return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # SciPy's own door takes ten calls for this one
 
 
 @dataclass(frozen=True, eq=False)
 class DowndatedFactor:
-    """H - κPP' (P'P = I, κ below H's least eigenvalue) with the same G, from the factor of H: no Cholesky of its own.
+    """The factor of H - κPP' (P'P = I, κ below H's least eigenvalue) with the same G, from the factor of H without another
+    Cholesky.
 
     (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
+
+    Parameters
+    ----------
+    base : HingeFactor or PointsFactor
+        The factor of H.
+    P : ndarray (p, d)
+        Orthonormal columns.
+    kappa : float
+        κ.
     """
 
     base: HingeFactor | PointsFactor
@@ -571,17 +597,17 @@ class DowndatedFactor:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, p)."""
+        """Return (m, p)."""
         return self.base.shape
 
     @property
     def G(self) -> FloatArray:
-        """Rows of the losses."""
+        """Return the rows of the losses."""
         return self.base.G
 
     @cached_property
     def H(self) -> FloatArray:
-        """H - κPP'."""
+        """Return H - κPP'."""
         return np.asarray(self.base.H - self.kappa * (self.P @ self.P.T))
 
     @cached_property
@@ -594,34 +620,34 @@ class DowndatedFactor:
 
     @cached_property
     def Z(self) -> FloatArray:
-        """Z of H with d more columns."""
+        """Return Z of H with d more columns."""
         return np.ascontiguousarray(np.hstack([self.base.Z, self.base.times(self._spread)]))
 
     @property
     def gram(self) -> FloatArray | None:
-        """ZZ' where that of H is kept: a change of rank d, built when asked for."""
+        """Return ZZ' where that of H is kept: a change of rank d, built when asked for."""
         if self.base.gram is None:
             return None
         added = self.base.times(self._spread)
         return np.asarray(self.base.gram + added @ added.T)
 
     def times(self, u: FloatArray) -> FloatArray:
-        """Gu."""
+        """Return Gu."""
         return self.base.times(u)
 
     def rmatvec(self, lam: FloatArray) -> FloatArray:
-        """G'λ."""
+        """Return G'λ."""
         return self.base.rmatvec(lam)
 
     def quadratic(self, u: FloatArray) -> float:
-        """u'Hu - κ||P'u||²."""
+        """Return u'Hu - κ||P'u||²."""
         projection = self.P.T @ u
         return self.base.quadratic(u) - self.kappa * float(projection @ projection)
 
     @property
-    def least(self) -> FloatArray | None:
-        """ℓ of H less κ||P||²; None where that is not positive."""
-        base_least = self.base.least
+    def diagonal_lower_bound(self) -> FloatArray | None:
+        """Return ℓ of H less κ||P||²; None where that is not positive."""
+        base_least = self.base.diagonal_lower_bound
         if base_least is None:
             return None
         lowered = base_least * (1.0 - 1e-12) - self.kappa * float(np.linalg.norm(self.P, 2)) ** 2 * (1.0 + 1e-12)
@@ -629,11 +655,11 @@ class DowndatedFactor:
 
     @property
     def row_norms(self) -> FloatArray:
-        """Bounds of ||g_j||."""
+        """Return bounds of ||g_j||."""
         return self.base.row_norms
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
+        """Return (H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
         base_product, size = self.base.quadratic_product(u), float(np.linalg.norm(u))
         projection = self.P.T @ u
         rounding = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
@@ -651,7 +677,7 @@ class DowndatedFactor:
         return QuadraticProduct(product, error, base_product.quadratic - square)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """(H - κPP')⁻¹ b."""
+        """Return (H - κPP')⁻¹ b."""
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ....models.formulations.zero_one import Encoding, ZeroOneSVM
 from ....models.model import Model
 from ....solvers.certification.result import Result
 from ....solvers.interface.solver import Gives, Solver

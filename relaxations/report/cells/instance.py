@@ -161,4 +161,4 @@ def _without_features(model: Model) -> float | None:
 def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
     n, p = composed.X.shape
     constant = has_constant_column(composed.X)
-    return n, p - constant, constant, int((composed.y > 0).sum()) if composed.loss.labels else None
+    return n, p - constant, constant, int((composed.y > 0).sum()) if composed.loss.reads_class_labels else None

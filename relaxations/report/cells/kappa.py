@@ -11,7 +11,7 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.conic import ConicSVM
 from ....models.formulations.linear_classifiers import dense_signed_rows, linear_summary
-from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.views import ZeroOneProblem
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec

@@ -17,7 +17,7 @@ from ....instances.instance import as_fraction, split_rows
 from ....instances.naming import Naming
 from ....models.arrays import FloatArray, Points
 from ....models.decision import decided_labels
-from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model, as_model
 from ....solvers.certification.result import Kind
 from ....solvers.interface.solver import Solver

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ....errors import InputError
 from ....models.arrays import to_dense
-from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 from ...exact.check.checker import Claim, ProofChecker, data_digest

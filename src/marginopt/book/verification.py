@@ -28,7 +28,7 @@ from ..models.arrays import FloatArray
 from ..models.formulations import get_formulation
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.scoring_system import ScoringSystem
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import as_model
 from ..models.program.convexity import is_semidefinite
 from ..solvers.proofs import check_proof

@@ -15,7 +15,7 @@ from ..models.arrays import FloatArray, Points, as_positive, to_dense
 from ..models.formulations.margin.problems import as_fraction
 from ..models.formulations.margin.scoring_system import PointsTable, ScoringSystem
 from ..models.formulations.ramp import RampSVM
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.margin import MarginBB

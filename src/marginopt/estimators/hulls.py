@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 
 from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.formulations.max_min import MaxMinSVM
+from ..models.formulations.svm_duals import ConvexHullsDual
 from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.certification.result import Result

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import SolverError
 from ..models.arrays import FloatArray, Points
-from ..models.formulations.l2_svm import L2SVMDual
+from ..models.formulations.svm_duals import L2SVMDual
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from .base import EstimatorInfo, Pair

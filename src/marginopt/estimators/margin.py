@@ -77,7 +77,7 @@ class MarginClassifier(SearchedClassifier):
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         loss: Loss = part_by_name(self.loss, LOSSES, "loss")
-        if not loss.labels:
+        if not loss.reads_class_labels:
             raise InputError(
                 f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself", name="loss"
             )

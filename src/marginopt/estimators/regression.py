@@ -189,7 +189,7 @@ class MarginRegressor(ModelRegressor):
 
     def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
         loss: Loss = part_by_name(self.loss, LOSSES, "loss")
-        if not loss.residuals:
+        if not loss.of_residuals:
             raise InputError(
                 f"{type(loss).__name__} is no loss of residuals, so it makes no regressor; use mo.models.Margin itself",
                 name="loss",

@@ -95,7 +95,7 @@ class SparseSVC(SearchedClassifier):
     def _problem_of(self, k: int, X: Points, y: FloatArray, cost: FloatArray) -> Margin:
         """Return the problem of at most k features; without a count where that does not bind."""
         loss = part_by_name(self.loss, LOSSES, "loss")
-        if loss.linear is None:
+        if loss.linear_loss is None:
             raise InputError(f"loss must be 'hinge', 'squared-hinge' or 'logistic'; it is {self.loss!r}", name="loss")
         count = (Nonzero(k),) if k < X.shape[1] - 1 else ()
         return Margin(X, y, loss, SquaredNorm(0.5), "free", as_positive(self.C, "C") * cost, subject_to=count)

@@ -434,8 +434,8 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
     if conjugate is None or result.multipliers is None:
         assert isinstance(composed.features, Images)
         return composed.features.coordinates.coefficients(result.values["w"][1:])
-    signs = composed.y if composed.loss.labels else 1.0
-    beta = np.asarray(conjugate.sign * conjugate.point(result.multipliers, composed.costs) * signs)
+    signs = composed.y if composed.loss.reads_class_labels else 1.0
+    beta = np.asarray(conjugate.sign * conjugate.feasible_beta(result.multipliers, composed.costs) * signs)
     beta[np.abs(beta) <= _ROUNDING * composed.costs] = 0.0
     return beta
 
@@ -457,7 +457,7 @@ class PointsEstimator(Estimator):
         """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""
         restrictions = vars(self).get("subject_to", ())
         listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
-        if not any(isinstance(part, Restriction) and part.of_points for part in listed):
+        if not any(isinstance(part, Restriction) and part.depends_on_points for part in listed):
             return Sample.merged(X, codes, weights)
         if not (weights > 0).all():
             raise InputError(

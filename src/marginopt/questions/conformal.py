@@ -18,7 +18,8 @@ import numpy as np
 from ..display import Display, Displayed, Sense, shown
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
-from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
+from ..models.formulations.margin_violations import satisfies_margins
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
 from ..solvers.exact.options import Limits

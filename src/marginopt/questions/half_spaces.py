@@ -28,7 +28,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.rounding import below
 
 #: Largest integer code of a grid, so that codes and their sums are exact in float64.

@@ -20,7 +20,7 @@ from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
 from ..models.decision import decided_labels
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model, fingerprint
 from ..solvers.parallel import choose_executor
 from ..solvers.proofs import Question

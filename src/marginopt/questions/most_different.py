@@ -113,7 +113,7 @@ class DifferenceQuestion(LevelQuestion):
     sense: ClassVar[Sense] = "maximum"
 
     def __post_init__(self) -> None:
-        if self.model.groups is not None or any(part.of_margins for part in self.model.subject_to):
+        if self.model.groups is not None or any(part.needs_margins for part in self.model.subject_to):
             raise InputError("most_different_classifier takes no groups of points and no restrictions of margins")
 
     @property

@@ -175,7 +175,7 @@ class RestrictedSolve:
         bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
         if result.values is not None and "w" in result.values:
             w = np.asarray(result.values["w"], dtype=np.float64)
-            counted = self.model.counted_cost({"w": w})
+            counted = self.model.exact_cost({"w": w})
             if counted is not None and not counted.excess:
                 classifier = counted.cost, tuple(w.tolist())
         if self.path is not None and self.path.exists():
@@ -306,7 +306,7 @@ def names_of(model: Margin) -> tuple[str, ...]:
 
 def cost_of(model: Margin, w: tuple[float, ...]) -> float:
     """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
-    counted = model.counted_cost({"w": np.array(w)})
+    counted = model.exact_cost({"w": np.array(w)})
     return math.inf if counted is None or counted.excess else counted.cost
 
 

@@ -32,7 +32,8 @@ from ..errors import InputError, UnsupportedModelError
 from ..labelled import DataNames
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.decision import decided_labels
-from ..models.formulations.zero_one.model import ZeroOneSVM, satisfies_margins
+from ..models.formulations.margin_violations import satisfies_margins
+from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
@@ -492,4 +493,4 @@ def target_table(
 
 def counted_objective(model: ZeroOneSVM, w: FloatArray) -> float:
     """Return the objective of a classifier, its margins decided in exact arithmetic."""
-    return float(model.cost.total(model.norm(w), ~satisfies_margins(np.asarray(to_dense(model.signed)), w)))
+    return float(model.cost.objective_value(model.squared_norm(w), ~satisfies_margins(np.asarray(to_dense(model.signed)), w)))

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError, MissingPackageError
 from ..models.arrays import FloatArray, IntArray, Points, as_integer, check_bytes, plain_fields
 from ..models.decision import decided_labels
-from ..models.formulations.convex_hulls import ConvexHullsDual
+from ..models.formulations.svm_duals import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
 from ..solvers.parallel import Executor, SerialExecutor
 from ..solvers.records import Options, Status

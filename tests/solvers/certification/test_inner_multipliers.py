@@ -40,7 +40,7 @@ def drawn(seed: int, loss: Any, regulariser: Any, *restrictions: Any, domain: An
 )
 def test_more_active_rows_than_variables(seed: int, loss: Any) -> None:
     """Kernel weights that are as many as their rows, kept points, an order: only 0 was proved of a hinge at 3.934."""
-    rows = [mo.keep([0])] if loss.labels and seed % 2 else []
+    rows = [mo.keep([0])] if loss.reads_class_labels and seed % 2 else []
     model = drawn(seed, loss, POINTS, *rows, domain=margin.Increasing((1, 2)) if seed % 3 else None)
     result = mo.solve(model, "clarabel", tol=1e-8)
     if result.status is mo.Status.UNBOUNDED or result.status is mo.Status.INFEASIBLE:

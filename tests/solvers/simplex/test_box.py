@@ -9,7 +9,7 @@ from facts import about
 from sklearn.svm import SVC
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.l1_svm import L1SVMDual
+from marginopt.models.formulations.svm_duals import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex.smo.box import BoxSMO, OrderedGram, into_box

@@ -11,7 +11,7 @@ from data import noisy_halves
 from facts import about
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.l1_svm import L1SVMDual
+from marginopt.models.formulations.svm_duals import L1SVMDual
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
 from marginopt.models.views import BoxEqualityQP

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Polynomial
 from marginopt.solvers.simplex.newton import lowrank_start as lowrank, lowrank_start as module

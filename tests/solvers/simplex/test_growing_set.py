@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models.formulations.enclosing_ball import MEBDual
-from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.models.views import SimplexQP

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from data import noisy_halves
 
-from marginopt.models.formulations.convex_hulls import ConvexHullsDual
-from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.formulations.svm_duals import ConvexHullsDual, L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from data import noisy_halves
 
 from marginopt.models.formulations.enclosing_ball import MEBDual
-from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.kernels.rbf import RBFExponents

@@ -11,8 +11,8 @@ from facts import about
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.enclosing_ball import MEBDual
-from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.formulations.pareto import ParetoQP
+from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.models.views import SimplexQP

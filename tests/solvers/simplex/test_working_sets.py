@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings, strategies as st
 
-from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import BoxEqualityQP

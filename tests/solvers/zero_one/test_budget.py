@@ -11,8 +11,8 @@ from oracles import within_budget
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget, budget_of
-from marginopt.models.formulations.zero_one.encodings import Indicators
+from marginopt.models.formulations.margin_violations import ZeroOneBudget, allowed_violations
+from marginopt.models.formulations.zero_one_encodings import Indicators
 from marginopt.models.views import ZeroOneProblem
 
 
@@ -140,10 +140,10 @@ def test_extreme_budgets():
 
 
 def test_budget_is_whole_where_only_rounding_keeps_it_from_being_so():
-    assert budget_of(0.29, 100) == 29 and budget_of(0.299, 100) == 29 and budget_of(1.0, 7) == 7
+    assert allowed_violations(0.29, 100) == 29 and allowed_violations(0.299, 100) == 29 and allowed_violations(1.0, 7) == 7
     X, y = clusters()
     model = mo.ZeroOneSVM(X, y, kappa=0.29)
-    assert model.budget == budget_of(0.29, 60) == 17
+    assert model.budget == allowed_violations(0.29, 60) == 17
     assert model.view(ZeroOneProblem) is None and model.view(ZeroOneBudget).budget == 17
 
 

@@ -10,7 +10,7 @@ from proof_logs import damage_conflicts, read, sealed
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
+from marginopt.models.formulations.margin_violations import ZeroOneBudget
 from marginopt.solvers import Options
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.zero_one.algorithm import ZeroOneBB

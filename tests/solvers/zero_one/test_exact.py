@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from effort import trials
 
-from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
+from marginopt.models.formulations.margin_violations import ZeroOneBudget
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options

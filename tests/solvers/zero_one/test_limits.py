@@ -9,7 +9,7 @@ from facts import about
 from threadpoolctl import threadpool_limits
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.models.kernels.threads import blas_controller
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records import Options, Status

@@ -12,7 +12,7 @@ from effort import trials
 from oracles import enumerated
 
 import marginopt as mo
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.solvers.zero_one import algorithm
 
 

@@ -9,7 +9,7 @@ from data import clouds
 from effort import trials
 from scipy.optimize import nnls
 
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
 from marginopt.models.formulations.hinge import HingeSVM
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.check.arithmetic import InvalidProofError
 from marginopt.solvers.proofs import check_proof

@@ -6,8 +6,8 @@ from data import clouds
 from effort import trials
 
 from marginopt.instances import gaussian_clusters
-from marginopt.models.formulations.zero_one.binary_margins import ZeroOneBudget
-from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.formulations.margin_violations import ZeroOneBudget
+from marginopt.models.formulations.zero_one import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm as module

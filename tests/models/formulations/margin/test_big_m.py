@@ -33,14 +33,14 @@ def test_given_constants_stand_in_the_rows_of_both(data: tuple[np.ndarray, np.nd
         plain, composed = ZeroOneSVM(X, y, 0.8, big_m=M), Margin(X, y, "zero-one", sample_weight=0.8, big_m=M)
         rows = [form.constraints[0].F.toarray() for form in (plain.form, composed.form)]
         np.testing.assert_array_equal(*rows)
-        assert plain.stated_constants and composed.stated_constants
+        assert plain.has_given_big_m and composed.has_given_big_m
 
 
 def test_indicators_have_no_rows_with_constants(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     for loss in ("zero-one", "ramp"):
         plain = Margin(X, y, loss, sample_weight=0.8, encoding="indicator", big_m=2.0)
-        assert Indicator in _kinds(plain) and not plain.stated_constants
+        assert Indicator in _kinds(plain) and not plain.has_given_big_m
         assert Indicator not in _kinds(Margin(X, y, loss, sample_weight=0.8))
         truth = mo.solve(Margin(X, y, loss, sample_weight=0.8), "scip", tol=1e-7, time_limit=30).objective
         assert mo.solve(plain, "scip", time_limit=30).objective == pytest.approx(truth, rel=1e-4)

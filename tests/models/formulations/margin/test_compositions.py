@@ -66,9 +66,9 @@ def compositions(draw: st.DrawFn, losses: list[Any], domains: list[Any]) -> mo.M
         restrictions.append(mo.parity(X[:, 1] > np.median(X[:, 1]), draw(st.sampled_from([0.0, 0.1]))))
     if draw(st.booleans()):
         restrictions.append(margin.LinearRows(rng.normal(size=(2, P)), -1.0, 1.0))
-    if draw(st.booleans()) and loss.labels:
+    if draw(st.booleans()) and loss.reads_class_labels:
         restrictions.append(mo.error_budget(1, 0.75) if draw(st.booleans()) else mo.keep([0]))
-    targets = y if loss.labels else rng.normal(size=N)
+    targets = y if loss.reads_class_labels else rng.normal(size=N)
     weights = rng.uniform(0.3, 1.0, N)
     return mo.Margin(
         X,

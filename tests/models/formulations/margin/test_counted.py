@@ -11,7 +11,7 @@ from rational.judged import counted_fault
 
 import marginopt as mo
 from marginopt import margin as M
-from marginopt.models.formulations.margin.exact_count import exact_arguments, move_onto_rows
+from marginopt.models.formulations.margin.exact_evaluation import exact_arguments, move_onto_rows
 from marginopt.solvers.records import Status
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -83,11 +83,11 @@ def test_a_threshold_that_no_double_meets_is_no_optimum(solver: str) -> None:
     result = mo.solve(model, solver)
     assert result.status is Status.INACCURATE
     assert "margins miss their thresholds by up to" in result.evidence or not result.values["w"].any()
-    counted = model.counted_cost(result.values)
+    counted = model.exact_cost(result.values)
     assert counted is not None
     assert result.objective == pytest.approx(counted.cost, rel=1e-9)
     assert result.objective >= 8.0
-    at_a_third = model.counted_cost({"w": np.array([0.0, 1.0 / 3.0])})
+    at_a_third = model.exact_cost({"w": np.array([0.0, 1.0 / 3.0])})
     assert at_a_third is not None
     assert at_a_third.cost == pytest.approx(8.0 + 1.0 / 9.0)
     assert 0.0 < at_a_third.miss < 1e-15
@@ -103,7 +103,7 @@ def test_estimators_hand_out_the_point_that_was_counted() -> None:
     w = fitted.result_.values["w"]
     np.testing.assert_array_equal([*fitted.intercept_, *fitted.coef_[0]], w)
     assert np.count_nonzero(w) == 1
-    counted = fitted.problem_.counted_cost({"w": w})
+    counted = fitted.problem_.exact_cost({"w": w})
     assert counted is not None
     assert counted.excess == 0
     assert counted.cost == pytest.approx(fitted.result_.objective, rel=1e-9)

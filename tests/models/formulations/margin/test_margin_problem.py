@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 import marginopt as mo
 from marginopt import margin
 from marginopt.models.formulations.margin.assembly import Affine, Assembly
-from marginopt.models.formulations.margin.part import Setting
+from marginopt.models.formulations.margin.part import AssemblyContext
 from marginopt.models.formulations.margin.restrictions import Restriction
 from marginopt.models.program.cones import SecondOrder
 from marginopt.models.views import LinearProblem, MarginProblem, PiecewiseLinearLoss, ZeroOneProblem
@@ -219,7 +219,7 @@ class Curved(Restriction):
 
     name = "curved"
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         builder.require(
             name, context.w.premultiplied(sp.csr_array(np.vstack([np.zeros((1, 3)), np.eye(3)]))) + np.eye(4)[0], SecondOrder(4)
         )
@@ -231,21 +231,21 @@ class Curved(Restriction):
 class Priced(Curved):
     """A cost."""
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         builder.cost(1.0, context.w)
 
 
 class Slacks(Curved):
     """A block."""
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         builder.require_nonnegative(name, context.w.at([1]) + builder.variables(f"{name} s", 1, 0.0))
 
 
 class Half(Curved):
     """w_1 ≥ ½ and the margin of point 0 at least that of point 1: linear rows."""
 
-    def add(self, builder: Assembly, context: Setting, errors: Affine | None, name: str) -> None:
+    def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         builder.require_nonnegative(name, context.w.at([1]) - 0.5)
         builder.require_nonnegative(f"{name} margins", context.argument.at([0]) - context.argument.at([1]))
 

@@ -87,7 +87,9 @@ def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: i
     rng = np.random.default_rng(seed)
     Z, y = clouds(rng, 10, 2, 0.5, order="halves", first=-1.0)
     weights = rng.uniform(0.2, 1.0, 10)
-    model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), sample_weight=weights)
+    model = mo.Margin(
+        Z, y if loss.reads_class_labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), sample_weight=weights
+    )
     result = mo.solve(model, "clarabel", tol=1e-9)
     assert model.dual_value(result.multipliers) == pytest.approx(result.objective, rel=1e-5, abs=1e-6)
     noise = {c.label: wild * rng.normal(size=c.rows) for c in model.form.constraints}

@@ -16,7 +16,7 @@ from facts import about
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, LicenceError, MissingPackageError, UnsupportedModelError
-from marginopt.models.formulations.margin.restrictions import memberships
+from marginopt.models.formulations.margin.restrictions import group_indicators
 from marginopt.models.program.cones import Feature
 from marginopt.solvers.registry import get_solver
 
@@ -222,4 +222,4 @@ def test_points_without_a_group_are_refused(groups: Any, by: str) -> None:
 
 def test_groups_of_any_names_are_parted() -> None:
     words, numbers = np.array(["b", "a", "b", "c"], dtype=object), np.array([1, 0, 1, 2])
-    np.testing.assert_array_equal(memberships(words, 4), memberships(numbers, 4))
+    np.testing.assert_array_equal(group_indicators(words, 4), group_indicators(numbers, 4))

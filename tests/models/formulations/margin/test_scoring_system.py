@@ -57,7 +57,7 @@ def test_a_score_of_zero_is_an_error_of_either_class() -> None:
     assert zero["z"].all()
     assert model.value([0, 0, 0, 0]) == 24
     assert model.value([1, 0, 0, 0]) == 12
-    np.testing.assert_array_equal(model.recounted({"w": np.array([1.2, 0.1, 0.0, 0.0])})["w"], [1, 0, 0, 0])
+    np.testing.assert_array_equal(model.exact_point({"w": np.array([1.2, 0.1, 0.0, 0.0])})["w"], [1, 0, 0, 0])
 
 
 @pytest.mark.parametrize("weights", [1.0, 0.25 + np.arange(24) / 8])

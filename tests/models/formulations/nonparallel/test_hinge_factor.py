@@ -79,7 +79,7 @@ def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice:
     assert signed.quadratic(u) == pytest.approx(dense.quadratic(u))
     assert signed.solve(u) == pytest.approx(dense.solve(u))
     assert signed.solve(B) == pytest.approx(dense.solve(B))
-    assert signed.least == pytest.approx(dense.least)
+    assert signed.diagonal_lower_bound == pytest.approx(dense.diagonal_lower_bound)
     assert (signed.row_norms >= np.linalg.norm(rows, axis=1)).all()
     at, there = signed.quadratic_product(u), dense.quadratic_product(u)
     assert at.product == pytest.approx(there.product)

@@ -1,112 +1,29 @@
-"""The 0-1-loss SVM as a mixed-integer problem, and its record."""
+"""The 0-1-loss SVM `ZeroOneSVM`, a mixed-integer problem with a cost λ for each violated margin or at most κn of them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from ....errors import InputError, UnsupportedModelError
-from ....labelled import LABELS_OF_X
-from ...arrays import BigM, BoolArray, FloatArray, Points, as_points, as_share, as_vector, entries
-from ...kernels.kernels import Kernel
-from ...model import earlier_identity
-from ...program.form import StandardForm
-from ...record import DataKind, FormulationInfo, always
-from ...rounding import gamma, two_product
-from ...statement import Line, Statement
-from ...views import ZeroOneProblem
-from ..linear_classifiers import COST_OR_SHARE, as_prices, linear_summary, warn_about_features
-from ..margin.margin_losses import ZeroOne
-from ..margin.model import Margin
-from ..margin.part import Images, images_of
-from .binary_margins import BinaryMargins, ViolationCosts, ZeroOneBudget, margin_parameters
-from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
-
-# Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
-#
-# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
-# Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product
-# is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product
-# underflows.
-
-#: Products above this have an error term that does not underflow.
-_SAFE = 1e-250
-
-
-def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
-    """Return for every row whether a_i'w ≥ 1 in exact arithmetic."""
-    u, error = _margins(A, w)
-    satisfied = np.asarray(u >= 1.0)
-    undecided = np.abs(u - 1.0) <= error
-    if undecided.any():
-        satisfied[undecided] = _reach_one(A[undecided], w)
-    return satisfied
-
-
-def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
-    """Return a_i'w ≥ 1 for every row, decided in exact arithmetic."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        products, errors = two_product(A, w)
-    zero_product = (A == 0.0) | (w == 0.0)
-    products[zero_product] = errors[zero_product] = 0.0
-    split = zero_product | (np.isfinite(errors) & (np.abs(products) > _SAFE))
-    rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
-    return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
-
-
-def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
-    return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
-
-
-def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
-    """Return (1 + s)w with the least s ≥ 0, up to rounding, that meets the margins of the rows ``correct``; None if none does."""
-    rows = A[correct]
-    if satisfies_margins(rows, w).all():
-        return w
-    u, error = _margins(rows, w)
-    if not (u > 2.0 * error).all():
-        return None
-    # u_i + s·u_i - error, less the rounding of the new w, which is no more than that error
-    factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
-    with np.errstate(over="ignore"):
-        longer = w * max(factor, 1.0)
-    return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
-
-
-def cheaper_point(
-    A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
-) -> tuple[FloatArray, BoolArray] | None:
-    """Return the cheaper of w and w stretched to meet the margins of ``correct``, with the rows that it meets.
-
-    Parameters
-    ----------
-    A : ndarray (n, p)
-        Signed rows.
-    w : ndarray (p,)
-    correct : ndarray of bool (n,)
-        Rows whose margins are to be met.
-    total : callable
-        The cost of w and the rows whose margins it meets; infinite if that is not allowed.
-
-    Returns
-    -------
-    tuple of (w, rows), or None if neither is allowed
-    """
-    candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
-    costs = [total(*candidate) for candidate in candidates]
-    best = int(np.argmin(costs))
-    return candidates[best] if np.isfinite(costs[best]) else None
-
-
-def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.asarray(A @ w), 2.0 * gamma(w.size) * np.asarray(np.abs(A) @ np.abs(w))
-
+from ...errors import InputError, UnsupportedModelError
+from ...labelled import LABELS_OF_X
+from ..arrays import BigM, FloatArray, Points, as_points, as_share, as_vector, entries
+from ..kernels.kernels import Kernel
+from ..model import earlier_identity
+from ..program.form import StandardForm
+from ..record import DataKind, FormulationInfo, always
+from ..statement import Line, Statement
+from ..views import ZeroOneProblem
+from .linear_classifiers import COST_OR_SHARE, as_lam, linear_summary, warn_about_features
+from .margin.margin_losses import ZeroOne
+from .margin.model import Margin
+from .margin.part import Images, images_of
+from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, cheaper_point, margin_parameters
+from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
 
 V = TypeVar("V")
 
@@ -114,7 +31,7 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ZeroOneSVM(BinaryMargins):
+class ZeroOneSVM(MarginViolationModel):
     """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
 
     The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
@@ -138,7 +55,7 @@ class ZeroOneSVM(BinaryMargins):
         "free" needs a first column of ones.
     encoding : {"bigm", "indicator", "strengthened"}
         How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3), or indicators where no M is known; indicators, (5a)-(5b); or
-        the mixed-integer second-order cone program of `models.formulations.zero_one.encodings`. All have the same optimum.
+        the mixed-integer second-order cone program of `models.formulations.zero_one_encodings`. All have the same optimum.
     gamma : array_like (n,), optional
         γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
     rows : {"bigm", "cone"}
@@ -214,7 +131,7 @@ class ZeroOneSVM(BinaryMargins):
                 raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
             return
-        object.__setattr__(self, "lam", as_prices(1.0 if self.lam is None else self.lam, n))
+        object.__setattr__(self, "lam", as_lam(1.0 if self.lam is None else self.lam, n))
 
     @property
     def _images(self) -> Images:
@@ -228,7 +145,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """λ_i, one for each point.
+        """Return λ_i, one for each point.
 
         Raises
         ------
@@ -245,19 +162,19 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def budget(self) -> int | None:
-        """⌊κn⌋; None in the λ form."""
-        return self.cost.limit
+        """Return ⌊κn⌋; None in the λ form."""
+        return self.cost.max_violations
 
     @cached_property
     def cost(self) -> ViolationCosts:
-        """The cost of violations: λ in the λ form, a budget in the κ form."""
+        """Return the costs of violations: λ in the λ form, a budget in the κ form."""
         if self.kappa is None:
             return ViolationCosts(self.sample_weight, self.lam)
         return ViolationCosts(np.zeros(self.X.shape[0]), None, self.kappa, subtracted_term="")
 
     @cached_property
     def margin_encoding(self) -> MarginEncoding:
-        """The encoding of z_i = 0 ⇒ u_i ≥ 1; indicators replace big-M rows if no M is known."""
+        """Return the encoding of z_i = 0 ⇒ u_i ≥ 1; indicators replace big-M rows if no M is known."""
         if self.gamma is not None:
             return Strengthened(self.gamma, self.rows)
         unknown = isinstance(self.big_m, str) and not np.isfinite(self.incumbent_value)
@@ -265,7 +182,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def incumbent_source(self) -> str:
-        """Source of the upper bound UB in words: the incumbent, or a trivial point."""
+        """Return the source of the upper bound UB in words: the incumbent, or a trivial point."""
         if self.upper_bound is not None or self.incumbent is not None:
             return "incumbent"
         if not np.isfinite(self.incumbent_value):
@@ -274,7 +191,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """The upper bound UB behind M: the given one, or the value of the best trivial point (infinite without one, κ form)."""
+        """Return the upper bound UB behind M: the given one, or the best trivial point's value (infinite without one, κ form)."""
         points = [np.zeros(self.X.shape[1])]
         if self.free:
             points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
@@ -285,18 +202,18 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def start(self) -> dict[str, FloatArray] | None:
-        """The incumbent's point, for ``solve(..., start=model.start)``; None without an incumbent."""
+        """Return the incumbent's point, for ``solve(..., start=model.start)``; None without an incumbent."""
         return None if self.incumbent is None else self.point(self.incumbent)
 
     @property
     def form_bytes(self) -> int:
-        """Estimate of the form's memory in bytes."""
+        """Return an estimate of the form's memory in bytes."""
         n, p = self.X.shape
         return 12 * entries(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
 
     def compile(self) -> StandardForm:
         """Return the standard form that the notes describe."""
-        return self.cost.limited(self.margin_encoding.form(self))
+        return self.cost.with_budget_row(self.margin_encoding.form(self))
 
     def view(self, kind: type[V]) -> V | None:
         """Return the `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form), which do not depend on M; else None."""
@@ -307,7 +224,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @cached_property
     def composed(self) -> Margin | None:
-        """The same problem as a `Margin`, the 0-1 loss with ||w||²; None in the κ form.
+        """Return the same problem as a `Margin`, the 0-1 loss with ||w||²; None in the κ form.
 
         Constants M that a user gave, if too small, may cut off the optimum of this composition.
         """
@@ -319,14 +236,14 @@ class ZeroOneSVM(BinaryMargins):
         )  # fmt: skip
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
-        """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
+        """Return the true objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
 
         Margins within ``tol`` of 1 count as met.
         """
-        return self.cost.total(self.norm(w), self.margins(w) < 1.0 - tol)
+        return self.cost.objective_value(self.squared_norm(w), self.margins(w) < 1.0 - tol)
 
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
-        """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
+        """Return the form's blocks for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
         w = np.asarray(w, dtype=np.float64)
         return self.margin_encoding.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
 
@@ -335,7 +252,7 @@ class ZeroOneSVM(BinaryMargins):
         is_complete = all(block.label in values for block in self.form.blocks)
         return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
-    def recounted(
+    def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
     ) -> dict[str, FloatArray]:
         """Return the point with z_i = 1 for exactly the points that w gives up, in exact arithmetic.
@@ -347,8 +264,10 @@ class ZeroOneSVM(BinaryMargins):
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
             return dict(values)
         if box is not None and self.composed is not None:  # stretching does not know of them
-            w = self.composed.recounted({"w": w}, box)["w"]
-        cheapest_point = cheaper_point(A, w, z < 0.5, lambda v, correct: self.cost.total(self.norm(v), ~correct))
+            w = self.composed.exact_point({"w": w}, box)["w"]
+        cheapest_point = cheaper_point(
+            A, w, z < 0.5, lambda v, correct: self.cost.objective_value(self.squared_norm(v), ~correct)
+        )
         return (
             dict(values)
             if cheapest_point is None
@@ -365,21 +284,23 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def given_points(self) -> FloatArray:
-        """The points as given, not their images under the kernel."""
+        """Return the points as given, not their images under the kernel."""
         return self.X if self.kernel is None else np.asarray(self._images.X)
 
     @property
     def uses_big_m(self) -> bool:
-        """True if the encoding has rows with M_i."""
+        """Return whether the encoding has rows with M_i."""
         return self.margin_encoding.has_rows
 
     @property
-    def has_margins(self) -> bool:
-        """True if the encoding's constraint ``margin`` has a row of every point."""
-        return self.margin_encoding.has_margins
+    def has_margin_rows(self) -> bool:
+        """Return whether the encoding's constraint ``margin`` has a row for every point."""
+        return self.margin_encoding.has_margin_rows
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of the big-M rows in use, if any."""
+        """Return ||w||, the numbers of margin violations (u < 1) and misclassified points (u < 0), and the least slack of big-M
+        rows in use.
+        """
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
@@ -389,7 +310,7 @@ class ZeroOneSVM(BinaryMargins):
 
     @property
     def statement(self) -> Statement:
-        """The problem as printed: Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
+        """Return the problem as printed: Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
         n, p = self.X.shape
         encoding, cost = self.margin_encoding, self.cost
         images = () if self.kernel is None else (f"x_i are images under the kernel {self._images.kernel}, after a one",)
@@ -399,9 +320,9 @@ class ZeroOneSVM(BinaryMargins):
             problem_class=encoding.problem_class,
             sense="minimise",
             variables=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
-            objective=encoding.objective(cost.objective(self.norm_line)),
-            constraints=(*encoding.lines(), *cost.lines),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size}",
+            objective=encoding.objective(cost.objective_line(self.norm_line)),
+            constraints=(*encoding.lines(), *cost.budget_lines),
+            sizes=f"n = {n} points, p = {p} features (a constant one included), {cost.size_text}",
             notes=(*encoding.notes(self), counted, *images),
             source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {encoding.source}",
         )

@@ -1,4 +1,5 @@
-"""Encodings of z_i = 0 ⇒ u_i ≥ 1: rows with M_i, indicator constraints, and the cones of the strengthened form.
+"""The three ways in which `ZeroOneSVM` states z_i = 0 ⇒ u_i ≥ 1: big-M rows, indicator constraints, and the strengthened form's
+cones.
 
 *The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
 r_i⁺ - r_i⁻,
@@ -26,16 +27,16 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ....errors import InputError
-from ...arrays import FloatArray, IntArray, as_vector
-from ...program.cones import Nonnegative
-from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...statement import Line
-from ..margin.assembly import Assembly
-from ..margin.conic_losses import require_perspectives
-from ..margin.margin_losses import ZeroOne
-from ..margin.model import Margin
-from .binary_margins import BinaryMargins
+from ...errors import InputError
+from ..arrays import FloatArray, IntArray, as_vector
+from ..program.cones import Nonnegative
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..statement import Line
+from .margin.assembly import Assembly
+from .margin.conic_losses import require_perspectives
+from .margin.margin_losses import ZeroOne
+from .margin.model import Margin
+from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
@@ -55,7 +56,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
     return checked
 
 
-def supported(gamma: FloatArray, rows: str) -> IntArray:
+def points_with_cones(gamma: FloatArray, rows: str) -> IntArray:
     """Return the points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
     return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
 
@@ -63,7 +64,7 @@ def supported(gamma: FloatArray, rows: str) -> IntArray:
 def strengthened_form(
     name: str, A: FloatArray, weights: FloatArray, gamma: FloatArray, big_m: FloatArray | None, integer: bool
 ) -> StandardForm:
-    """Return the program that the docstring of this module derives.
+    """Return the strengthened program that the docstring of this module derives.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def strengthened_form(
     u + Mz - 1 ≥ 0, ``split`` r⁺ - r⁻ + u - 1 = 0, ``violated`` (s/2, z, r⁺), ``kept`` (t/2, 1 - z, r⁻).
     """
     n, p = A.shape
-    chosen = supported(gamma, "cone" if big_m is None else "bigm")
+    chosen = points_with_cones(gamma, "cone" if big_m is None else "bigm")
     builder = Assembly(name)
     w, z = builder.variables("w", p), builder.variables("z", n, 0.0, 1.0, integer=integer)
     u = w.premultiplied(A)
@@ -100,9 +101,9 @@ def strengthened_form(
     return form.replace(quadratic=Quadratic(factor=factor), r=-float(gamma.sum()))
 
 
-def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
-    """Return blocks of `strengthened_form` from w, binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding leave r⁺ = 0."""
-    chosen = supported(gamma, rows)
+def strengthened_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+    """Return blocks of `strengthened_form` from w and binary z: s = (r⁺)², t = (r⁻)²; margins met within rounding give r⁺ = 0."""
+    chosen = points_with_cones(gamma, rows)
     r, violated = 1.0 - A[chosen] @ w, z[chosen] > 0.5
     plus, minus = np.where(violated, np.maximum(r, 0.0), 0.0), np.where(violated, 0.0, np.maximum(-r, 0.0))
     values = {"w": w, "z": z}
@@ -110,7 +111,7 @@ def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: 
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:
-    """Return objective and constraints of `strengthened_form` in words and LaTeX."""
+    """Return objective and constraints of `strengthened_form`, as text and LaTeX."""
     objective = Line(
         "w'(I - sum_i g_i x_i x_i')w + sum_i g_i (2u_i - 1 + s_i + t_i) + lam sum_i z_i",
         r"w^\top\bigl(I-\textstyle\sum_i\gamma_i x_i x_i^\top\bigr)w + \sum_i \gamma_i(2u_i-1+s_i+t_i) + \lambda\sum_i z_i",
@@ -153,15 +154,15 @@ class MarginEncoding(ABC):
         return True
 
     @property
-    def has_margins(self) -> bool:
+    def has_margin_rows(self) -> bool:
         """Return whether the constraint ``margin`` holds a row of every point."""
         return True
 
     @abstractmethod
-    def form(self, model: BinaryMargins) -> StandardForm:
+    def form(self, model: MarginViolationModel) -> StandardForm:
         """Return the form with z binary, without the row that limits z."""
 
-    def point(self, model: BinaryMargins, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+    def point(self, model: MarginViolationModel, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Return all blocks of the form from w and binary z."""
         return {"w": w, "z": z}
 
@@ -174,10 +175,10 @@ class MarginEncoding(ABC):
         """Return the constraints to print."""
 
     @abstractmethod
-    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
+    def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
 
-    def with_integers(self, model: BinaryMargins, z: FloatArray) -> StandardForm | None:
+    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
         """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""
         return None
 
@@ -188,61 +189,69 @@ class MarginEncoding(ABC):
 
 @dataclass(frozen=True)
 class BigMRows(MarginEncoding):
-    """u_i + M_i z_i - 1 ≥ 0, Conic (3)."""
+    """The encoding by rows u_i + M_i z_i - 1 ≥ 0, Conic (3)."""
 
     title = "big-M"
     problem_class = "mixed-integer convex QP"
     source = "(3)"
 
-    def form(self, model: BinaryMargins) -> StandardForm:
-        """Blocks ``w``, ``z``; constraint ``margin``."""
+    def form(self, model: MarginViolationModel) -> StandardForm:
+        """Return the form with blocks ``w``, ``z`` and the constraint ``margin``."""
         return _switched_form(model, model.big_m_values)
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows and binaries."""
+        """Return the printed rows and binaries."""
         return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
 
-    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
+    def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return the proof that M is valid."""
         return (model.big_m_argument,)
 
 
 @dataclass(frozen=True)
 class Indicators(MarginEncoding):
-    """z_i = 0 ⇒ u_i ≥ 1 as the solver's own constraint, Conic (5a)-(5b), with |w_j| ≤ √UB (SCIP may not end on unbounded w)."""
+    """The encoding by the solver's indicator constraints, Conic (5a)-(5b), with |w_j| ≤ √UB (SCIP may not end on unbounded w)."""
 
     title = "indicators"
     problem_class = "mixed-integer convex QP"
     source = "(5a)-(5b)"
     has_rows = False
 
-    def form(self, model: BinaryMargins) -> StandardForm:
-        """Blocks ``w``, ``z``; constraint ``margin`` of indicators."""
+    def form(self, model: MarginViolationModel) -> StandardForm:
+        """Return the form with blocks ``w``, ``z`` and the constraint ``margin`` of indicators."""
         return _switched_form(model, None)
 
     def lines(self) -> tuple[Line, ...]:
-        """Implications and binaries."""
+        """Return the printed implications and binaries."""
         switch = Line("z_i = 0  =>  y_i x_i'w >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w \ge 1,\quad i=1,\dots,n", "margin")
         return (switch, _BINARY)
 
-    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
+    def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return the proof that w is bounded."""
         return (f"|w_j| <= sqrt(UB), UB = {model.incumbent_value:.6g}: any w beyond it is worse than a known point",)
 
 
-def _switched_form(model: BinaryMargins, big_m: FloatArray | None) -> StandardForm:
+def _switched_form(model: MarginViolationModel, big_m: FloatArray | None) -> StandardForm:
     """||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
     reach = np.full(model.X.shape[1], np.sqrt(model.incumbent_value) if big_m is None else np.inf)
     lower, upper = -reach, reach.copy()
-    if model.free and model.given_constants is None:  # given M bound b by the rows
+    if model.free and model.given_big_m is None:  # given M bound b by the rows
         lower[0], upper[0] = -model.intercept_bound, model.intercept_bound
-    composed = Margin.of_checked(model.X, model.y, ZeroOne(), intercept=model.intercept, sample_weight=model.cost.prices)
+    composed = Margin.of_checked(model.X, model.y, ZeroOne(), intercept=model.intercept, sample_weight=model.cost.point_costs)
     return composed.form_with(model.name, lower, upper, big_m, indicators=big_m is None)
 
 
 @dataclass(frozen=True, eq=False)
 class Strengthened(MarginEncoding):
-    """The mixed-integer second-order cone program of γ in Γ (`strengthened`); every point keeps its row, or its cones."""
+    """The encoding by second-order cones of γ in Γ (see the module); every point keeps its big-M row, or its cones.
+
+    Parameters
+    ----------
+    gamma : ndarray (n,)
+        γ in Γ.
+    rows : {"bigm", "cone"}
+        What every point keeps, whatever its γ_i: a big-M row, or its cones.
+    """
 
     gamma: FloatArray
     rows: Literal["bigm", "cone"]
@@ -253,25 +262,27 @@ class Strengthened(MarginEncoding):
 
     @property
     def has_rows(self) -> bool:
-        """True if every point keeps its row."""
+        """Return whether every point keeps its big-M row."""
         return self.rows == "bigm"
 
     @property
-    def has_margins(self) -> bool:
-        """True if every point keeps its row."""
+    def has_margin_rows(self) -> bool:
+        """Return whether every point keeps its big-M row."""
         return self.has_rows
 
-    def form(self, model: BinaryMargins) -> StandardForm:
-        """`strengthened_form`."""
+    def form(self, model: MarginViolationModel) -> StandardForm:
+        """Return `strengthened_form` of the model's data."""
         big_m = model.big_m_values if self.has_rows else None
-        return strengthened_form(f"{model.name}, strengthened", model.signed, model.cost.prices, self.gamma, big_m, integer=True)
+        return strengthened_form(
+            f"{model.name}, strengthened", model.signed, model.cost.point_costs, self.gamma, big_m, integer=True
+        )
 
-    def point(self, model: BinaryMargins, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+    def point(self, model: MarginViolationModel, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
         """Return the point with the parts of 1 - u and their squares."""
-        return split_values(model.signed, self.gamma, self.rows, w, z)
+        return strengthened_values(model.signed, self.gamma, self.rows, w, z)
 
-    def with_integers(self, model: BinaryMargins, z: FloatArray) -> StandardForm:
-        """min ||w||² with u_i ≥ 1 where z_i = 0: what the cones come to."""
+    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm:
+        """Return min ||w||² with u_i ≥ 1 where z_i = 0, to which the cones reduce for fixed z."""
         p = model.X.shape[1]
         points = np.flatnonzero(z < 0.5).tolist()
         n, kept_rows = len(points), sp.csr_array(model.signed[points])
@@ -292,25 +303,25 @@ class Strengthened(MarginEncoding):
         return int((self.gamma > 0).sum())
 
     def objective(self, plain: Line) -> Line:
-        """State the objective with S = I - Σ γ_i x_i x_i' and the terms that make up for it."""
+        """Return the printed objective with S = I - Σ γ_i x_i x_i' and the terms that compensate for it."""
         return strengthened_lines(self._positive, self.rows)[0]
 
     def lines(self) -> tuple[Line, ...]:
-        """Rows, cones and binaries."""
+        """Return the printed rows, cones and binaries."""
         return strengthened_lines(self._positive, self.rows)[1]
 
-    def notes(self, model: BinaryMargins) -> tuple[str, ...]:
+    def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return notes on kept points, on the validity of M, and on λ in the κ form."""
         note = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
             f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
         )
         argument = (model.big_m_argument,) if self.has_rows else ()
-        free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.lines else ()
+        free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.budget_lines else ()
         return (note, *argument, *free)
 
     def bytes(self, n: int, p: int) -> int:
-        """S and the cones."""
+        """Return the bytes of S and the cones."""
         return 12 * n * p + 12 * p * p + 400 * n
 
 

@@ -1,4 +1,4 @@
-"""Exact cost of a composition at a point, and the nearby point that a solver's rounded coefficients stand for.
+"""Exact evaluation of a composition at a point, and the search for a nearby point on the cheaper side of the loss's jumps.
 
 A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
 a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
@@ -21,7 +21,7 @@ from ...arrays import BoolArray, FloatArray, IntArray
 from ...rounding import below, gamma
 from ...views import Budget
 from .loss import Loss
-from .part import Domain, Setting
+from .part import AssemblyContext, Domain
 from .problems import as_bounds, restriction_limits
 from .regularisers import Regulariser
 from .restrictions import Restriction
@@ -45,9 +45,9 @@ Vector = list[Fraction]
 
 
 @dataclass(frozen=True, eq=False)
-class ExactCount:
-    """The parts of w's cost that are counted: jumps of the loss, kept points, budgets, zeros; and the rows and bounds beside
-    them.
+class ExactEvaluation:
+    """The data that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros; and linear rows and bounds
+    beside them.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ class ExactCount:
         regulariser: Regulariser,
         domain: Domain,
         restrictions: Sequence[Restriction],
-        context: Setting,
+        context: AssemblyContext,
         arguments: tuple[FloatArray, FloatArray],
-    ) -> ExactCount:
-        """Read the parts; rows of restrictions that are no linear rows of w are left to the form."""
+    ) -> ExactEvaluation:
+        """Return the data of a composition's parts; restrictions that are no linear rows of w are left to the form."""
         p, sparsity = context.penalised.size, regulariser.sparsity
         limits = restriction_limits(loss, domain, restrictions, context, strict=False)
         max_nonzeros = min(
@@ -111,11 +111,11 @@ class ExactCount:
 
     @property
     def decides(self) -> bool:
-        """Return whether a rounding of w can change what is counted."""
+        """Return whether rounding w can change the cost by a jump, a kept point, a budget or a zero."""
         return bool(self.jumps or self.kept_points.any() or self.budgets or self.priced.any() or self.counted.any())
 
     def arguments(self, w: FloatArray) -> FloatArray:
-        """Return the loss's arguments, on the right side of every threshold."""
+        """Return the loss's arguments Aw + c, each on the side of every threshold where the exact value is."""
         return exact_arguments(self.A, self.c, w, self._sides)
 
     @property
@@ -124,20 +124,22 @@ class ExactCount:
         return (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
 
     def excess(self, w: FloatArray) -> int:
-        """Count non-zero coefficients beyond their number, points that are not kept, and errors beyond a budget."""
+        """Return the number of non-zero coefficients beyond their limit, of points that are not kept, and of errors beyond a
+        budget.
+        """
         short = self.arguments(w) < 1.0
         errors = sum(max(int(short[budget.points].sum()) - budget.limit, 0) for budget in self.budgets)
         zeros = max(int(np.count_nonzero(w[self.counted])) - self.max_nonzeros, 0) if self.counted.any() else 0
         return int(short[self.kept_points].sum()) + errors + zeros
 
     def miss(self, argument: FloatArray) -> float:
-        """Return by how much an argument misses a threshold that it is near, or a kept point its margin, at most."""
+        """Return the largest amount by which an argument misses a threshold that it is near, or a kept point its margin."""
         misses = [(t, side * (t - argument)) for t, side in self._sides]
         nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for t, m in misses]
         return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
 
     def rounding(self, w: FloatArray) -> FloatArray:
-        """Bound the rounding error of the arguments as float64 has them."""
+        """Return a bound of the rounding error of each argument in float64."""
         return _rounding(self.A, self.c, w)
 
     def nearby_points(self, w: FloatArray) -> Iterator[FloatArray]:

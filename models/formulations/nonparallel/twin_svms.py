@@ -1,10 +1,10 @@
-"""Both hyperplanes of a nonparallel classifier by one problem: Shao, Chen, Deng 2014."""
+"""Twin support vector machines of other papers, to compare NPSVC++ with: Pin-TSVM (Xu et al.) and NHSVM (Shao et al.)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,14 +13,130 @@ import scipy.linalg
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points
-from ...inspection.explanation import PointExplanation, primal_weights, two_classes
+from ...inspection.explanation import ON, PointExplanation, PointRow, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement
 from .hinge_quadratic import HingeQuadratic
 from .npsvc import TargetModel, with_target
-from .quadratic_factors import HingeFactor, Ridge
+from .quadratic_factors import HingeFactor, Ridge, SignedFactor
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PinballTwinSVM(TargetModel):
+    """A hyperplane at a quantile of one class, the other classes on its negative side (Pin-TSVM of Xu, Yang, Pan 2017):
+
+        min ½||u||² + ν/m Σ_{others} f(x_j) + c/k Σ_{target} max(-f(x_i), τ f(x_i)),    k points of the class, m others,
+
+    f(x) = u'ψ(x). ψ is the feature map of `FeatureMap`; a constant column (or ``offset``) is the intercept, and is penalised
+    like the rest, where the source's is free. Prediction: the nearest hyperplane, |f(x)|/||u||, one problem for each class.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
+    y : array_like (n,)
+        Class labels of any type.
+    target : label
+        The class whose hyperplane this is.
+    c, nu : float
+        > 0, weights of the class's pinball losses and of the others' mean f. Both times a number is u times that number.
+    tau : float
+        τ ≥ 0, the loss's slope where f > 0.
+    kernel : Kernel or callable
+    ridge, offset : float
+        Of `FeatureMap`.
+
+    Notes
+    -----
+    Form: `HingeQuadratic` over u with H = I and b = ν/m Σ_{others} ψ_j, rows ψ_i of the class: blocks ``u`` and ``xi``;
+    constraints ``margin`` f + ξ ≥ 0 and, where τ > 0, ``overshoot`` ξ - τ f ≥ 0. In the dual λ, -τ c/k ≤ λ_i ≤ c/k,
+    u = Σ λ_i ψ_i - ν/m Σ_{others} ψ_j.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, one class, a class of one point, parameters out of range, an unknown target.
+    """
+
+    X: Points
+    y: npt.NDArray[Any]
+    target: Any
+    c: float = 1.0
+    nu: float = 0.5
+    tau: float = 0.5
+    kernel: Kernel = field(default_factory=Linear)
+    ridge: float = 1e-3
+    offset: float = 0.0
+
+    name = "PinballTwinSVM"
+    _remedy = ("give another ratio of nu and c", "nu")
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "c/k where f < 0, and less where f = 0: the point's weight in u is margin - tau overshoot",
+        "overshoot": "c/k where f > 0",
+        "bounds": "the reduced cost of xi_i is c/k minus the multiplier of margin (tau = 0)",
+    }
+
+    def __post_init__(self) -> None:
+        self._check_points({"c": False, "nu": False, "tau": True, "ridge": True, "offset": True})
+
+    @property
+    def _factor(self) -> HingeFactor | SignedFactor:
+        """H = I and the rows of the class."""
+        points = np.flatnonzero(self.inside)
+        if self.kernel_rows is not None:
+            return SignedFactor(self.kernel_rows, points, np.ones(points.size))
+        p = self.features.features
+        return HingeFactor(np.eye(p), self.features.rows[points], np.zeros((0, p)), self.base)
+
+    @cached_property
+    def program(self) -> HingeQuadratic:
+        """Return the problem as a quadratic with pinball losses of target 0."""
+        k = int(self.inside.sum())
+        b = self.nu * self.features.rows[~self.inside].mean(axis=0)
+        return HingeQuadratic(self._factor, b, np.zeros(k), np.full(k, self.c / k), np.full(k, self.tau), centre=b)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Return one row for each point with its f, and the weight in u of the class's own."""
+        f = self.features.rows @ values["u"]
+        weights = np.full(f.size, np.nan)
+        if multipliers is not None and "margin" in multipliers:
+            weights[self.inside] = self.program.multiplier(multipliers)
+        rows = []
+        for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
+            kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON else "")
+            rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
+        plotted = None if self.kernel.of_rows else partial(self._scores, values)
+        note = "weights are those of the class's points in u"
+        return PointExplanation(tuple(rows), note, score="f", margin="-|f|", X=self.X, surface=plotted)
+
+    @property
+    def form_bytes(self) -> int:
+        """Return the bytes of the unit quadratic and the class's rows."""
+        p, k = self.features.features, int(self.inside.sum())
+        return 12 * p * p + 24 * k * (p + 1)
+
+    @property
+    def statement(self) -> Statement:
+        """Return the problem as printed."""
+        k = int(self.inside.sum())
+        return Statement(
+            title=f"Hyperplane at a quantile of class {self.class_label(self.target)}",
+            problem_class="convex QP",
+            sense="minimise",
+            variables=Line("u", "u"),
+            objective=Line(
+                "1/2 ||u||^2 + nu/m sum_others f_j + c/k sum_target max(-f_i, tau f_i)",
+                r"\tfrac12 \|u\|^2 + \frac{\nu}{m} \sum_{\mathrm{others}} f_j"
+                r" + \frac{c}{k} \sum_{\mathrm{target}} \max(-f_i,\, \tau f_i),",
+            ),
+            constraints=(Line("f_i = u'psi_i", r"f_i = u^\top \psi_i", "margin"),),
+            sizes=f"k = {k} points of the class, m = {self.X.shape[0] - k} others, {self.features.features} features, "
+            f"c = {self.c:g}, nu = {self.nu:g}, tau = {self.tau:g}",
+            notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u||"),
+            source="Xu, Yang, Pan: A novel twin support-vector machine with pinball loss, 2017",
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,12 +198,12 @@ class JointHyperplanesSVM(TargetModel):
 
     @property
     def signs(self) -> FloatArray:
-        """y: -1 on the target class, +1 on the others."""
+        """Return y: -1 on the target class, +1 on the others."""
         return np.where(self.inside, -1.0, 1.0)
 
     @cached_property
     def program(self) -> HingeQuadratic:
-        """The problem over (u, v) as a quadratic with hinge losses."""
+        """Return the problem over (u, v) as a quadratic with hinge losses."""
         psi, y, p = self.features.rows, self.signs, self.features.features
         A, B = psi[self.inside], psi[~self.inside]
         H = scipy.linalg.block_diag(*(self.r * np.eye(p) + part.T @ part for part in (A, B)))
@@ -103,18 +219,18 @@ class JointHyperplanesSVM(TargetModel):
 
     @cached_property
     def classes(self) -> npt.NDArray[Any]:
-        """The labels that there are, in order."""
+        """Return the labels that occur, in order."""
         return np.unique(self.y)
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Features of u, f's hyperplane first."""
+        """Return the names of the features of u, f's hyperplane first."""
         f, g = self.class_label(self.target), "others"
         return {"u": (tuple(f"{plane},{name}" for plane in (f, g) for name in self.feature_names),)}
 
     @property
     def side(self) -> float:
-        """Sign of the score at the target class: +1 for the second of two classes, else -1."""
+        """Return the sign of the score at the target class: +1 for the second of two classes, else -1."""
         return 1.0 if self.classes.size == 2 and self.target == self.classes[1] else -1.0
 
     def class_values(self, scores: int) -> npt.NDArray[Any]:
@@ -149,7 +265,7 @@ class JointHyperplanesSVM(TargetModel):
         return np.asarray(self.side * (distances[:, 1] - distances[:, 0]))
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """y(f - g) of every point, and its multiplier; the second of two classes has the positive scores."""
+        """Return one row for each point with its y(f - g) and multiplier; the second of two classes has the positive scores."""
         u, v = self.hyperplanes(values)
         turn = -self.side
 
@@ -161,13 +277,13 @@ class JointHyperplanesSVM(TargetModel):
 
     @property
     def form_bytes(self) -> int:
-        """H and the losses' rows."""
+        """Return the bytes of H and the losses' rows."""
         p = self.features.features
         return 48 * p * p + 48 * self.X.shape[0] * p
 
     @property
     def statement(self) -> Statement:
-        """The problem as printed."""
+        """Return the problem as printed."""
         inside = int(self.inside.sum())
         return Statement(
             title=f"Two hyperplanes by one problem, of class {self.class_label(self.target)} and of the others",
@@ -187,7 +303,14 @@ class JointHyperplanesSVM(TargetModel):
         )
 
 
-def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> float:
+def _pinball_objective(model: PinballTwinSVM, values: Mapping[str, FloatArray]) -> float:
+    u = values["u"]
+    f = model.features.rows @ u
+    losses = np.maximum(-f, model.tau * f)[model.inside]
+    return float(0.5 * u @ u + model.nu * f[~model.inside].mean() + model.c * losses.mean())
+
+
+def _joint_objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> float:
     u, v = model.hyperplanes(values)
     f, g = model.features.rows @ u, model.features.rows @ v
     short = np.maximum(model.margin - model.signs * (f - g), 0.0).sum()
@@ -197,6 +320,23 @@ def _objective(model: JointHyperplanesSVM, values: Mapping[str, FloatArray]) -> 
 
 FORMULATIONS = (
     FormulationInfo(
+        PinballTwinSVM,
+        name="nonparallel-pinball",
+        summary="a hyperplane at a quantile of one class, the others on its negative side",
+        reference="Xu, Yang, Pan: A novel twin support-vector machine with pinball loss, IEEE TNNLS 28 (2017) (Pin-TSVM)",
+        data=DataKind.CLASSES,
+        build=with_target(PinballTwinSVM),
+        objective=_pinball_objective,
+        parameters=(
+            Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
+            Parameter("c", "weight of the class's pinball losses", float, 1.0),
+            Parameter("nu", "weight of the others' mean", float, 0.5),
+            Parameter("tau", "slope of the loss where f > 0", float, 0.5),
+            *kernel_parameters("linear"),
+        ),
+        intercept=kernel_is_linear,
+    ),
+    FormulationInfo(
         JointHyperplanesSVM,
         name="nonparallel-joint",
         summary="a hyperplane near one class and one near the others, by one problem",
@@ -204,7 +344,7 @@ FORMULATIONS = (
         "problems, 2014 (NHSVM)",
         data=DataKind.CLASSES,
         build=with_target(JointHyperplanesSVM),
-        objective=_objective,
+        objective=_joint_objective,
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
             Parameter("c", "weight of the hinge losses", float, 1.0),

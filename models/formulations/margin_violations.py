@@ -1,0 +1,414 @@
+"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, and exact tests of margins."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import UnsupportedModelError
+from ..arrays import (
+    BigM,
+    BoolArray,
+    FloatArray,
+    Points,
+    as_big_m,
+    as_labels,
+    as_points,
+    as_positive,
+    as_vector,
+    row_norms_squared,
+)
+from ..inspection.explanation import PointExplanation, primal_weights, two_classes
+from ..model import Model
+from ..program.cones import Nonnegative
+from ..program.form import Constraint, StandardForm
+from ..program.lagrangian import Bound
+from ..record import Parameter
+from ..rounding import gamma, two_product
+from ..statement import Line, plus
+from ..views import ZeroOneProblem
+from .linear_classifiers import check_intercept, dense_signed_rows, lam_sum_line, lam_text
+from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
+
+# Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
+#
+# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
+# Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product
+# is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product
+# underflows.
+
+#: Products above this have an error term that does not underflow.
+_SAFE = 1e-250
+
+
+def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
+    """Return for every row whether a_i'w ≥ 1 in exact arithmetic."""
+    u, error = _margins(A, w)
+    satisfied = np.asarray(u >= 1.0)
+    undecided = np.abs(u - 1.0) <= error
+    if undecided.any():
+        satisfied[undecided] = _reach_one(A[undecided], w)
+    return satisfied
+
+
+def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
+    """Return a_i'w ≥ 1 for every row, decided in exact arithmetic."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, errors = two_product(A, w)
+    zero_product = (A == 0.0) | (w == 0.0)
+    products[zero_product] = errors[zero_product] = 0.0
+    split = zero_product | (np.isfinite(errors) & (np.abs(products) > _SAFE))
+    rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
+    return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
+
+
+def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
+    return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
+
+
+def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
+    """Return (1 + s)w, s ≥ 0 least up to rounding, that meets the margins of the rows ``correct``; None if none does."""
+    rows = A[correct]
+    if satisfies_margins(rows, w).all():
+        return w
+    u, error = _margins(rows, w)
+    if not (u > 2.0 * error).all():
+        return None
+    # u_i + s·u_i - error, less the rounding of the new w, which is no more than that error
+    factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
+    with np.errstate(over="ignore"):
+        longer = w * max(factor, 1.0)
+    return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
+
+
+def cheaper_point(
+    A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
+) -> tuple[FloatArray, BoolArray] | None:
+    """Return the cheaper of w and w stretched to meet the margins of ``correct``, with the rows that it meets.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows.
+    w : ndarray (p,)
+    correct : ndarray of bool (n,)
+        Rows whose margins are to be met.
+    total : callable
+        The cost of w and the rows whose margins it meets; infinite if that is not allowed.
+
+    Returns
+    -------
+    tuple of (w, rows), or None if neither is allowed
+    """
+    candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
+    costs = [total(*candidate) for candidate in candidates]
+    best = int(np.argmin(costs))
+    return candidates[best] if np.isfinite(costs[best]) else None
+
+
+def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.asarray(A @ w), 2.0 * gamma(w.size) * np.asarray(np.abs(A) @ np.abs(w))
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroOneBudget:
+    """min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k of the points: a view for algorithms.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows a_i = y_i x_i.
+    budget : int
+        k.
+    penalised : ndarray of bool (p,)
+        d_j: False for a free intercept, whose column of A is y.
+    """
+
+    A: FloatArray
+    budget: int
+    penalised: BoolArray
+
+
+#: κn is a whole number where it is within this of one: 0.29 · 100 in floating point is not.
+_WHOLE = 1e-9
+
+
+def allowed_violations(kappa: float, n: int) -> int:
+    """Return ⌊κn⌋, with κn taken as whole where only rounding keeps it from being so."""
+    return min(math.floor(kappa * n + _WHOLE * max(kappa * n, 1.0)), n)
+
+
+@dataclass(frozen=True, eq=False)
+class ViolationCosts:
+    """The costs of violated margins: λ_i for each in the objective (λ form), or ⌊κn⌋ free ones and no more (κ form).
+
+    Parameters
+    ----------
+    point_costs : ndarray (n,)
+        What each z_i costs, and so the part of a feasible value that the norm cannot have if z_i = 1: valid M rest on it.
+    lam : float or ndarray (n,), optional
+        λ as it was given; None in the κ form.
+    kappa : float, optional
+    subtracted_term : str
+        The costs as the argument for M shows them, " - lam_i"; empty where they are 0.
+    """
+
+    point_costs: FloatArray
+    lam: float | FloatArray | None
+    kappa: float | None = None
+    subtracted_term: str = " - lam_i"
+
+    @property
+    def max_violations(self) -> int | None:
+        """Return ⌊κn⌋; None in the λ form."""
+        return None if self.kappa is None else allowed_violations(self.kappa, self.point_costs.size)
+
+    def objective_value(self, norm: float, violated: BoolArray) -> float:
+        """Return the objective of a w with this ||w||² that violates these margins; infinite beyond the budget."""
+        within_budget = self.max_violations is None or int(violated.sum()) <= self.max_violations
+        return norm + float(self.point_costs[violated].sum()) if within_budget else np.inf
+
+    def with_budget_row(self, form: StandardForm) -> StandardForm:
+        """Return the form; in the κ form with the row ``budget``, ⌊κn⌋ - Σz ≥ 0."""
+        if self.max_violations is None:
+            return form
+        row = np.zeros((1, form.n))
+        row[0, form.slices["z"]] = -1.0
+        budget = Constraint("budget", sp.csr_array(row), np.array([float(self.max_violations)]), Nonnegative(1))
+        return form.replace(constraints=(*form.constraints, budget))
+
+    def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneProblem | ZeroOneBudget:
+        """Return the view of either form: signed rows, costs or budget, and the mask of the weights in the norm."""
+        limit = self.max_violations
+        return ZeroOneProblem(A, self.point_costs, penalised) if limit is None else ZeroOneBudget(A, limit, penalised)
+
+    def objective_line(self, norm: Line) -> Line:
+        """Return the printed objective: the line of ||w||² with the cost of violations."""
+        return norm if self.lam is None else plus(norm, lam_sum_line(self.lam, Line("z_i", "z_i")))
+
+    @property
+    def budget_lines(self) -> tuple[Line, ...]:
+        """Return the printed row that limits Σz in the κ form; empty in the λ form."""
+        limit = Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget")
+        return () if self.kappa is None else (limit,)
+
+    @property
+    def size_text(self) -> str:
+        """Return λ or its range, or κ and ⌊κn⌋, as text."""
+        return f"kappa = {self.kappa:g}, at most {self.max_violations} violations" if self.lam is None else lam_text(self.lam)
+
+
+def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
+    """Return the prompt's parameters that `ZeroOneSVM` and `RampSVM` share, with the intercept's default."""
+    return (
+        Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
+        Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
+        Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+    )
+
+
+class MarginViolationModel(Model):
+    """Base class of linear classifiers with binary violations z: data, checks, ||w||², and valid big-M constants (see
+    `ZeroOneSVM`).
+    """
+
+    X: Points
+    y: FloatArray
+    big_m: BigM
+    upper_bound: float | None
+    intercept: Literal["penalised", "free"]
+
+    def _check_margins(self, X: Points) -> None:
+        """Check what the two have in common, and keep it as arrays; ``X`` are the rows that w multiplies."""
+        n = X.shape[0]
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, n))
+        object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
+        if self.upper_bound is not None:
+            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        check_intercept(self.intercept, X)
+
+    # -- the norm -----------------------------------------------------------------------------------------------
+
+    @property
+    def free(self) -> bool:
+        """Return whether the intercept is free: the first column's weight is no part of ||w||²."""
+        return self.intercept == "free"
+
+    @cached_property
+    def penalised(self) -> BoolArray:
+        """Return the mask of the weights in ||w||²."""
+        mask = np.ones(self.X.shape[1], dtype=bool)
+        mask[0] = not self.free
+        return mask
+
+    def squared_norm(self, w: FloatArray) -> float:
+        """Return ||w||² of the penalised weights."""
+        return float(w[self.penalised] @ w[self.penalised])
+
+    @property
+    def norm_line(self) -> Line:
+        """Return the printed ||w||² of the penalised weights."""
+        if self.free:
+            return Line("||w_(without intercept)||^2", r"\textstyle\sum_{j\ge 2} w_j^2")
+        return Line("||w||^2", r"\|w\|_2^2")
+
+    @cached_property
+    def signed(self) -> FloatArray:
+        """Return the signed rows y_i x_i, dense (n, p)."""
+        return dense_signed_rows(self.X, self.y)
+
+    def margins(self, w: FloatArray) -> FloatArray:
+        """Return the margins u_i = y_i x_i'w."""
+        return self.y * np.asarray(self.X @ w)
+
+    @abstractmethod
+    def objective(self, w: FloatArray) -> float:
+        """Return the stated objective of a classifier."""
+
+    @property
+    def value_at_zero(self) -> float:
+        """Return the objective of w = 0."""
+        return self.objective(np.zeros(self.X.shape[1]))
+
+    # -- how far w reaches, and M ---------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def incumbent_value(self) -> float:
+        """Return the feasible value UB behind M; infinite where no feasible point is known."""
+
+    @property
+    @abstractmethod
+    def incumbent_source(self) -> str:
+        """Return the source of UB in words."""
+
+    @property
+    @abstractmethod
+    def cost(self) -> ViolationCosts:
+        """Return the costs of violated margins."""
+
+    @property
+    @abstractmethod
+    def uses_big_m(self) -> bool:
+        """Return whether the form has rows with M_i."""
+
+    @cached_property
+    def _penalised_norms(self) -> FloatArray:
+        """||x_i|| of the penalised part."""
+        rows = self.X[:, 1:] if self.free else self.X
+        return np.sqrt(row_norms_squared(rows)) if rows.shape[1] else np.zeros(self.X.shape[0])
+
+    @property
+    def intercept_bound(self) -> float:
+        """Return a bound of |b| that some optimal solution satisfies (free intercept); infinite where no UB is known."""
+        return self._intercept_bound_at(self.incumbent_value) if np.isfinite(self.incumbent_value) else np.inf
+
+    def _intercept_bound_at(self, value: float) -> float:
+        """|b| of some optimal solution is at most this if a feasible point has this value."""
+        return 1.0 + float(self._penalised_norms.max(initial=0.0)) * float(np.sqrt(value))
+
+    @cached_property
+    def big_m_values(self) -> FloatArray:
+        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max], valid by the notes of `ZeroOneSVM`."""
+        n = self.X.shape[0]
+        if self.given_big_m is not None:
+            return as_vector(self.given_big_m, n, "big_m")
+        if not np.isfinite(self.incumbent_value):
+            raise UnsupportedModelError(
+                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
+                "solve(model, 'zero-one-bb')), big_m=, or encoding='indicator'"
+            )
+        reach = np.sqrt(np.maximum(np.full(n, self.incumbent_value) - self.cost.point_costs, 0.0))
+        valid = 1.0 + self._penalised_norms * reach
+        return np.asarray(valid + self.intercept_bound if self.free else valid)
+
+    def _valid_at(self, value: float) -> bool:
+        """Return whether no point that costs at most so much is cut off by the given M."""
+        margin = 1.0 + self._penalised_norms * np.sqrt(np.maximum(value - self.cost.point_costs, 0.0))
+        if self.free:
+            margin = margin + self._intercept_bound_at(value)
+        valid = self.big_m_values >= margin * (1.0 - LEVEL_TOLERANCE)
+        return bool(valid[self.cost.point_costs <= value].all())
+
+    @property
+    def big_m_argument(self) -> str:
+        """Return why M is valid, in words."""
+        if self.given_big_m is None and not np.isfinite(self.incumbent_value):
+            return "M needs a known feasible point, and none is given: margins are given up by indicators"
+        low, high = f"{self.big_m_values.min():.4g}", f"{self.big_m_values.max():.4g}"
+        values = f"each {low}" if low == high else f"between {low} and {high}"
+        if self.given_big_m is not None:
+            return f"M given by the user (unproven), {values}"
+        spent = self.cost.subtracted_term
+        return (
+            f"M_i = 1 + ||x_i|| sqrt(UB{spent}){' + |b|max' if self.free else ''} with UB = "
+            f"{self.incumbent_value:.6g} ({self.incumbent_source}), {values}: M_i matters only where "
+            f"z_i = 1, and an optimal w then has ||w||^2 <= UB{spent}"
+        )
+
+    @property
+    def given_big_m(self) -> float | FloatArray | None:
+        """Return M where the user gives it; None where it follows from the data."""
+        return None if isinstance(self.big_m, str) else self.big_m
+
+    @property
+    def has_given_big_m(self) -> bool:
+        """Return whether the user gives M and the form uses it."""
+        return self.given_big_m is not None and self.uses_big_m
+
+    @cached_property
+    def _largest_valid(self) -> float:
+        """The largest v up to which a given M is valid: M_i ≥ 1 + ||x_i|| √(v - λ_i) [+ |b|max] where λ_i ≤ v."""
+        return largest_valid(self._valid_at)
+
+    @property
+    def cutoff(self) -> float:
+        """Return the value UB behind M, or the largest value at which a given M is valid."""
+        return self._largest_valid if self.has_given_big_m else self.incumbent_value
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Return the form's bound, capped at `cutoff` where M is given: costlier points may not be in the form."""
+        bound = super().bound(x, multipliers)
+        return capped_bound(bound, self.cutoff) if self.has_given_big_m else bound
+
+    @property
+    def loss_bounded_variables(self) -> tuple[int, ...]:
+        """Return (0,) for a free intercept, whose bound holds for some optimal point only; else ()."""
+        return (0,) if self.free else ()
+
+    @property
+    def m_source(self) -> str:
+        """Return the source of M in words, for reports."""
+        return "given, unproven: audit the solution" if self.given_big_m is not None else self.incumbent_source
+
+    # -- what a solution says -----------------------------------------------------------------------------------
+
+    @property
+    def has_margin_rows(self) -> bool:
+        """Return whether the constraint ``margin`` has a row for every point, so that u_i = 1 is worth telling."""
+        return True
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the scores x'w of new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    @property
+    def given_points(self) -> FloatArray:
+        """Return the rows that `decision_function` takes: X, unless X are images of them under a kernel."""
+        return self.X
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Return one row for each point with its score, margin and multiplier."""
+        weights = primal_weights(multipliers, "margin", self.y.size)
+        return two_classes(
+            self.given_points, self.y, partial(self.decision_function, values), weights, 1.0 if self.has_margin_rows else None
+        )

@@ -1,1 +1,0 @@
-"""The 0-1 loss: big-M, indicators, strengthened, and with a budget of violations."""
