@@ -18,10 +18,10 @@ from typing import Any
 import numpy.typing as npt
 
 from ..errors import DataError
+from .arff_and_csv import parse_csv
 from .arrays import Matrix
-from .formats.parsing import parse_csv
-from .formats.tables import table_instance
 from .instance import Instance
+from .tables import table_instance
 
 
 @dataclass(frozen=True, eq=False)

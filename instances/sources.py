@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from ..errors import DataError, InputError
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
-from .formats.readers import as_path, read_libsvm
 from .instance import Instance, as_count
+from .readers import as_path, read_libsvm
 
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"

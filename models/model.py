@@ -28,15 +28,15 @@ from ..rows import Rows
 from .appraisal import Appraisal, CountedCost, Tilt
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
+from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
-from .inspection.explanation import Explanation, PointExplanation, Solution, explain
 from .program.cones import Feature
 from .program.form import StandardForm
 from .program.lagrangian import Bound, lagrangian
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
-    from .changes.change import Change
+    from .form_change import Change
     from .importing.source import Import
 
 V = TypeVar("V")
@@ -364,7 +364,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
-        Two classes separated by f(x) are told by `models.inspection.explanation.two_classes`.
+        Two classes separated by f(x) are told by `models.explanation.two_classes`.
         """
         return PointExplanation()
 
@@ -485,7 +485,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the explanation of a result: the meaning of its multipliers, active constraints, support vectors, misclassified
         points.
 
-        Printable; ``.picture()`` draws it where the data have two features (`models.inspection.explanation`).
+        Printable; ``.picture()`` draws it where the data have two features (`models.explanation`).
         """
         return explain(self, result)
 

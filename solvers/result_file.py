@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import DataError, WriteError
 from ..files import READ_ERRORS, parse_json, printable, read_arrays, read_error, write_arrays, write_text
-from ..models.export.files.lp import plain_names
-from ..models.export.files.solutions import FilePoint, names_in_file, read_point
+from ..models.export.lp import plain_names
+from ..models.export.solution_files import FilePoint, names_in_file, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
-from ..inspection.explanation import ON, PointExplanation, PointRow
+from ..explanation import ON, PointExplanation, PointRow
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel

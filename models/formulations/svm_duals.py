@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ...labelled import LABELS_OF_X
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights
-from ..inspection.explanation import PointExplanation, dual_weights, two_classes
+from ..explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..model import Model
 from ..program.cones import Zero

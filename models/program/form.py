@@ -28,7 +28,6 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..deadline import check_scan
 from ..export_methods import ExportMethods
-from ..inspection.inspection import FormReport, inspect_form, spy
 from ..kernels.gram import GramOperator
 from ..rounding import Rounded, dot, gamma, transposed_product
 from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
@@ -36,6 +35,7 @@ from .algebra import abstract_lines, is_small, program_lines, summary_lines
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
 from .entries import Entries, by_column, triangle
+from .inspection import FormReport, inspect_form, spy
 from .names import named_entries, named_entry, one_by_one
 
 
@@ -688,11 +688,11 @@ class StandardForm(Displayed, ExportMethods):
         return Display(lines[0], latex=self.latex() if is_small(self) else "", text="\n".join(lines[1:]))
 
     def inspect(self) -> FormReport:
-        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.inspection.inspection`)."""
+        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.program.inspection`)."""
         return inspect_form(self)
 
     def spy(self) -> Picture:
-        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspection.inspection`)."""
+        """A picture of the structure: where the non-zeros are, by block and constraint (`models.program.inspection`)."""
         return spy(self)
 
     def replace(self, **changes: Any) -> StandardForm:

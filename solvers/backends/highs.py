@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.highs import change_highs, to_highs
+from ...models.export.highs_model import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.mosek import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
+from ...models.export.mosek_task import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, dual_start, starts_linear_program, unused_start

@@ -17,7 +17,7 @@ import numpy as np
 from ...display import Display, Displayed
 from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
-from ...models.export.files.solutions import FilePoint, read_point
+from ...models.export.solution_files import FilePoint, read_point
 from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm

@@ -18,7 +18,7 @@ from scipy.linalg import qr
 
 from ...errors import SolverError, UnsupportedModelError
 from ...models.arrays import FloatArray
-from ...models.export.native.highs import to_highs
+from ...models.export.highs_model import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
 from ..interface.timeouts import call_outside_fork

@@ -23,8 +23,8 @@ from marginopt.models.deadline import (
     eigenvalues,
     remaining_seconds,
 )
-from marginopt.models.export.native.highs import to_highs
-from marginopt.models.export.native.scip import to_scip
+from marginopt.models.export.highs_model import to_highs
+from marginopt.models.export.scip_model import to_scip
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.bridges import factor_of
 from marginopt.solvers.backends.qpsolvers import is_positive_definite

@@ -17,7 +17,7 @@ from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes
-from ...inspection.explanation import PointExplanation, PointRow
+from ...explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points
-from ...inspection.explanation import PointExplanation, primal_weights, two_classes
+from ...explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
-from ...inspection.explanation import ON, PointExplanation, PointRow
+from ...explanation import ON, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...arrays import FloatArray, Points
-from ...inspection.explanation import ON, PointExplanation, PointRow
+from ...explanation import ON, PointExplanation, PointRow
 from ...kernels.kernels import Kernel, Linear
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
 from ...statement import Line, Statement

@@ -27,8 +27,8 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.cvxpy import labelled_constraints, labelled_variables, multipliers, to_cvxpy
-from marginopt.models.export.native.pyomo import indices, to_pyomo
+from marginopt.models.export.cvxpy_problem import labelled_constraints, labelled_variables, multipliers, to_cvxpy
+from marginopt.models.export.pyomo_model import indices, to_pyomo
 from marginopt.models.program.cones import Cone, svec
 from marginopt.solvers.certification.rays import farkas_residual
 from marginopt.solvers.records import Options

@@ -23,7 +23,7 @@ from marginopt.models import (
     SecondOrder,
     StandardForm,
 )
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.export.programs import FlatProgram
 from marginopt.models.importing.quadratic_rows import plain_products, slack_of

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import smat, svec

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from marginopt.errors import DataError, InputError
 from marginopt.models import Block, Constraint, Exponential, Nonnegative, Power, Quadratic, StandardForm, Zero
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.program.dual import dual_form
 from marginopt.models.program.lagrangian import lagrangian_bound
 from marginopt.models.rounding import entropy, exponential, logarithm, logarithm_of_one_plus, softplus
@@ -288,7 +288,7 @@ def test_other_domains_of_files_are_refused(tmp_path, cone: str) -> None:
 def test_cvxpy_and_back(make) -> None:
     cp = pytest.importorskip("cvxpy")
     from marginopt.models import from_cvxpy
-    from marginopt.models.export.native.cvxpy import multipliers, to_cvxpy
+    from marginopt.models.export.cvxpy_problem import multipliers, to_cvxpy
 
     form = make()
     problem = to_cvxpy(form)
@@ -305,7 +305,7 @@ def test_cvxpy_and_back(make) -> None:
 
 def test_pyomo_states_the_cones() -> None:
     pyo = pytest.importorskip("pyomo.environ")
-    from marginopt.models.export.native.pyomo import to_pyomo
+    from marginopt.models.export.pyomo_model import to_pyomo
 
     form = mixed_form()
     model = to_pyomo(form)
@@ -331,7 +331,7 @@ def test_mosek_holds_them() -> None:
     pytest.importorskip("mosek", reason="MOSEK is not installed")
     from mosek_reader import form_of_task
 
-    from marginopt.models.export.native.mosek import to_mosek
+    from marginopt.models.export.mosek_task import to_mosek
 
     form = mixed_form().replace(quadratic=None)
     with to_mosek(form) as task:

@@ -159,7 +159,7 @@ def saddle() -> StandardForm:
 
 @pytest.mark.parametrize("solver", ["clarabel", "osqp", "scs", "piqp", "highs"])
 def test_xy_on_a_square(solver: str, tmp_path: Path) -> None:
-    for form in (saddle(), mo.read(mo.models.export.files.formats.write_form(saddle(), tmp_path / "saddle.lp"))):
+    for form in (saddle(), mo.read(mo.models.export.file_formats.write_form(saddle(), tmp_path / "saddle.lp"))):
         try:
             result = mo.solve(form, solver)
         except mo.errors.MarginoptError:

@@ -15,7 +15,7 @@ from oracles import enumerated
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, ZeroOneSVM
 from marginopt.models.conic_bound import repair_gamma
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
 from marginopt.solvers.polishing import polish
