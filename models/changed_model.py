@@ -1,4 +1,4 @@
-"""The model that `with_constraint`, `with_variables`, `with_fixed` and `relaxed` return: a formulation with a changed form.
+"""Models with added constraints, variables or costs, with fixed variables, or relaxed: `with_constraint` and its kin return them.
 
 Constraints, variables and costs are stated in CVXPY, canonicalised by CVXPY, and taken into the form with their names.
 """
@@ -31,7 +31,7 @@ from .statement import Line, Statement
 
 #: A function that takes the form's blocks as CVXPY variables and returns CVXPY constraints (or an expression).
 CVXPYStatement = Callable[[Any], Any]
-#: Where a change keeps its import.
+#: Attribute in which a change keeps the record of its import.
 _IMPORT = "_import"
 #: Characters of a constraint's text that are shown.
 _SHOWN = 90
@@ -39,7 +39,7 @@ _SHOWN = 90
 
 @dataclass(frozen=True, eq=False)
 class AddedParts(Change):
-    """Further blocks, rows in cones, and a convex cost, over a form's variables and the new ones after them.
+    """The change of `with_constraint` and `with_variables`: further blocks, rows in cones, and a convex cost.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class AddedParts(Change):
         variables: Sequence[Any] = (),
         cost: CVXPYStatement | None = None,
     ) -> AddedParts:
-        """Return the change that functions of the form's blocks describe."""
+        """Return the change that these functions of the form's blocks, new variables and cost describe."""
         cvxpy = cvxpy_module()
         stem = _stem(form)
         v = BlockVariables(form, variables)
@@ -315,7 +315,7 @@ class ChangedModel(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the model's form."""
+        """Return the bytes of the model's form."""
         return self.base.form_bytes
 
     def compile(self) -> StandardForm:
@@ -338,7 +338,7 @@ class ChangedModel(Model):
 
     @property
     def unmodified(self) -> Model:
-        """The model before all changes."""
+        """Return the model before all changes."""
         return self.base.unmodified
 
     @property
@@ -390,7 +390,7 @@ class ChangedModel(Model):
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
-        """The base model's requirement of separable data, which the changed model inherits unless the change relaxes it."""
+        """Return the base model's requirement of separable data, which holds unless the change relaxes it."""
         return self.base.separable_data if self.change.restricts else None
 
     @property
@@ -399,11 +399,11 @@ class ChangedModel(Model):
         return self.base.parameters
 
     def replace(self, parameter: str, value: Any) -> ChangedModel:
-        """The model with one of its fields changed, stated anew, and the same change."""
+        """Return the model with one field of the base model changed, and the same change."""
         return replace(self, base=self.base.replace(parameter, value))
 
     def with_parameter(self, parameter: str, value: Any) -> ChangedModel:
-        """The model with one of its fields changed, and the same change.
+        """Return the model with one parameter of the base model changed, and the same change.
 
         Raises
         ------
@@ -413,7 +413,7 @@ class ChangedModel(Model):
         return replace(self, base=self.base.with_parameter(parameter, value))
 
     def at_solution(self, optimised: Mapping[str, Any]) -> ChangedModel:
-        """The model at the parameters that a solver moved, with the same change."""
+        """Return the model at the parameters that a solver moved, with the same change."""
         return replace(self, base=self.base.at_solution(optimised)) if optimised else self
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
@@ -516,7 +516,7 @@ class ChangedModel(Model):
 def with_constraint(
     model: Model, statements: Sequence[CVXPYStatement | Mapping[str, CVXPYStatement | Sequence[CVXPYStatement]]]
 ) -> ChangedModel:
-    """See `Model.with_constraint`."""
+    """Return the model with added constraints, for `Model.with_constraint`."""
     if not statements:
         raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0", name="constraints")
     states = [labelled for state in statements for labelled in _by_label(state)]
@@ -558,7 +558,7 @@ class _Labelled:
 
 
 def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement | None) -> ChangedModel:
-    """See `Model.with_variables`."""
+    """Return the model with added variables and cost, for `Model.with_variables`."""
     cvxpy = cvxpy_module()
     for variable in variables:
         if not isinstance(variable, cvxpy.Variable):
@@ -571,12 +571,12 @@ def with_variables(model: Model, variables: Sequence[Any], cost: CVXPYStatement 
 
 
 def with_fixed(model: Model, values: Mapping[str, Any]) -> ChangedModel:
-    """See `Model.with_fixed`."""
+    """Return the model with fixed variables, for `Model.with_fixed`."""
     return ChangedModel(model, FixedVariables.of(model.form, values))
 
 
 def relaxed(model: Model) -> Model:
-    """See `Model.relaxed`."""
+    """Return the continuous relaxation of the model, for `Model.relaxed`."""
     if not model.form.features & {Feature.INTEGER, Feature.INDICATOR}:
         return model
     return ChangedModel(model, ContinuousRelaxation())

@@ -1,4 +1,4 @@
-"""A user's expressions in CVXPY's variables, one for each block of a form, and their text in mathematics."""
+"""The blocks of a form as CVXPY variables, in which users state constraints and costs, and the text and LaTeX of these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..errors import MissingPackageError
 from .program.cones import svec_indices
 from .program.form import Block, StandardForm
-from .program.names import named_entries, named_entry
+from .program.name_lookup import find_entry, find_indexed_entries
 from .statement import Line, latex_symbol, latex_words
 
 #: Entries up to which a vector of constants is written out.
@@ -213,13 +213,13 @@ def _described(writer: _Writer, text: str) -> str:
 
 
 def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
-    """Return an expression as text and LaTeX."""
+    """Return an expression as a line of text and LaTeX."""
     text = _Writer(False, blocks)
     return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
 
 
 def row_line(row: Any, blocks: Sequence[Block]) -> Line:
-    """Return a constraint as text and LaTeX, with its label."""
+    """Return a constraint as a line of text and LaTeX, with its label."""
     plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
     if kind in _RELATIONS:
         (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]
@@ -238,7 +238,7 @@ def row_line(row: Any, blocks: Sequence[Block]) -> Line:
 
 
 def cvxpy_module() -> Any:
-    """Import CVXPY."""
+    """Import and return CVXPY."""
     try:
         import cvxpy
     except ImportError as error:
@@ -273,9 +273,9 @@ class BlockVariables:
 
     def _named(self, name: str) -> Any:
         """Return the variable of this name, or the vector of an indexed variable of another package."""
-        if entries := named_entries(self._form.blocks, name):
+        if entries := find_indexed_entries(self._form.blocks, name):
             return cvxpy_module().hstack([self[block.label][block.index(place)] for block, place in entries])
-        block, place = named_entry(self._form.blocks, name)
+        block, place = find_entry(self._form.blocks, name)
         return self[block.label][block.index(place)]
 
     def __getattr__(self, label: str) -> Any:

@@ -1,4 +1,4 @@
-"""Explanations of solutions: multipliers, active constraints, support vectors, and their picture in the plane."""
+"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, and a picture in the plane."""
 
 from __future__ import annotations
 
@@ -17,12 +17,30 @@ from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
 #: What counts as on a sphere or a margin, relative to the radius or the margin.
-ON = 1e-4
+ON_MARGIN = 1e-4
 
 
 @dataclass(frozen=True)
 class PointRow:
-    """One data point (or objective): its label, score, margin and weight in the solution, its role, and its name if any."""
+    """The row of one data point (or of one objective) in an explanation.
+
+    Parameters
+    ----------
+    index : int
+    label : float or str
+        -1 or +1, a class, or a name.
+    score : float
+        Value of the decision function.
+    margin : float
+        y times the score, or the model's own measure (`PointExplanation.margin` is its head).
+    weight : float or None
+        Multiplier of the point; None without multipliers.
+    kind : str
+        Role of the point in words.
+    misclassified : bool
+    name : str
+        The point's own name; empty where it has none.
+    """
 
     index: int
     label: float | str
@@ -41,7 +59,7 @@ class PointRow:
 
 @dataclass(frozen=True, eq=False)
 class PointExplanation:
-    """The explanation of the points: a row for each, what the columns are, and what a picture shows.
+    """The table of the points of an explanation, with what its columns mean and what a picture shows.
 
     Parameters
     ----------
@@ -70,8 +88,8 @@ class PointExplanation:
     pad: float = 0.08
 
     @staticmethod
-    def shown(label: float | str) -> str:
-        """A label as tables show it: +1 and -1 with their sign."""
+    def shown_label(label: float | str) -> str:
+        """Return a label as tables show it: +1 and -1 with their sign."""
         return label if isinstance(label, str) else f"{label:+.0f}"
 
 
@@ -95,7 +113,7 @@ def primal_weights(multipliers: Mapping[str, FloatArray] | None, label: str, n: 
 def two_classes(
     X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: Weights, required: float | None = 1.0
 ) -> PointExplanation:
-    """Return scores, margins and weights of points with labels -1 and +1.
+    """Return the explanation of points with labels -1 and +1 by their scores, margins and weights.
 
     Parameters
     ----------
@@ -133,7 +151,7 @@ def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     elif margin < required * (1 - ZERO):
         side = "inside the margin"
     else:
-        side = "on the margin" if margin <= required * (1 + ON) else "beyond the margin"
+        side = "on the margin" if margin <= required * (1 + ON_MARGIN) else "beyond the margin"
     return f"{side}, support vector" if supports else side
 
 
@@ -201,7 +219,22 @@ class Explainable(Protocol):
 
 @dataclass(frozen=True)
 class Activity:
-    """One constraint (or the bounds) at a solution: cones (rows, where polyhedral) met with equality, and violated."""
+    """The row of one constraint (or of the bounds) in an explanation: how much of it is active or violated.
+
+    Parameters
+    ----------
+    label : str
+    rows : int
+        Number of cones (rows, where the cone is polyhedral).
+    active : int
+        How many of these are on the boundary of their cone.
+    violation : float
+        The largest violation.
+    largest_multiplier : float or None
+        Largest absolute multiplier; None without multipliers.
+    meaning : str
+        The model's sentence on what the multipliers mean.
+    """
 
     label: str
     rows: int
@@ -250,14 +283,14 @@ class Explanation(Displayed):
         """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
         explanation, wrong = self.point_explanation, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
-        width = max([3, *(len(explanation.shown(p.label)) for p in self.points)])
+        width = max([3, *(len(explanation.shown_label(p.label)) for p in self.points)])
         names = max([9, *(min(len(p.shown_name), 30) for p in order[:limit])])
         lines = [
             f"  {explanation.noun:>{names}} {'y':>{width}} {explanation.score:>11} {explanation.margin:>11} {'weight':>11}  role"
         ]
         for p in order[:limit]:
             weight = "" if p.weight is None else f"{p.weight:.5g}"
-            label = explanation.shown(p.label)
+            label = explanation.shown_label(p.label)
             lines.append(f"  {p.shown_name:>{names}} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
         if len(order) > limit:
             lines.append(f"  ... and {len(order) - limit} more")
@@ -301,7 +334,7 @@ class Explanation(Displayed):
 
 
 def explain(model: Explainable, result: Solution) -> Explanation:
-    """Return the explanation of a result of this model; see `Explanation`."""
+    """Return the explanation of a result of this model."""
     if not result.values:
         evidence = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + evidence, name="result")
@@ -357,8 +390,8 @@ def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, 
     price = None if z is None or c.label not in z else np.asarray(z[c.label])
     scale = 1.0 + float(np.abs(v).max(initial=0.0))
     # on the boundary: some multiple of v away from the cone leaves it at once
-    inner = v - 2 * ZERO * scale * c.cone.interior
-    outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.block).max(axis=1)
+    inner = v - 2 * ZERO * scale * c.cone.interior_direction
+    outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.group_size).max(axis=1)
     largest = None if price is None else float(np.abs(price).max(initial=0.0))
     return Activity(c.label, outside.size, int((outside > ZERO * scale).sum()), c.cone.violation(v), largest, meaning)
 
@@ -402,7 +435,9 @@ def picture(title: str, explanation: PointExplanation, support: tuple[int, ...],
     for c, label in enumerate(classes):
         chosen = [p.index for p in explanation.points if p.label == label]
         style: dict[str, Any] = {"color": colour_of(c), "markersize": 5, "linestyle": "none"}
-        ax.plot(*plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {explanation.shown(label)}", **style)
+        ax.plot(
+            *plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {explanation.shown_label(label)}", **style
+        )
     for indices, mark, name in ((support, "o", explanation.ringed), (wrong, "x", "misclassified")):
         if indices:
             ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "linestyle": "none"}

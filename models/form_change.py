@@ -1,4 +1,4 @@
-"""The abstract change of a form, and the two changes that need no algebra: fixed variables and dropped integrality."""
+"""Changes of a model's standard form: the abstract `Change`, fixed variables, and the continuous relaxation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InputError
 from .arrays import FloatArray, IntArray
 from .program.form import Block, StandardForm
-from .program.names import named_entry, one_by_one
+from .program.name_lookup import find_entry, split_indexed_values
 from .statement import Line
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NEAR = 1e-6
 
 
 class Change(ABC):
-    """A frozen data class that turns one form into another whose first blocks are those of the first.
+    """A change that turns one form into another whose first blocks are those of the first; a frozen data class.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Change(ABC):
         """
 
     def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
-        """`Model.cutoff` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
+        """Return `Model.cutoff` after the change: as before if the change only restricts, -inf (unknown) if it changes the cost.
 
         Parameters
         ----------
@@ -63,12 +63,14 @@ class Change(ABC):
         return before if self.restricts else float("-inf")
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """Return a form with some of the blocks after the part of the change that concerns them; by default unchanged."""
+        """Return a form with some of the model's blocks after the part of the change that concerns them; by default unchanged."""
         return form
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """The imported programs behind the added parts, each with the comparison of form and source package; empty by default."""
+        """Return the imported programs behind the added parts, each with its comparison with the source package; empty by
+        default.
+        """
         return ()
 
     @property
@@ -82,12 +84,12 @@ class Change(ABC):
 
     @property
     def note(self) -> str:
-        """A remark for the statement; none by default."""
+        """Return a remark for the changed statement; empty by default."""
         return ""
 
 
 def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
-    """Refuse a form with other blocks than those that a change was stated over."""
+    """Raise `InputError` for a form with other blocks than those that a change was stated over."""
     if form.blocks != blocks:
         stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in shown) for shown in (blocks, form.blocks))
         raise InputError(
@@ -96,7 +98,7 @@ def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
 
 
 def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
-    """Return the places of the variables of ``blocks`` that a form has too, ascending, and where it has them."""
+    """Return the places, ascending, of the variables of ``blocks`` that a form has too, and their places in the form."""
     form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for block in blocks:
@@ -110,7 +112,7 @@ def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArr
 
 @dataclass(frozen=True, eq=False)
 class FixedVariables(Change):
-    """The change that fixes variables by bounds: x_j = v_j for some j.
+    """The change of `with_fixed`: some variables are fixed at values by their bounds, x_j = v_j.
 
     Parameters
     ----------
@@ -130,16 +132,14 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
-        """Read values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers; or
-        a number by the name of a variable, ``w[age]``; or those of an indexed variable of another package, by index or all.
-        """
+        """Read values by the label of a block or the name of a variable, and return the change that fixes these."""
         if not isinstance(values_by_block, Mapping):
             raise InputError(
                 'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
             )
         fixed_values = np.full(form.n, np.nan)
-        for label, value in one_by_one(form.blocks, values_by_block).items():
-            block = form.block(label) if label in form.slices else named_entry(form.blocks, label)[0]
+        for label, value in split_indexed_values(form.blocks, values_by_block).items():
+            block = form.block(label) if label in form.slices else find_entry(form.blocks, label)[0]
             named = _packed(block, value if block.label == label else {label: value})
             s = form.slices[block.label]
             fixed_values[s] = np.where(np.isnan(named), fixed_values[s], named)
@@ -178,7 +178,7 @@ class FixedVariables(Change):
 
     @property
     def summary(self) -> str:
-        """The variables with their values, or the number of those of each block where there are more than three."""
+        """Return the fixed variables with their values, or the number of each block's where there are more than three."""
         if self.places.size <= 3:
             return self.lines[0].text or "none"
         starts = np.cumsum([0, *(block.size for block in self.form_blocks)])
@@ -187,7 +187,7 @@ class FixedVariables(Change):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The number of fixed variables, as a line."""
+        """Return the first four fixed variables with their values, and the number of the others, as a line."""
         names = [name for block in self.form_blocks for name in block.names()]
         shown = [f"{names[j]} = {v:g}" for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
         text = ", ".join(shown[:4]) + (f", and {len(shown) - 4} more" if len(shown) > 4 else "")
@@ -196,7 +196,7 @@ class FixedVariables(Change):
 
 @dataclass(frozen=True, eq=False)
 class ContinuousRelaxation(Change):
-    """The change to the continuous relaxation: integrality and indicators are dropped."""
+    """The change of `relaxed`: integrality and indicators are dropped."""
 
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"
@@ -205,7 +205,7 @@ class ContinuousRelaxation(Change):
     note = "integer variables are continuous between their bounds, and indicator constraints are dropped"
 
     def cutoff(self, before: float, loss_bounded: tuple[int, ...]) -> float:
-        """Return the level of the constants, which the relaxation keeps."""
+        """Return +inf: the relaxation keeps every point of the form."""
         return float("inf")
 
     def apply(self, form: StandardForm) -> StandardForm:
@@ -232,7 +232,7 @@ def _packed(block: Block, value_or_entries: Any) -> FloatArray:
         try:
             if isinstance(index, str):
                 full = index if index in block.names() else f"{block.label}[{index}]"
-                index = block.index(named_entry([block], full)[1])
+                index = block.index(find_entry([block], full)[1])
             indices = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
             if len(indices) != value.ndim:
                 raise IndexError

@@ -32,7 +32,7 @@ from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
 from .program.cones import Feature
 from .program.form import StandardForm
-from .program.lagrangian import Bound, lagrangian
+from .program.lagrangian import Bound, dual_bound
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
@@ -237,11 +237,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Lagrangian's (`models.program.lagrangian`); formulations with a closed-form dual replace it.
         """
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
-        return lagrangian(self.form, x, multipliers)
+        return dual_bound(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
@@ -266,7 +266,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         form = self.form
         x = np.clip(np.zeros(form.n), form.lower, form.upper)
-        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.most_in_columns > 0)
+        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
         if form.r != 0.0 or x[costs].any() or (x < form.lower).any():
             return None
         if any(c.cone.violation(c.value(x)) > 0.0 for c in form.constraints if c.rows):

@@ -411,7 +411,7 @@ def write_solution(
     """
     problem = as_model(model)
     form = problem.form
-    x = form.join(problem.complete(form.values_given(values, "values")))
+    x = form.join(problem.complete(form.read_values(values, "values")))
     value = form.objective(x) * (-1.0 if form.maximise else 1.0)
     lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
     names = plain_names(form.names()) if program is None else names_in_file(form, Path(program))

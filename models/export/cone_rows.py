@@ -168,7 +168,7 @@ class ConeRows:
             Multipliers of the linking equations ``F x - v = -g``.
         """
         cone = self.constraint.cone
-        v = cone.stacked(value)
+        v = cone.by_cone(value)
         z = -2.0 * mu[:, None] * v
         if isinstance(cone, SecondOrder):
             z[:, 0] = 2.0 * mu * v[:, 0]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, InputError, MissingPackageError
 from ..arrays import FloatArray, IntArray
-from ..program.bridges import IndicatorsToRows, RotatedBridge, factor_of
+from ..program.bridges import IndicatorsToRows, RotatedBridge, psd_factor
 from ..program.cones import PSD, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -103,7 +103,7 @@ def _convex(quadratic: Quadratic | None, noun: str) -> Quadratic | None:
     if quadratic is None:
         return None
     try:
-        return Quadratic(factor=factor_of(quadratic))
+        return Quadratic(factor=psd_factor(quadratic))
     except InputError as error:
         raise ExportError(f"{noun} cannot be a parameter: the part of the quadratic objective at it is not convex") from error
 

@@ -24,7 +24,7 @@ from ...errors import DataError
 from ...files import write_text
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
-from ..importing.rows import unique
+from ..importing.rows import unique_label
 from ..program.cones import (
     PSD,
     Bilinear,
@@ -85,7 +85,10 @@ class MofProgram:
         """Return the constraints: scalar rows by kind, then vector constraints under their own names, then quadratic rows."""
         rows = (*self.scalar(), *self.pieces)
         labels = {"x", *(c.label for c in rows)}
-        return (*rows, *(Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows))
+        return (
+            *rows,
+            *(Constraint(unique_label(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows),
+        )
 
     def scalar(self) -> list[Constraint]:
         """Return the rows of scalar affine functions, one constraint for each kind of set."""

@@ -17,10 +17,10 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
-from ..importing.rows import IndicatorRow, unique
+from ..importing.rows import IndicatorRow, unique_label
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.names import stem
+from ..program.name_lookup import indexed_variable_of
 from .cone_rows import indicator_rows
 from .layout import Layout
 
@@ -151,7 +151,7 @@ class FlatProgram:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
         labels = {"x", "switched", *(c.label for c in constraints)}
-        cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows)
+        cones = (Constraint(unique_label(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows)
         return (*constraints, *cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
@@ -212,7 +212,7 @@ def scalar_constraints(
 
 def _stack_label(label: str, names: Sequence[str] | None) -> str:
     """Return the label of a stack of named entries, changed where some of several are called so: ``x``, or ``x[1]``."""
-    return label if names is None or len(names) == 1 else unique(label, {*names, *map(stem, names)})
+    return label if names is None or len(names) == 1 else unique_label(label, {*names, *map(indexed_variable_of, names)})
 
 
 def one_block(size: int, names: tuple[str, ...] | None) -> Block:

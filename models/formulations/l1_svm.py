@@ -115,7 +115,7 @@ class L1SVMDual(KernelSVMDual):
         if x is None:
             return Bound(-np.inf, "no point")
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         view = self.box
         product, error = view.gram.product(x), view.gram.product_error(x)

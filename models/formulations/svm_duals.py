@@ -79,7 +79,7 @@ class SimplexModel(Model):
         if np.abs(mass - 1.0).max() > a.size * np.finfo(float).eps:  # less is the rounding of the sum itself
             a = a / mass[view.groups]
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         product = view.gram.product(a)
         error = view.gram.product_error(a)

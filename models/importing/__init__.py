@@ -25,7 +25,7 @@ _RECIPIENTS = {
 
 
 def from_cvxpy(problem: Any) -> StandardForm:
-    """A ``cvxpy.Problem`` as a standard form: CVXPY canonicalises it, variables and constraints keep their names.
+    """Import a ``cvxpy.Problem`` as a standard form: CVXPY canonicalises it, variables and constraints keep their names.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def from_cvxpy(problem: Any) -> StandardForm:
 
 
 def from_pyomo(model: Any) -> StandardForm:
-    """Return a concrete Pyomo model as a standard form; components keep their names.
+    """Import a concrete Pyomo model as a standard form; components keep their names.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def from_pyomo(model: Any) -> StandardForm:
 
 
 def from_gurobi(model: Any) -> StandardForm:
-    """A ``gurobipy.Model`` as a standard form; variables and constraints keep their names.
+    """Import a ``gurobipy.Model`` as a standard form; variables and constraints keep their names.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def from_gurobi(model: Any) -> StandardForm:
 
 
 def from_highs(highs: Any) -> StandardForm:
-    """The model that a ``highspy.Highs`` object holds as a standard form; columns and rows keep their names.
+    """Import the model that a ``highspy.Highs`` object holds as a standard form; columns and rows keep their names.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def from_highs(highs: Any) -> StandardForm:
 
 
 def recipient_of(problem: Any) -> Recipient:
-    """Return the recipient of answers that stands for an object of another package."""
+    """Return the object that writes answers back into a problem of another package."""
     for kind in type(problem).__mro__:
         package = kind.__module__.split(".")[0]
         if package in _RECIPIENTS:

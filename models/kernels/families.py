@@ -1,5 +1,7 @@
 # exempt (text): a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown
-"""Laplacian and rational quadratic kernels, and mixtures of two kernels, with the derivatives of their parameters."""
+"""Laplacian and rational quadratic kernels, and mixtures of two kernels, for users and for `MaxMinSVM`, which tunes their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squar
 
 @dataclass(frozen=True)
 class Laplacian(DistanceKernel):
-    """k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
+    """The Laplacian kernel k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ class Laplacian(DistanceKernel):
 
 @dataclass(frozen=True)
 class RationalQuadratic(RadialKernel):
-    """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
+    """The rational quadratic kernel k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels, RBF(γ) for α → ∞.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ class RationalQuadratic(RadialKernel):
 
 @dataclass(frozen=True)
 class Mixture(Kernel):
-    """k = (1 - t) k_1 + t k_2.
+    """The convex combination k = (1 - t) k_1 + t k_2 of two kernels.
 
     Parameters
     ----------
@@ -145,23 +147,23 @@ class Mixture(Kernel):
         object.__setattr__(self, "weight", as_share(self.weight, "weight", zero=True))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:
-        """Both parts fitted."""
+        """Return the mixture with both kernels fitted."""
         return replace(self, first=self.first.fitted(X, sample_weight), second=self.second.fitted(X, sample_weight))
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """The weight and the parts' own."""
+        """Return the weight and the parameters of both kernels, with their ranges."""
         parts = {"first": self.first, "second": self.second}
         nested = {f"{label}.{name}": span for label, part in parts.items() for name, span in part.parameters.items()}
         return {"weight": ParameterRange(0.0, 1.0), **nested}
 
     def parameter_value(self, parameter: str) -> float:
-        """t, or the part's own."""
+        """Return the weight t, or the value of a parameter of a part."""
         label, _, name = parameter.partition(".")
         return self._part(label).parameter_value(name) if name else super().parameter_value(parameter)
 
     def with_parameter(self, parameter: str, value: float) -> Mixture:
-        """Another t, or a part with another value."""
+        """Return the mixture with another weight, or with another value of a part's parameter."""
         self.check_parameter(parameter)
         label, _, name = parameter.partition(".")
         if not name:

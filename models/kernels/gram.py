@@ -1,4 +1,4 @@
-"""Gram operators: signs, offset, ridge and scale, with proved bounds; columns for algorithms; padding among further variables."""
+"""Gram operators: the matrix Q of a kernel model's quadratic objective, known by its columns, with proved error bounds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_square
 from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
-from .float32 import FeatureProducts, in_float32, single_values
+from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
-from .rbf import RBFExponents, Series
+from .rbf import RBFExponents, TaylorSeries
 from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
@@ -60,21 +60,21 @@ class GramOperator(ABC):
     @property
     @abstractmethod
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
 
     @property
     @abstractmethod
     def diagonal(self) -> FloatArray:
-        """Q_ii."""
+        """Return the diagonal Q_ii."""
 
     @property
     def loading(self) -> FloatArray:
-        """A known part of the diagonal without which Q is still positive semidefinite: a ridge; zero where none is known."""
+        """Return a part of the diagonal without which Q is still positive semidefinite (a ridge); zero where none is known."""
         return np.zeros(self.n)
 
     @property
     def rank(self) -> int:
-        """Bound of the rank of Q, by construction; n where none is known."""
+        """Return an upper bound of the rank of Q, by construction; n where none is known."""
         return self.n
 
     @property
@@ -83,13 +83,13 @@ class GramOperator(ABC):
         return ""
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Bound of |computed - exact| for every entry of Q a, the errors of Q's own entries included, in O(n) operations."""
+        """Return a bound of |computed - exact| for every entry of Q a, errors of Q's own entries included, in O(n) operations."""
         size = np.sqrt(np.abs(self.diagonal))
         return np.asarray(gamma(self.n + 8) * size * float(size @ np.abs(a)))
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """Bound of |computed - exact| for the diagonal."""
+        """Return a bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
 
     @property
@@ -108,18 +108,18 @@ class GramOperator(ABC):
 
     @abstractmethod
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, n × len(indices), float64."""
+        """Return columns of Q, n × len(indices), float64."""
 
     def column(self, i: int) -> FloatArray:
-        """Column i of Q, float64."""
+        """Return column i of Q, float64."""
         return np.ascontiguousarray(self.columns(np.array([i]))[:, 0])
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Q[rows, columns], float64."""
+        """Return Q[rows, columns], float64."""
         return np.asarray(self.columns(columns)[rows])
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
+        """Return columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
 
         Written into ``out`` where that is given.
         """
@@ -130,25 +130,27 @@ class GramOperator(ABC):
         return out
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
-        """Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
+        """Return Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
         return np.ascontiguousarray(self.block(rows, columns), dtype=np.float32)
 
     def panel(self, points: IntArray) -> Panel:
-        """Q between these points and any others in float32, for steps only. No point may be given twice."""
+        """Return the columns of Q that belong to these points in float32, for any rows and for steps only. No point may be given
+        twice.
+        """
         return BlockPanel(self.single_block, points)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """Return the same with entries that are rounded to two bytes each; None where Q has none such."""
+        """Return the panel with entries rounded to two bytes each; None where Q has no such panel."""
         del points
         return None
 
-    def series(self, count: int) -> Series | None:
+    def series(self, count: int) -> TaylorSeries | None:
         """At most so many rows B, leading ones first, with Q - loading - B'B positive semidefinite; None where none are known."""
         del count
         return None
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
+        """Return Q a in float64, over the non-zero entries of a only, in blocks of columns."""
         result = np.zeros(self.n)
         support = np.flatnonzero(a)
         for start in range(0, support.size, BLOCK):
@@ -162,7 +164,7 @@ class GramOperator(ABC):
 
     @cached_property
     def dense(self) -> FloatArray:
-        """The whole matrix; the caller has checked that it fits.
+        """Return the whole matrix; the caller has checked that it fits.
 
         Raises
         ------
@@ -180,7 +182,7 @@ class GramOperator(ABC):
 
 
 class MatrixGram(GramOperator):
-    """The Gram operator of a matrix in memory; ``semidefinite`` says why it is that, where it is known."""
+    """The Gram operator of a matrix in memory."""
 
     def __init__(self, matrix: FloatArray, semidefinite: str = "") -> None:
         self.matrix = matrix
@@ -381,8 +383,8 @@ class KernelGram(GramOperator):
         return block
 
     @cached_property
-    def _single(self) -> SingleArray | FeatureProducts:
-        return in_float32(self.centred.points)
+    def _single(self) -> SingleArray | SparseProducts:
+        return points_in_float32(self.centred.points)
 
     @cached_property
     def _bits(self) -> bool:
@@ -438,7 +440,7 @@ class KernelGram(GramOperator):
         elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do
             block = np.matmul(np.float32(self.scale) * plain[indices], plain.T, out=out)
         else:
-            values = single_values(self.kernel, self._single, indices)
+            values = float32_kernel_rows(self.kernel, self._single, indices)
             if values is None:
                 return super().single_columns(indices, out)
             block = np.add(values, np.float32(self.offset), out=values if out is None else out)
@@ -453,7 +455,7 @@ class KernelGram(GramOperator):
         if self._radial is not None:
             block = self._radial.single_block(rows, columns, signs, self.offset, self.scale)
         else:
-            values = single_values(self.kernel, self._single, rows, columns)
+            values = float32_kernel_rows(self.kernel, self._single, rows, columns)
             if values is None:
                 return super().single_block(rows, columns)
             block = np.add(values, np.float32(self.offset), out=values)
@@ -479,7 +481,7 @@ class KernelGram(GramOperator):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
-    def series(self, count: int) -> Series | None:
+    def series(self, count: int) -> TaylorSeries | None:
         """RBF kernels on dense points of fewer features."""
         radial = self._radial if self.offset >= 0.0 else None
         return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
@@ -537,7 +539,7 @@ class KernelGram(GramOperator):
         support = np.flatnonzero(weights)
         if self._radial is not None and support.size * self.n > _COMPILED_FROM:
             return self._radial.product(weights)
-        features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
+        features = SparseProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
         result = np.zeros(self.n)
         for start in range(0, support.size, BLOCK):
             chosen = support[start : start + BLOCK]

@@ -1,4 +1,4 @@
-"""Kernels k(x, x') for dense and CSR data: the abstract kernel, those of the field by name, and those that a user gives.
+"""Kernels k(x, x') for dense and CSR data: the abstract kernel, linear, RBF, polynomial, precomputed and user-defined kernels.
 
 A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
 on the data that it is given; everything else asks the fitted kernel.
@@ -69,7 +69,9 @@ def distance_error(features: int, largest: float) -> float:
 
 
 def coarse(error: float, operations: float, X: Points) -> bool:
-    """Return whether a kernel's values with this error are worth the differences, which take ten times as long as products."""
+    """Return whether a kernel's rounding error is large enough to pay for distances by differences, ten times as slow as
+    products.
+    """
     dense = isinstance(X, np.ndarray) or X.shape[0] * X.shape[1] <= _DENSE
     return dense and error > (_ERROR if operations <= _FEW else _LARGE_ERROR)
 
@@ -192,7 +194,15 @@ _UNKNOWN = 64
 
 @dataclass(frozen=True)
 class ParameterRange:
-    """Values that a kernel's differentiable parameter may take: [lower, upper], without 0 where ``positive``."""
+    """The interval of values that a kernel's differentiable parameter may take.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends, which belong to the interval.
+    positive : bool
+        Whether 0 is excluded.
+    """
 
     lower: float
     upper: float
@@ -217,7 +227,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), len(X) × len(Z).
+        """Return k(x_i, z_j), len(X) × len(Z).
 
         Raises
         ------
@@ -227,19 +237,19 @@ class Kernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i)."""
+        """Return k(x_i, x_i)."""
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
+        """Return columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
         return self.matrix(X, X[indices])
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """Differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
+        """Return the differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
         return {}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
+        """Return ∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
 
         Raises
         ------
@@ -250,7 +260,7 @@ class Kernel(ABC):
         raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
 
     def parameter_value(self, parameter: str) -> float:
-        """The number that the parameter has now."""
+        """Return the value of a parameter."""
         self.check_parameter(parameter)
         return gamma_number(getattr(self, parameter))
 
@@ -280,7 +290,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula as LaTeX."""
 
     @property
     def constant_diagonal(self) -> bool:
@@ -298,24 +308,24 @@ class Kernel(ABC):
         return False
 
     def rounding(self, X: Points) -> FloatArray:
-        """e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
+        """Return e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def coarse(self, X: Points) -> bool:
-        """Return whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
+        """Return whether inner products leave too few digits of these points' distances, so that `fine_matrix` pays."""
         return False
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), from differences of the points where the kernel is a function of these."""
+        """Return k(x_i, z_j) from differences of the points, where the kernel is a function of these."""
         return self.matrix(X, Z)
 
     def fine_rounding(self, X: Points) -> FloatArray:
-        """`rounding` of `fine_matrix`."""
+        """Return the error bound e of `rounding` for `fine_matrix`."""
         return self.rounding(X)
 
 
 class DistanceKernel(Kernel):
-    """A positive semidefinite function of x - z with k(x, x) = 1."""
+    """The abstract positive semidefinite function of x - z with k(x, x) = 1."""
 
     #: k(x, x) = 1.
     constant_diagonal = True
@@ -330,7 +340,7 @@ class DistanceKernel(Kernel):
 
     @abstractmethod
     def steepness(self) -> float:
-        """L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
+        """Return L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
 
     def rounding(self, X: Points) -> FloatArray:
         """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
@@ -342,7 +352,7 @@ class DistanceKernel(Kernel):
 
 
 class RadialKernel(DistanceKernel):
-    """A function of ||x - z||² alone."""
+    """The abstract kernel that is a function of ||x - z||² alone."""
 
     @abstractmethod
     def of_distances(self, distances: FloatArray) -> FloatArray:
@@ -374,14 +384,14 @@ class RadialKernel(DistanceKernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
+    """The kernel of a given matrix X: n × n between training points; len × n for a decision function."""
 
     name = "precomputed"
     of_rows = True
     latex = r"k(x_i,x_j) = K_{ij}"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
+        """Return the columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
 
         Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
         index columns instead and call this with Z = X only.
@@ -408,7 +418,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
-    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array.
+    """A user-defined kernel, a function ``f(X, Z)`` that returns a len(X) × len(Z) array.
 
     Parameters
     ----------
@@ -451,7 +461,7 @@ _BLOCK_ENTRIES = 8_000_000
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(x, z) = x'z."""
+    """The linear kernel k(x, z) = x'z."""
 
     name = "linear"
     #: K = XX'.
@@ -476,7 +486,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class RBF(RadialKernel):
-    """k(x, z) = exp(-γ||x - z||²).
+    """The RBF (Gaussian) kernel k(x, z) = exp(-γ||x - z||²).
 
     Parameters
     ----------
@@ -526,7 +536,7 @@ class RBF(RadialKernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """k(x, z) = (γ x'z + c0)^degree.
+    """The polynomial kernel k(x, z) = (γ x'z + c0)^degree.
 
     Parameters
     ----------

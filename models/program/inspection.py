@@ -1,4 +1,4 @@
-"""Inspection of a form before it is solved: ranges, scaling, conditioning, and a picture of its structure."""
+"""Inspection of a form before it is solved (`form.inspect()`, `form.spy()`): ranges, scaling, conditioning, and a picture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,17 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Range:
-    """Smallest and largest absolute value of the non-zero entries of some part of a form."""
+    """The range of the absolute values of the non-zero entries in some part of a form.
+
+    Parameters
+    ----------
+    part : str
+        ``"q"``, ``"bounds"``, ``"F margin"``, ...
+    smallest, largest : float
+        0 without entries.
+    entries : int
+        Number of non-zero, finite entries.
+    """
 
     part: str
     smallest: float
@@ -34,7 +44,7 @@ class Range:
 
     @classmethod
     def of(cls, part: str, values: FloatArray) -> Range:
-        """The range of the non-zero, finite entries."""
+        """Return the range of the non-zero, finite entries."""
         sizes = np.abs(np.asarray(values, dtype=np.float64).ravel())
         sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
         if not sizes.size:
@@ -43,7 +53,7 @@ class Range:
 
     @property
     def ratio(self) -> float:
-        """Largest over smallest; 1 where there is no entry."""
+        """Return the largest over the smallest value; 1 where there is no entry."""
         return self.largest / self.smallest if self.entries else 1.0
 
     def __str__(self) -> str:
@@ -54,9 +64,15 @@ class Range:
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition number of the matrix of all rows: its singular values' ratio, or a lower bound of it.
+    """The condition number of the matrix of all rows, or a lower bound of it.
 
     The largest over the smallest column norm bounds it from below: both singular values lie outside these norms.
+
+    Parameters
+    ----------
+    value : float
+    exact : bool
+        False where ``value`` is a lower bound.
     """
 
     value: float
@@ -68,7 +84,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class ConvexityFinding:
-    """The finding that the continuous relaxation is convex or not (None: undecided), with the reason in words."""
+    """The verdict on whether the continuous relaxation is convex, with its reason.
+
+    Parameters
+    ----------
+    convex : bool or None
+        None where it is undecided.
+    reason : str
+    smallest_eigenvalue : float, optional
+        Of P, where it was computed.
+    """
 
     convex: bool | None
     reason: str
@@ -77,7 +102,7 @@ class ConvexityFinding:
 
 @dataclass(frozen=True)
 class FormReport:
-    """The findings of `StandardForm.inspect`; printable.
+    """The report of `StandardForm.inspect`; printable.
 
     Parameters
     ----------
@@ -98,7 +123,7 @@ class FormReport:
     advice: tuple[str, ...]
 
     def range(self, part: str) -> Range:
-        """The range of this part, such as ``"F margin"``."""
+        """Return the range of a part, such as ``"F margin"``."""
         return next(r for r in self.ranges if r.part == part)
 
     def __str__(self) -> str:
@@ -113,7 +138,7 @@ class FormReport:
 
 
 def inspect_form(form: StandardForm) -> FormReport:
-    """Return ranges, condition, convexity and scaling advice; see `FormReport`."""
+    """Return ranges, condition, convexity and scaling advice of a form."""
     ranges = [Range.of("q", form.q)]
     if form.quadratic is not None:
         part = form.quadratic.factor if form.quadratic.matrix is None and form.quadratic.factor is not None else None

@@ -229,7 +229,7 @@ class RelaxationSolver:
         point = program.exact.point(rounded)
         if program.feasible(point) or form.integer.all():
             return point if program.feasible(point) else None
-        fixed = form.with_integers(x)
+        fixed = form.with_integers_fixed(x)
         vertex = self._vertex(fixed)
         if vertex is not None:
             return vertex

@@ -59,7 +59,7 @@ def program(seed: int, *, switched: bool = False) -> StandardForm:
 
 def slacks(form: StandardForm, x: np.ndarray) -> np.ndarray:
     """Return the slacks of all quadratic rows, in the order of the file."""
-    stacks = [c.cone.stacked(c.value(x)) for c in form.constraints if isinstance(c.cone, Bilinear)]
+    stacks = [c.cone.by_cone(c.value(x)) for c in form.constraints if isinstance(c.cone, Bilinear)]
     return np.concatenate([v[:, 0] - np.einsum("ij,ij->i", *np.split(v[:, 1:], 2, axis=1)) for v in stacks])
 
 

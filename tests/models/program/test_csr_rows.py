@@ -1,4 +1,4 @@
-"""Rows during assembly are SciPy's, entry by entry."""
+"""`CSRRows` holds the arrays that SciPy makes, entry by entry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models.program.entries import Entries
+from marginopt.models.program.csr_rows import CSRRows
 from marginopt.models.program.form import Quadratic
 
 
@@ -14,7 +14,7 @@ def drawn(rng: np.random.Generator, rows: int, columns: int) -> sp.csr_array:
     return sp.csr_array(np.where(rng.random((rows, columns)) < 0.4, rng.standard_normal((rows, columns)), 0.0))
 
 
-def same(entries: Entries, wanted: object) -> None:
+def same(entries: CSRRows, wanted: object) -> None:
     """The same arrays in the same order, of the same type."""
     ours, theirs = entries.csr, sp.csr_array(wanted)
     theirs.sort_indices()  # SciPy's products leave them in any order
@@ -30,22 +30,22 @@ def test_they_are_what_scipy_makes(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, columns = (int(k) for k in rng.integers(1, 12, 2))
     A, B = drawn(rng, rows, columns), drawn(rng, rows, 4)
-    a, b = Entries.of(A), Entries.of(B)
-    same(Entries.of(A.toarray()), A)
-    same(Entries.identity(rows), sp.eye_array(rows, format="csr"))
+    a, b = CSRRows.from_matrix(A), CSRRows.from_matrix(B)
+    same(CSRRows.from_matrix(A.toarray()), A)
+    same(CSRRows.identity(rows), sp.eye_array(rows, format="csr"))
     same(-a, -A)
     factors = rng.standard_normal(rows)
-    same(a.times(factors), sp.diags_array(factors).tocsr() @ A)
-    same(a.times(2.5), 2.5 * A)
+    same(a.scale_rows(factors), sp.diags_array(factors).tocsr() @ A)
+    same(a.scale_rows(2.5), 2.5 * A)
     for chosen in (rng.random(rows) < 0.5, np.flatnonzero(rng.random(rows) < 0.5), slice(1, None)):
-        same(a.at(chosen), A[chosen])
+        same(a.take_rows(chosen), A[chosen])
     some = np.flatnonzero(rng.random(columns) < 0.5)
     same(a.take_columns(some), A[:, some])
     P = sp.csc_array(A.T @ A)
     np.testing.assert_array_equal(Quadratic(matrix=P).submatrix(some), P.toarray()[np.ix_(some, some)])
-    same(Entries.hstack([(a, 0), (b, columns)], rows, columns + 4), sp.hstack([A, B], format="csr"))
-    same(Entries.hstack([], 3, 5), sp.csr_array((3, 5)))
-    same(Entries.vstack(a, Entries.hstack([], 2, columns), -a), sp.vstack([A, sp.csr_array((2, columns)), -A], format="csr"))
+    same(CSRRows.hstack([(a, 0), (b, columns)], rows, columns + 4), sp.hstack([A, B], format="csr"))
+    same(CSRRows.hstack([], 3, 5), sp.csr_array((3, 5)))
+    same(CSRRows.vstack(a, CSRRows.hstack([], 2, columns), -a), sp.vstack([A, sp.csr_array((2, columns)), -A], format="csr"))
     np.testing.assert_array_equal(a.weighted_sum(factors), A.T @ factors)
     np.testing.assert_array_equal(a.dense(), A.toarray())
 

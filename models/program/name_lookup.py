@@ -1,4 +1,5 @@
-"""Look up variables and rows by name: a single one, or all those of an indexed variable of another package.
+"""Find variables and rows by the names that users write: ``w[age]``, ``age``, or ``open`` for all of ``open[north]``,
+``open[south]``.
 
 A Pyomo model, a gurobipy model and a file name the entries of an indexed variable ``open[north]`` and ``open[south]``, or with
 parentheses. The form may hold them as blocks of their own or inside a larger block; ``open`` names them all, in the form's order.
@@ -17,22 +18,23 @@ from ...errors import InputError, unknown_name
 _BRACKETS = (("[", "]"), ("(", ")"))
 
 
-class Named(Protocol):
-    """A block of variables or a constraint: what has a label, and names of its entries."""
+class NamedEntries(Protocol):
+    """The protocol of what has a label and names of its entries: a block of variables or a constraint."""
 
     @property
     def label(self) -> str:
-        """The label."""
+        """Return the label of the block or constraint."""
 
     def names(self) -> list[str]:
         """Return one name for each entry."""
 
 
-N = TypeVar("N", bound=Named)
+NamedT = TypeVar("NamedT", bound=NamedEntries)
 
 
-def named_entry(blocks: Sequence[N], name: str, noun: str = "block or variable") -> tuple[N, int]:
-    """Return the block of the variable of this name, ``w[age]``, and its place in the block's piece of x; or so of a row.
+def find_entry(blocks: Sequence[NamedT], name: str, noun: str = "block or variable") -> tuple[NamedT, int]:
+    """Return the block that has an entry of this name, ``w[age]``, and the entry's place in the block; likewise for rows of
+    constraints.
 
     What is in the brackets, ``age``, is enough where one variable has it.
 
@@ -47,18 +49,24 @@ def named_entry(blocks: Sequence[N], name: str, noun: str = "block or variable")
         if len(places) == 1:
             return places[0]
     entries = [entry for block_names in names.values() for entry in block_names]
-    raise unknown_name(noun, name, dict.fromkeys([*filter(None, map(stem, entries)), *names, *entries]))
+    raise unknown_name(noun, name, dict.fromkeys([*filter(None, map(indexed_variable_of, entries)), *names, *entries]))
 
 
-def named_entries(blocks: Iterable[N], name: str) -> list[tuple[N, int]]:
-    """Return the entries of an indexed variable, each with its block and its place there; empty if there is none of this name."""
+def find_indexed_entries(blocks: Iterable[NamedT], name: str) -> list[tuple[NamedT, int]]:
+    """Return all entries of an indexed variable, each as its block and its place there; empty if no variable has this name."""
     if not name:
         return []
-    return [(b, place) for b in blocks if b.label != name for place, entry in enumerate(b.names()) if stem(entry) == name]
+    return [
+        (b, place)
+        for b in blocks
+        if b.label != name
+        for place, entry in enumerate(b.names())
+        if indexed_variable_of(entry) == name
+    ]
 
 
-def one_by_one(blocks: Sequence[Named], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by name with those of indexed variables entry by entry: ``{"open": [1, 0]}``, or ``{"open": {"north": 1}}``.
+def split_indexed_values(blocks: Sequence[NamedEntries], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace the values of indexed variables by one value for each entry: ``{"open": [1, 0]}``, or ``{"open": {"north": 1}}``.
 
     Raises
     ------
@@ -68,7 +76,7 @@ def one_by_one(blocks: Sequence[Named], values: Mapping[str, Any]) -> dict[str, 
     labels = {block.label for block in blocks}
     flat: dict[str, Any] = {}
     for name, value in values.items():
-        entries = [] if name in labels else [block.names()[place] for block, place in named_entries(blocks, name)]
+        entries = [] if name in labels else [block.names()[place] for block, place in find_indexed_entries(blocks, name)]
         flat |= _by_entry(name, entries, value) if entries else {name: value}
     return flat
 
@@ -89,7 +97,7 @@ def _by_entry(name: str, entries: list[str], value: Any) -> dict[str, Any]:
     return dict(zip(entries, numbers.ravel().tolist(), strict=True))
 
 
-def stem(name: str) -> str:
+def indexed_variable_of(name: str) -> str:
     """Return the indexed variable of an entry's name, ``open`` of ``open[north]``; empty for a name without an index."""
     # exempt (text): a variable's name, another package's or a file's
     return next((name.partition(left)[0] for left, right in _BRACKETS if name.endswith(right) and left in name), "")
