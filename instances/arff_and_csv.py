@@ -1,4 +1,4 @@
-"""ARFF, CSV and other delimited text as tables of cells: lines, quotes, comments, headers and missing values."""
+"""Parsers of ARFF and of CSV or other delimited text, which return tables of cells."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .tables import LABEL_NAMES, MISSING, Kind, Table, index_kind
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def lines_of(text: str) -> list[str]:
-    """Split text at line ends, which are LF, CR and both: Python's splitlines knows others, which formats do not."""
+def split_lines(text: str) -> list[str]:
+    """Split text at line ends LF, CR and CRLF; Python's splitlines knows others, which these formats do not."""
     return _LINE_END.split(text)
 
 
 def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
-    """Raise DataError for a row that is longer or shorter than the header, or else the first row."""
+    """Raise DataError for the first row that is longer or shorter than the header (or than the first row)."""
     for row, line in zip(rows, lines, strict=True):
         expected_width = len(rows[0]) if width is None else width
         if len(row) != expected_width:
@@ -293,7 +293,7 @@ def parse_arff(text: str, source: str) -> Table:
 
 def _meaningful(text: str) -> Iterator[tuple[int, str]]:
     """Numbers and text of lines that hold more than blanks and a comment."""
-    for number, raw in enumerate(lines_of(text), 1):
+    for number, raw in enumerate(split_lines(text), 1):
         line = raw.strip("".join(map(chr, range(33))))
         if line and not line.startswith("%"):
             yield number, line
@@ -344,7 +344,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
 
 def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
     """Return the text with blank lines for the comments at its head, and its first row without what is quoted."""
-    lines = lines_of(text)
+    lines = split_lines(text)
     heads = [k for k, line in enumerate(lines) if line.strip()]
     count = next((i for i, k in enumerate(heads) if not lines[k].lstrip().startswith("#")), None)
     first = _QUOTED.sub("", lines[heads[count or 0]]) if heads else ""
@@ -386,7 +386,7 @@ def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], li
 def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
     """Rows of words between blanks; quotes hold blanks together."""
     rows, lines = [], []
-    for number, line in enumerate(lines_of(text), 1):
+    for number, line in enumerate(split_lines(text), 1):
         row, position = [], 0
         while (match := _WORD.match(line, position)) is not None:
             row.append(match[2] if match[1] is None else match[1].replace('""', '"').strip())

@@ -1,4 +1,4 @@
-"""Arrays on disk that are read piece by piece, and data that are unpacked to such arrays."""
+"""Arrays in files that are read piece by piece, and the conversion of LIBSVM, Parquet and compressed npz files to such arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from ..files import READ_ERRORS, read_error, unpack_limit
-from .readers import MOST_COLUMNS, check_libsvm, check_numbers, feature_places, libsvm_fault, libsvm_lines, pyarrow
+from .readers import MOST_COLUMNS, check_libsvm, check_numbers, feature_columns_of_schema, libsvm_fault, libsvm_lines
 from .tables import label_column
 
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
@@ -40,7 +40,7 @@ class Buffer:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
 
     def first(self, count: int) -> npt.NDArray[Any]:
-        """Return the first numbers of the buffer, whose former content may be gone."""
+        """Return the first ``count`` numbers of the buffer; its former content may be gone."""
         if self._array.size < count:
             self._array = np.empty(count, dtype=self._array.dtype)
         return self._array[:count]
@@ -48,9 +48,17 @@ class Buffer:
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array in C order in a file, from a byte on.
+    """An array in C order that stays in a file, at some offset.
 
     Read by plain reads and not through a memory map: the pages of a map count as memory of the process.
+
+    Parameters
+    ----------
+    path : Path
+    offset : int
+        Byte at which the numbers begin.
+    shape : tuple of int
+    dtype : dtype
     """
 
     path: Path
@@ -60,11 +68,11 @@ class StoredArray:
 
     @cached_property
     def width(self) -> int:
-        """Numbers of one row."""
+        """Return the number of numbers in one row."""
         return math.prod(self.shape[1:])
 
-    def opened(self) -> AbstractContextManager[IO[bytes]]:
-        """Return the opened file, unbuffered."""
+    def open(self) -> AbstractContextManager[IO[bytes]]:
+        """Open the file, unbuffered, and check its length."""
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
@@ -76,7 +84,7 @@ class StoredArray:
         return handle
 
     def read(self, handle: IO[bytes], start: int, stop: int, buffer: Buffer | None = None) -> npt.NDArray[Any]:
-        """Rows from start to stop, into a buffer of this type where one is given."""
+        """Return rows from start to stop, read into a buffer of this type where one is given."""
         count = (stop - start) * self.width
         flat = np.empty(count, dtype=self.dtype) if buffer is None else buffer.first(count)
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
@@ -88,9 +96,9 @@ class StoredArray:
             remaining = remaining[size:]
         return flat.reshape(stop - start, *self.shape[1:])
 
-    def whole(self) -> npt.NDArray[Any]:
-        """Return the whole array, in memory."""
-        with self.opened() as handle:
+    def load(self) -> npt.NDArray[Any]:
+        """Read the whole array into memory."""
+        with self.open() as handle:
             return self.read(handle, 0, self.shape[0])
 
 
@@ -104,7 +112,7 @@ def stored_npy(path: Path) -> StoredArray:
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
-    """The arrays of an npz archive by name; None for one that is compressed, so that it cannot be read by rows."""
+    """Return the arrays of an npz archive by name; None for one that is compressed and so cannot be read by rows."""
     members: dict[str, StoredArray | None] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as handle:
@@ -181,7 +189,7 @@ def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Co
 
 
 def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
-    """Unpack LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
+    """Convert LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
     """
@@ -244,7 +252,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 def _shift(indices: _Column, offset: int) -> None:
     """Indices that count from 1 to such that count from 0."""
     stored = indices.stored()
-    with indices.path.open("r+b") as handle, stored.opened() as reader:
+    with indices.path.open("r+b") as handle, stored.open() as reader:
         for start in range(0, indices.count, _CHUNK):
             part = stored.read(reader, start, min(start + _CHUNK, indices.count))
             handle.seek(start * indices.dtype.itemsize)
@@ -254,13 +262,13 @@ def _shift(indices: _Column, offset: int) -> None:
 def unpacked_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
-    """Unpack Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
-    pa, pq = pyarrow()
+    """Convert Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
+    pa, pq = import_pyarrow()
     labels: list[npt.NDArray[Any]] = []
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:
             schema = file.schema_arrow
-            places = feature_places(schema)
+            places = feature_columns_of_schema(schema)
             names = [str(schema.names[j]) for j in places]
             target = label_column(str(path), names, len(names), label)
             features = [j for j in range(len(names)) if j != target]
@@ -281,7 +289,7 @@ def unpacked_parquet(
 
 
 def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
-    """Return one compressed array of an npz archive as a .npy file."""
+    """Write one compressed array of an npz archive as a .npy file, and return it."""
     target = folder.path / f"{name}.npy"
     try:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as packed, target.open("wb") as out:

@@ -1,4 +1,4 @@
-"""Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that names file and line.
+"""Readers of data files: LIBSVM, CSV, ARFF, Parquet and npz, plain or compressed; errors are `DataError` and name file and line.
 
 Heavy packages are imported where they are used.
 """
@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from ..errors import DataError, InputError, MissingPackageError
 from ..files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
 from ..labelled import is_missing, is_of_frames, names_of_rows
-from .arff_and_csv import lines_of, parse_arff, parse_csv
+from .arff_and_csv import parse_arff, parse_csv, split_lines
 from .instance import Instance
-from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, label_column, table_instance
+from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, instance_from_table, label_column
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -34,7 +34,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix that says the format, in lower case, a compression suffix aside; "" if there is none."""
+    """Return the suffix that names the format, in lower case, a compression suffix aside; "" if there is none."""
     return Path(without_compression(path.name.lower())).suffix
 
 
@@ -211,7 +211,7 @@ def libsvm_lines(content: bytes, first: bool = True) -> bytes:
 
 
 def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
-    """Raise DataError for the first line that is not LIBSVM text, if some byte of the text may make one.
+    """Raise DataError for the first line that is not LIBSVM text, if any byte of the content is suspicious.
 
     scikit-learn reads what Python reads as a number: nan, inf and 1_0 too.
     """
@@ -224,8 +224,8 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
 
 
 def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
-    """Return the error for the first line that is not LIBSVM text, ``before`` lines into the file; scikit-learn's has no line."""
-    for number, raw in enumerate(lines_of(content.decode("utf-8", "replace")), 1 + before):
+    """Return the error for the first line that is not LIBSVM text; the content begins after ``before`` lines of the file."""
+    for number, raw in enumerate(split_lines(content.decode("utf-8", "replace")), 1 + before):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
@@ -344,7 +344,7 @@ def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) 
     if tidying.is_active:
         table, label, tidied = tidying.apply(table, label)
         note = "; ".join(filter(None, (note, tidied)))
-    instance = table_instance(table, label, name)
+    instance = instance_from_table(table, label, name)
     return replace(instance, source=f"{instance.source}: {note}") if note else instance
 
 
@@ -372,7 +372,7 @@ def read_parquet(
     DataError
         The file does not exist, or a cell cannot be read; the message names file and line.
     """
-    pa, pq = pyarrow()
+    pa, pq = import_pyarrow()
     file = as_path(path)
     try:
         stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
@@ -389,7 +389,7 @@ def read_parquet(
         raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}", file=file) from None
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data", file=file)
-    table = table.select(feature_places(table.schema))
+    table = table.select(feature_columns_of_schema(table.schema))
     names = [str(column) for column in table.column_names]
     if tidying.is_active:
         dates: dict[int, Kind] = {j: "date" for j, kind in enumerate(table.schema.types) if pa.types.is_temporal(kind)}
@@ -402,7 +402,7 @@ def read_parquet(
     return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
 
 
-def pyarrow() -> tuple[Any, Any]:
+def import_pyarrow() -> tuple[Any, Any]:
     """Import pyarrow and its Parquet module."""
     try:
         import pyarrow
@@ -413,11 +413,11 @@ def pyarrow() -> tuple[Any, Any]:
 
 
 def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
-    """Raise DataError for a feature of a Parquet table that is no number, or a missing value.
+    """Raise DataError for a feature of a Parquet table that is not numeric, or for a missing value.
 
     The table is the whole file, or a batch of it with ``before`` rows ahead of it.
     """
-    types = pyarrow()[0].types
+    types = import_pyarrow()[0].types
     for j, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
         if j != target and not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise DataError(f"{file}, column {j} ({name!r}) is {kind}; features must be numbers", file=file)
@@ -426,8 +426,8 @@ def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
             raise DataError(f"{file}, row {row}, counting from 0, column {j} ({name!r}): the value is missing", file=file)
 
 
-def feature_places(schema: Any) -> list[int]:
-    """List the columns of a Parquet schema that are no index of the pandas frame it was written from."""
+def feature_columns_of_schema(schema: Any) -> list[int]:
+    """Return the columns of a Parquet schema that are not the index of the pandas frame it was written from."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [j for j, name in enumerate(schema.names) if name not in index]
 

@@ -1,4 +1,4 @@
-"""``open_rows``, for data sets too large for memory: dense or CSR rows that stay in files and are read in blocks, with labels."""
+"""`open_rows`, for data sets too large for memory: dense or CSR rows that stay in files and are read in blocks, with labels."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DenseRows(Rows):
-    """An n × p array in a file.
+    """The rows of a dense n × p array in a file.
 
     Parameters
     ----------
     array : StoredArray
     intercept : bool
         Whether a column of ones comes first; it is not in the file.
-    keep : object
+    unpacked_folder : object
         What lives as long as these rows do: a folder of unpacked data.
     """
 
     array: StoredArray
     intercept: bool = False
-    keep: object = None
+    unpacked_folder: object = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,7 +66,7 @@ class DenseRows(Rows):
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
         raw, ones = Buffer(self.array.dtype), np.empty((0, p))
-        with self.array.opened() as handle:
+        with self.array.open() as handle:
 
             def read(start: int, stop: int) -> FloatArray:
                 nonlocal ones
@@ -84,7 +84,7 @@ class DenseRows(Rows):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseRows(Rows):
-    """Compressed sparse rows in three arrays on disk.
+    """Compressed sparse rows in three arrays in files.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class SparseRows(Rows):
         As `scipy.sparse.csr_array` has them; ``indptr`` has n + 1 numbers.
     columns_stored : int
         Columns of the arrays.
-    intercept, keep
+    intercept, unpacked_folder
         As `DenseRows`.
     """
 
@@ -101,7 +101,7 @@ class SparseRows(Rows):
     indptr: StoredArray
     columns_stored: int
     intercept: bool = False
-    keep: object = None
+    unpacked_folder: object = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,7 +119,7 @@ class SparseRows(Rows):
         stored = (self.data, self.indices, self.indptr)
         buffers = [Buffer(array.dtype) for array in stored]
         with ExitStack() as stack:
-            files = [stack.enter_context(array.opened()) for array in stored]
+            files = [stack.enter_context(array.open()) for array in stored]
 
             def part(k: int, start: int, stop: int) -> np.ndarray:
                 return stored[k].read(files[k], start, stop, buffers[k])
@@ -167,7 +167,7 @@ _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 
 @dataclass(frozen=True, eq=False)
 class OpenedRows:
-    """A data set whose rows stay on disk.
+    """A data set whose rows stay on disk, as `open_rows` returns it.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class OpenedRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return self.X.shape[0]
 
 
@@ -201,7 +201,7 @@ def open_rows(
     intercept: bool = True,
     folder: str | os.PathLike[str] | None = None,
 ) -> OpenedRows:
-    """Open a data set that is not to be held in memory: formulations of linear classifiers read it in blocks of rows.
+    """Open a data set that stays on disk; formulations of linear classifiers read it in blocks of rows.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def open_rows(
     elif kind == ".npy":
         array = stored_npy(file)
         X = DenseRows(_matrix(file, array), intercept)
-        pieces = [] if label is None else [stored_npy(_labels_file(file, label)).whole()]
+        pieces = [] if label is None else [stored_npy(_labels_file(file, label)).load()]
     else:
         raise DataError(
             f"rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {kind!r}", file=file
@@ -283,11 +283,11 @@ def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tupl
     sparse = "X" not in arrays and all(part in arrays for part in _CSR)
     if not ("X" in arrays or sparse):
         raise DataError(f"{file} needs an array X, or {', '.join(_CSR)}; it has {', '.join(arrays) or 'none'}", file=file)
-    pieces = [stored(label).whole()] if label in arrays else []
+    pieces = [stored(label).load()] if label in arrays else []
     if not sparse:
         return DenseRows(_matrix(file, stored("X")), intercept, place), pieces
     data, indices, indptr = (stored(name) for name in _CSR[:3])
-    n, p = (int(k) for k in stored(_CSR[3]).whole().ravel())
+    n, p = (int(k) for k in stored(_CSR[3]).load().ravel())
     if indptr.shape != (n + 1,) or data.shape != indices.shape:
         raise DataError("X_data, X_indices, X_indptr, X_shape are no CSR matrix", file=file)
     return SparseRows(data, indices, indptr, p, intercept, place), pieces

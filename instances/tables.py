@@ -1,4 +1,6 @@
-"""A table of cells as read from a file or a data frame: its label column, the tidying of its features, and its instance."""
+"""A table of cells as read from a file or a data frame: its label column, the tidying of its features, and conversion to an
+instance.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ Kind: TypeAlias = Literal["cell", "string", "date", "index", "unused"]
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of text as read, every row as long as the first; None is a cell that holds nothing.
+    """A table of text cells as read, all rows of one length; None is an empty cell.
 
     Attributes
     ----------
@@ -106,7 +108,7 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
 
 
 def target_column(table: Table, label: str | int | None) -> int:
-    """Find the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
+    """Return the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
     width = len(table.rows[0])
     if label is not None:
         return label_column(table.source_name, table.names, width, label)
@@ -131,8 +133,8 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
     return columns
 
 
-def table_instance(table: Table, label: str | int | None, name: str) -> Instance:
-    """Turn cells into an instance; every cell of a feature must be a finite number."""
+def instance_from_table(table: Table, label: str | int | None, name: str) -> Instance:
+    """Convert cells to an instance; every cell of a feature must be a finite number."""
     if not table.rows:
         raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
     target = target_column(table, label)
@@ -229,7 +231,7 @@ _TidyingCells: TypeAlias = list[str | None]
 
 @dataclass(frozen=True)
 class Tidying:
-    """The operations on the features of a table before they are read as numbers.
+    """The options by which missing values and categories of a table become numbers.
 
     Parameters
     ----------

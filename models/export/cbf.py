@@ -1,5 +1,4 @@
-"""CBF, the Conic Benchmark Format, to version 3: linear rows, second-order, rotated, semidefinite, exponential and power cones,
-integers.
+"""Reader and writer of CBF files (Conic Benchmark Format, to version 3): linear rows, all cones of a form, integers.
 
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.

@@ -1,4 +1,4 @@
-"""A standard form as a CVXPY problem: labels become names, nothing is solved."""
+"""Export of a standard form as a CVXPY problem, and multipliers in the form's signs from a solved one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOWER, UPPER = "lower bounds", "upper bounds"
 
 
 def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
-    """The form as a ``cvxpy.Problem`` (always a minimisation, as the form is).
+    """Return the form as a ``cvxpy.Problem`` (always a minimisation, as the form is).
 
     One ``cvxpy.Variable`` for each block, named by its label, of its shape and symmetric where it is; every constraint labelled.
     Rotated cones are written as second-order cones by the orthogonal map of `models.program.bridges.RotatedBridge`; of a stack of
@@ -118,17 +118,18 @@ def _moved(form: StandardForm, c: Constraint, pieces: dict[str, Any], moving: Se
 
 
 def labelled_variables(problem: Any) -> dict[str, Any]:
-    """The problem's variables by name."""
+    """Return the problem's variables by name."""
     return {variable.name(): variable for variable in problem.variables()}
 
 
 def labelled_constraints(problem: Any) -> dict[str, Any]:
-    """The problem's constraints by label."""
+    """Return the problem's constraints by label."""
     return {constraint.label: constraint for constraint in problem.constraints}
 
 
 def multipliers(form: StandardForm, problem: Any) -> tuple[dict[str, FloatArray], FloatArray] | None:
-    """z by label and ζ in the form's signs from the dual values of a solved `to_cvxpy` problem; None where there are none.
+    """Return z by label and ζ, in the form's signs, from the dual values of a solved `to_cvxpy` problem; None without dual
+    values.
 
     CVXPY's dual values of inequalities and cones are z; of equalities -z.
     """

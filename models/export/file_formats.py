@@ -1,4 +1,4 @@
-"""Files: a form written by suffix and read back, by our own writers and readers; no solver is needed.
+"""Reading and writing of programs as files: the interface of a file format, and the choice of the format by the suffix.
 
 Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
 sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
@@ -42,7 +42,7 @@ def is_number(word: str) -> bool:
 
 
 def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
-    """Return a word of a file that is a number, its exponent with E."""
+    """Return the word of a file that denotes a number, its exponent written with e."""
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
@@ -52,19 +52,19 @@ def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> st
 
 
 def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
-    """Return the number that a word of a file is (`number_text`)."""
+    """Return the number that a word of a file denotes."""
     return float(number_text(word, noun, finite=finite))
 
 
 def whole(word: str, noun: str = "a whole number") -> int:
-    """Return the whole number that a word of a file is."""
+    """Return the integer that a word of a file denotes."""
     if not _WHOLE.fullmatch(word):
         raise DataError(f"{noun} is needed, not {word[:40]!r}")
     return int(word)
 
 
 def index(word: str | int, size: int, first: int = 0) -> int:
-    """Return the index, counted from 0, that a file counts from ``first``."""
+    """Return the index from 0 of an entry that a file counts from ``first``."""
     place = (word if isinstance(word, int) else whole(word)) - first
     if not 0 <= place < size:
         raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
@@ -72,12 +72,12 @@ def index(word: str | int, size: int, first: int = 0) -> int:
 
 
 def signed(value: float) -> str:
-    """Return sign and number as two words: readers differ in what they make of one."""
+    """Return sign and number as two words, since readers differ on a number with a sign."""
     return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
 
 
 class Source:
-    """A file that is being read, and the line that was taken last: faults are reported there."""
+    """A file that is being read, with the number of the current line, which error messages name."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -85,17 +85,17 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """The whole file."""
+        """Return the text of the whole file."""
         return read_text(self.path)
 
     @cached_property
     def sidecar(self) -> Layout | None:
-        """The layout beside the file, whichever text it belongs to."""
+        """Return the layout beside the file, whichever text it belongs to."""
         return Layout.load(self.path)
 
     @property
     def layout(self) -> Layout | None:
-        """The layout beside the file, if it belongs to this very text."""
+        """Return the layout beside the file, if it belongs to this very text."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
 
     def lines(self) -> Iterator[str]:
@@ -106,7 +106,19 @@ class Source:
 
 
 class FileFormat(ABC):
-    """One file format: what it carries, how it is written and read."""
+    """The interface of a file format: what it can hold, and how it is written and read.
+
+    Attributes
+    ----------
+    suffix : str
+        The format's own suffix.
+    also_read, also_written : tuple of str
+        Other suffixes of such files.
+    title : str
+        Name of the format in messages.
+    carries : frozenset of Feature
+        Features of a form that the format can hold.
+    """
 
     suffix: ClassVar[str]
     #: Other suffixes under which files of this format go about; they are read.
@@ -126,13 +138,13 @@ class FileFormat(ABC):
 
 
 def file_formats() -> dict[str, FileFormat]:
-    """Every format by its suffix."""
+    """Return every format by its suffix."""
     modules = [importlib.import_module(f"{__package__}.{name}") for name in _MODULES]
     return {module.FORMAT.suffix: module.FORMAT for module in modules}
 
 
 def write_form(form: StandardForm, path: str | Path) -> Path:
-    """Write a form in the format that the path's suffix names; returns the path.
+    """Write a form in the format that the path's suffix names, and return the path.
 
     Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
     """
@@ -154,7 +166,7 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
 
 
 def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
-    """Return whether all that a format lacks for a form are second-order cones, which it takes as quadratic rows."""
+    """Return whether a format lacks nothing for a form but second-order cones, which it takes as quadratic rows."""
     missing = form.features - kind.carries
     return bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in kind.carries
 

@@ -1,4 +1,4 @@
-"""A standard form as a gurobipy model: labels become names, nothing is solved."""
+"""Export of a standard form as a gurobipy model, and changes of such a model in place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .cone_rows import (
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
-    """A started ``gurobipy.Env`` that prints nothing (its log where ``verbose``)."""
+    """Start a ``gurobipy.Env`` that prints nothing, or its log if ``verbose``."""
     try:
         import gurobipy
     except ImportError as error:
@@ -40,7 +40,7 @@ def silent_environment(*, verbose: bool = False) -> Any:
 
 
 def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
-    """The form as a gurobipy ``Model`` (always a minimisation, as the form is).
+    """Return the form as a gurobipy ``Model`` (always a minimisation, as the form is).
 
     Variables come in the order of x under the form's names, then the auxiliary variables of the cones under their rows'
     names (`quadratic_cones`). Linear constraints come in the form's order, then the linking equations;

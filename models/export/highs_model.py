@@ -1,4 +1,4 @@
-"""A standard form with linear rows as a HiGHS model, and the change of a loaded one in place."""
+"""Export of a standard form with linear rows as a HiGHS model, and changes of a loaded model in place."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCANS = 14
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
-    """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
+    """Return the form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
     flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_
@@ -42,7 +42,7 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
 
 
 def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the model of ``old`` into that of ``form``, which differs from it in ``parts`` (`solvers.interface.solver`)."""
+    """Turn the model of ``old`` into that of ``form`` in place; ``parts`` names the differences (`solvers.interface.solver`)."""
     columns = np.arange(form.n, dtype=np.int32)
     # always: the backend's proximal steps leave other costs behind
     highs.changeColsCost(form.n, columns, np.array(form.q))

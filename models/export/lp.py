@@ -1,4 +1,4 @@
-"""The CPLEX LP format: writer, reader, and the text that it consists of.
+"""Reader and writer of CPLEX LP files.
 
 Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
 quadratic part in this format.
@@ -73,7 +73,7 @@ Line: TypeAlias = tuple[int, str]
 
 
 def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
-    """Yield each section ("minimum" or "maximum" for the objective, "rows", "bounds", "integer", "binary") that is not empty."""
+    """Yield each section that is not empty: objective ("minimum" or "maximum"), "rows", "bounds", "integer", "binary"."""
     current, lines, headings = "", list[Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
@@ -101,7 +101,7 @@ def _head(line: str, current: str) -> tuple[str, str]:
 
 
 class Token(NamedTuple):
-    """A number, a name or a sign, and the line that it is in."""
+    """A token of an LP file: a number, a name or a sign."""
 
     text: str
     kind: str
@@ -109,19 +109,19 @@ class Token(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The side that an expression is compared with: <=, >= or =, and a number."""
+    """The right-hand side of a row: a sense, <=, >= or =, and a number."""
 
     sense: str
     value: float
 
     @property
     def turned(self) -> str:
-        """The sense as it reads from the other side."""
+        """Return the sense as it reads from the other side."""
         return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
 
 
 class TokenReader:
-    """The tokens of a section, read one after the other; an error names the line of the last that was read."""
+    """A reader of the tokens of a section, one after the other; errors name the line of the last token."""
 
     def __init__(self, lines: list[Line], source: Source) -> None:
         self._source, self._at = source, 0
@@ -455,7 +455,7 @@ def _finite(value: float) -> float:
 
 
 def read_program(source: Source) -> FlatProgram:
-    """The program of a file."""
+    """Return the program of a file."""
     parser = _Parser(source)
     objectives = 0
     for section, lines in sections(source):
@@ -473,7 +473,7 @@ _WIDTH = 8  # terms on a line
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Names without brackets, commas and blanks, still all different."""
+    """Return names without brackets, commas and blanks, still all different."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
     plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]
@@ -488,7 +488,7 @@ def plain_rows(constraints: Sequence[Constraint]) -> list[str]:
 
 
 def labelled(flat: FlatProgram, source: Source) -> StandardForm:
-    """Return the form of a file: with the sidecar's labels where the file has the names of the sidecar, else with its own.
+    """Return the form of a file, with the sidecar's labels if the names agree with the sidecar, else with the file's names.
 
     A file that another program saved, its variables and rows in another order, has the labels still; another file has not.
     """

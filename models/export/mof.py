@@ -1,4 +1,4 @@
-"""MathOptFormat 1.5 (JSON): carries everything, labels included; JuMP reads it.
+"""Reader and writer of MathOptFormat 1.5 files (JSON), JuMP's format, which holds everything, labels included.
 
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone, ExponentialCone,
 PowerCone and, for our svec rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each
@@ -60,7 +60,7 @@ _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 @dataclass(eq=False)
 class MofProgram:
-    """The program of a file, as a minimisation whatever the file's own sense."""
+    """The program of a MathOptFormat file, turned into a minimisation."""
 
     index: dict[str, int]
     q: FloatArray

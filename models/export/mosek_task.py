@@ -1,4 +1,4 @@
-"""A standard form as a MOSEK task: labels become names, nothing is solved and no licence is needed.
+"""Export of a standard form as a MOSEK task, without a licence, and changes of such a task in place.
 
 A semidefinite cone whose rows are free variables of their own, beside constants, becomes a matrix variable of MOSEK, as one
 would write it by hand: [[W, w], [w', 1]] ⪰ 0 is X ⪰ 0 with X_pp = 1, and W and w are its entries. Any other one is an affine
@@ -43,7 +43,7 @@ _BESIDE_NO_QUADRATIC = {
 
 @dataclass(frozen=True)
 class MatrixVariables:
-    """The matrix variables of a task: columns of the form that are entries of X ⪰ 0, and the cones that they stand for.
+    """The matrix variables of a task: the columns of the form that are entries of X ⪰ 0, and the cones that they replace.
 
     An entry X_ij of the lower triangle, i ≥ j, is counted twice in MOSEK's inner products unless i = j. A row v x of a cone is
     its svec's entry, so x = X_ij / v for i = j and √2 X_ij / v for others.
@@ -57,7 +57,9 @@ class MatrixVariables:
 
     @cached_property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The semidefinite constraints all of whose rows are constants or free columns that no other one of them has."""
+        """Return the semidefinite constraints that become matrix variables: their rows are constants or free columns of no other
+        one.
+        """
         free = np.isinf(self.form.lower) & np.isinf(self.form.upper) & ~self.form.integer
         chosen = []
         for c in self.form.constraints:
@@ -73,22 +75,22 @@ class MatrixVariables:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The labels of `constraints`."""
+        """Return the labels of `constraints`."""
         return frozenset(c.label for c in self.constraints)
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the matrix variables: labels of constraints, with the number of the cone in a stack."""
+        """Return the names of the matrix variables: labels, with the number of the cone in a stack."""
         return [name for c in self.constraints for name in cone_names(c)]
 
     @cached_property
     def orders(self) -> list[int]:
-        """The orders of the matrix variables."""
+        """Return the orders of the matrix variables."""
         return [c.cone.order for c in self.constraints for _ in range(c.cone.count)]  # type: ignore[attr-defined]
 
     @cached_property
     def entries(self) -> tuple[_Numbers, _Numbers, _Numbers, FloatArray]:
-        """Matrix variable (-1: none), i ≥ j and x / X_ij of each column of the form; the integers are MOSEK's, of 32 bits."""
+        """Return, for each column of the form, its matrix variable (-1: none), i ≥ j and x / X_ij, in MOSEK's 32-bit integers."""
         n = self.form.n
         variable, i, j = np.full(n, -1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
         scale = np.ones(n)
@@ -105,18 +107,18 @@ class MatrixVariables:
 
     @cached_property
     def scalars(self) -> IntArray:
-        """The columns that are scalar variables of the task, in its order."""
+        """Return the columns that are scalar variables of the task, in its order."""
         return np.flatnonzero(self.entries[0] < 0)
 
     @cached_property
     def place(self) -> _Numbers:
-        """The number of the scalar variable of each column; -1 for the others."""
+        """Return the number of the scalar variable of each column; -1 for the others."""
         place = np.full(self.form.n, -1, np.int32)
         place[self.scalars] = np.arange(self.scalars.size)
         return place
 
     def constants(self) -> tuple[list[str], IntArray, IntArray, IntArray, FloatArray]:
-        """The entries that are constant: names of their equations, matrix variable, i ≥ j and value of X_ij."""
+        """Return the constant entries: names of their equations, matrix variable, i ≥ j and value of X_ij."""
         names: list[str] = []
         parts: list[tuple[IntArray, IntArray, IntArray, FloatArray]] = []
         first = 0
@@ -135,7 +137,7 @@ class MatrixVariables:
         return names, variable, column, row, values
 
     def split(self, F: Any) -> tuple[sp.coo_array, tuple[_Numbers, _Numbers, _Numbers, _Numbers, FloatArray]]:
-        """Entries of a matrix over the form's columns: those of scalar variables; (row, matrix variable, i, j, coefficient)."""
+        """Split a matrix over the form's columns into scalar columns and entries (row, matrix variable, i, j, coefficient)."""
         F = sp.coo_array(F)
         variable, i, j, scale = (part[F.col] for part in self.entries)
         scalar, entry = variable < 0, variable >= 0
@@ -186,7 +188,7 @@ def _symmetric(order: int, triangle: FloatArray) -> FloatArray:
 
 
 def to_mosek(form: StandardForm, environment: Any = None) -> Any:
-    """The form as a ``mosek.Task`` (always a minimisation, as the form is).
+    """Return the form as a ``mosek.Task`` (always a minimisation, as the form is).
 
     Equalities and inequalities are linear constraints F x = -g, F x ≥ -g; each cone is one affine conic constraint
     F x + g in its domain, or a matrix variable (`MatrixVariables`); each indicator constraint is one disjunction, a ≥ 1 or
@@ -229,7 +231,7 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
 
 
 def psd_order(order: int) -> IntArray:
-    """Our svec positions in MOSEK's order.
+    """Return the positions of our svec's entries in MOSEK's order.
 
     MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
     stacks the upper by columns. Both scale entries off the diagonal by √2.
@@ -239,7 +241,7 @@ def psd_order(order: int) -> IntArray:
 
 
 def updatable_parts(form: StandardForm, parts: frozenset[str]) -> frozenset[str]:
-    """Return those of the parts that `change_mosek` changes: bounds and rows of cones decide what a matrix variable is."""
+    """Return the parts that `change_mosek` can change: bounds and rows of cones decide which columns are matrix variables."""
     return parts - {"bounds", "F of cones", "g of cones"} if Feature.PSD in form.features else parts
 
 
@@ -389,7 +391,7 @@ def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) 
 
 
 def native_order(cone: Cone) -> IntArray:
-    """Our positions of the rows of a cone in MOSEK's order: exponential cones are the other way round."""
+    """Return the positions of our rows of a cone in MOSEK's order: exponential cones are the other way round."""
     if isinstance(cone, Exponential):
         return np.array([2, 1, 0])
     return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)

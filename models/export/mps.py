@@ -1,4 +1,4 @@
-"""Reading and writing of MPS files, with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: quadratic objectives and rows,
+"""Reader and writer of MPS files, with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: quadratic objectives and rows,
 indicators.
 
 Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.export.layout`).

@@ -1,4 +1,5 @@
-"""NL, the text format of AMPL's solver library: quadratic objective, linear and quadratic rows, bounds, integers.
+"""Reader and writer of NL files in text form, AMPL's format for solvers: quadratic objective and rows, linear rows, bounds,
+integers.
 
 The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
 (quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
@@ -30,7 +31,7 @@ from .programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_ma
 
 
 def quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) -> list[str]:
-    """½x'Px + constant, with variable ``order[k]`` of x at place k of the file: halving is exact, so every number is."""
+    """Return the lines of ½x'Px + constant, where variable k of the file is x[order[k]]; halving is exact."""
     terms: list[list[str]] = []
     if P is not None and P.nnz:
         place = np.argsort(order)
@@ -48,14 +49,14 @@ def quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) ->
 
 @dataclass
 class Quadric:
-    """constant + Σ linear_j x_j + Σ quadratic_ij x_i x_j (i ≤ j)."""
+    """A quadratic polynomial constant + Σ linear_j x_j + Σ quadratic_ij x_i x_j (i ≤ j), while an expression is read."""
 
     constant: float = 0.0
     linear: dict[int, float] = field(default_factory=dict)
     quadratic: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def add(self, other: Quadric, scale: float = 1.0) -> None:
-        """Add a multiple of another one."""
+        """Add a multiple of another polynomial, in place."""
         self.constant += scale * other.constant
         for j, v in other.linear.items():
             self.linear[j] = self.linear.get(j, 0.0) + scale * v
@@ -63,7 +64,7 @@ class Quadric:
             self.quadratic[pair] = self.quadratic.get(pair, 0.0) + scale * v
 
     def times(self, other: Quadric) -> Quadric:
-        """The product, where it is no more than quadratic."""
+        """Return the product, if it is no more than quadratic."""
         if (self.quadratic and (other.linear or other.quadratic)) or (other.quadratic and self.linear):
             raise DataError("expressions beyond quadratic ones are not read")
         product = Quadric()
@@ -77,7 +78,7 @@ class Quadric:
 
 
 def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quadric:
-    """The next expression: sums, differences, products, negatives, divisions by and powers of numbers, common expressions."""
+    """Read the next expression: sums, products, negatives, divisions by and powers of numbers, common expressions."""
     word = next(lines)
     if word[0] == "n":
         return Quadric(number(word[1:]))

@@ -1,4 +1,4 @@
-"""npz: the form itself, exactly: arrays beside a JSON text, no pickle. Carries everything."""
+"""Reader and writer of standard forms as .npz files: every array exactly, beside a JSON text; no pickle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's standard form as an affine function of parameters, for problems that are changed in place."""
+"""The slope of a model's standard form in its parameters, for CVXPY problems whose parameters stay parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDED = 1e-10
 
 
 class ParametrisedModel(Protocol):
-    """A model that can be stated at other values of its parameters (`models.model.Model`)."""
+    """The protocol of models that can be stated at other values of their parameters (`models.model.Model`)."""
 
     name: str
 
@@ -39,7 +39,7 @@ class ParametrisedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Slope:
-    """The derivative of a form in a multiplier that one parameter of its model determines.
+    """The derivative of a form with respect to a multiplier, which one parameter of the model determines.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Slope:
 
 
 def slopes(model: ParametrisedModel, names: Sequence[str]) -> tuple[Slope, ...]:
-    """Return the slope of the model's form in each of these parameters."""
+    """Return the slope of the model's form with respect to each of these parameters."""
     if len(set(names)) < len(names):
         raise InputError(f"parameters must differ; they are {', '.join(names)}", name="parameters")
     lines = [_Line.of(model, name) for name in names]

@@ -1,4 +1,4 @@
-r"""PTF, MOSEK's readable text format: linear rows, second-order, rotated and semidefinite cones, integers; names are kept.
+r"""Reader and writer of PTF files, MOSEK's readable format: linear rows, second-order, rotated and semidefinite cones, integers.
 
 The format quotes any name, so ours stand in the file as they are; the sidecar holds only shapes and grouping. Semidefinite
 rows are MOSEK's ``SVECPSD``: svec scaling as ours, the *lower* triangle stacked by columns, so rows are re-sorted and every

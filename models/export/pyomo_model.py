@@ -1,4 +1,4 @@
-"""A standard form as a Pyomo model: labels become names, nothing is solved."""
+"""Export of a standard form as a Pyomo model, whose components bear the form's labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power
 
 
 def to_pyomo(form: StandardForm) -> Any:
-    """The form as a ``pyomo.environ.ConcreteModel`` (always a minimisation, as the form is).
+    """Return the form as a ``pyomo.environ.ConcreteModel`` (always a minimisation, as the form is).
 
     Each block is a ``Var`` of its label, indexed as `Block.names` (a symmetric block: its svec entries at (i, j),
     i ≤ j); each constraint a ``Constraint`` of its label, indexed by row, or by cone for the quadratic constraints of
@@ -55,7 +55,7 @@ def to_pyomo(form: StandardForm) -> Any:
 
 
 def indices(block: Block) -> list[Any]:
-    """Index of every scalar variable of a block in Pyomo, in the order of x; None where the block is a scalar."""
+    """Return the Pyomo index of every scalar variable of a block, in the order of x; None for a scalar block."""
     if block.symmetric:
         row, column = svec_indices(block.shape[0])
         return list(zip(row.tolist(), column.tolist(), strict=True))

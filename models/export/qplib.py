@@ -1,4 +1,4 @@
-"""QPLIB: the library's format for quadratic programs: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
+"""Reader and writer of QPLIB files: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
 Names that others give are read. Ours go to the sidecar: none of the library's files has any, and other readers refuse them.
 """

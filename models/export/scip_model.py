@@ -1,4 +1,4 @@
-"""A standard form as a PySCIPOpt model: labels become names, nothing is solved."""
+"""Export of a standard form as a PySCIPOpt model, and changes of such a model in place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .cone_rows import (
 
 
 def to_scip(form: StandardForm) -> Any:
-    """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
+    """Return the form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
@@ -114,7 +114,7 @@ def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozen
 
 
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
-    """(x, v, slacks): the values of the auxiliary variables behind a point of the (linear-objective) form.
+    """Return (x, v, slacks): a point of the (linear-objective) form with the values of the model's auxiliary variables.
 
     A slack is what an indicator's row lacks.
     """

@@ -1,4 +1,5 @@
-"""The SDPA sparse format (.dat-s): min c'x such that X = Σ x_i F_i - F_0 has semidefinite and diagonal blocks, X ⪰ 0.
+"""Reader and writer of SDPA sparse files (.dat-s): min c'x such that X = Σ x_i F_i - F_0 has semidefinite and diagonal blocks, X
+⪰ 0.
 
 Negative sizes are diagonal blocks, hence inequalities. Rows and bounds of a form are one diagonal block; an equality is the row
 and its negative, since the format has none. Integers are listed behind ``*INTEGER``, as SCIP-SDP and MathOptInterface do. Entries
@@ -122,7 +123,17 @@ def _blocks(constraints: list[Constraint], block: int) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class MatrixProgram:
-    """A file as it stands: costs, sizes of blocks (negative: diagonal), and the entries of F_0, .., F_n in their order."""
+    """The content of an SDPA file, as it stands.
+
+    Parameters
+    ----------
+    costs : ndarray (n,)
+        c.
+    sizes : list of int
+        Orders of the blocks; negative for diagonal blocks.
+    entries : list of MatrixEntry
+        Entries of F_0, .., F_n, in the order of the file.
+    """
 
     costs: FloatArray
     sizes: list[int]
@@ -130,7 +141,7 @@ class MatrixProgram:
 
 
 def read_matrices(path: Path) -> MatrixProgram:
-    """Read the matrices of a file, whose numbers `read_form` scales."""
+    """Read the matrices of an SDPA file without the scaling that `read_form` applies."""
     source = Source(path)
     reader = _Reader(source)
     try:

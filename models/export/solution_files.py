@@ -1,4 +1,4 @@
-"""Reader of the solution files of Gurobi, SCIP, HiGHS, MOSEK, AMPL and MIPLIB, which are told apart by their content.
+"""Reader of solution files of Gurobi, SCIP, HiGHS, MOSEK, AMPL and MIPLIB, which are recognised by their content.
 
 Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
 or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
@@ -31,7 +31,7 @@ _OTHER_SIDES = (" (other side)", " upper")
 
 @dataclass(frozen=True, eq=False)
 class FilePoint:
-    """The content of a solution file about a form, in the form's order and signs.
+    """The content of a solution file, in the order, labels and signs of a form.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class _Tables:
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Read a solution file of any of these kinds."""
+    """Read a solution file of any of these solvers."""
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
@@ -92,7 +92,7 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
 
 
 def names_in_file(form: StandardForm, program: Path) -> list[str]:
-    """Return the names that the form's variables have in a program's file: their own, or the plain ones of a file that we wrote.
+    """Return the names of the form's variables in a program's file: their own, or the plain ones that LP and MPS files have.
 
     Names with blanks, which no line of a solution file can hold, are plain.
     """
