@@ -61,7 +61,7 @@ class _Token(NamedTuple):
 
     @property
     def value(self) -> str | None:
-        """The text; None for a missing value."""
+        """Return the text; None for a missing value."""
         return None if self.kind == "word" and self.text == "?" else self.text
 
 
@@ -173,7 +173,7 @@ class _Header:
             raise DataError(f"attribute {name!r} has type {kind!r}; numeric and nominal ones can be used")
 
     def table(self, rows: list[list[str | None]], lines: list[int]) -> Table:
-        """The table of the rows, with KEEL's inputs and outputs."""
+        """Return the table of the rows, with KEEL's inputs and outputs."""
         names = tuple(attribute.name for attribute in self.attributes)
         for name in (name for role in self.roles.values() for name in role):
             if name not in names:

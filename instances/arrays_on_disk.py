@@ -24,7 +24,15 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from ..files import READ_ERRORS, read_error, unpack_limit
-from .readers import MOST_COLUMNS, check_libsvm, check_numbers, feature_columns_of_schema, libsvm_fault, libsvm_lines
+from .readers import (
+    MOST_COLUMNS,
+    check_libsvm,
+    check_numbers,
+    feature_columns_of_schema,
+    import_pyarrow,
+    libsvm_fault,
+    libsvm_lines,
+)
 from .tables import label_column
 
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
@@ -155,7 +163,7 @@ class ArrayFolder:
 
     @cached_property
     def path(self) -> Path:
-        """The path of the folder, which is made when something is unpacked."""
+        """Return the path of the folder, which is made when something is unpacked."""
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given

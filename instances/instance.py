@@ -422,7 +422,7 @@ class Instance(Displayed, LabelledData):
 
     @property
     def naming(self) -> InstanceName:
-        """Return name, family, parameters and sizes."""
+        """Return the name, family, parameters and sizes."""
         sizes = {"n": self.n, "p": int(self.X.shape[1]) - self.intercept}
         return InstanceName(self.name, self.family, self.parameters or {}, sizes)
 
@@ -631,7 +631,7 @@ class Instance(Displayed, LabelledData):
         return replace(self, X=self.X.toarray()) if is_sparse(self.X) else self
 
     def to_frame(self) -> Any:
-        """Features by name and, last, ``label`` with the original labels, as a pandas data frame.
+        """Return features by name and, last, ``label`` with the original labels, as a pandas data frame.
 
         Raises
         ------

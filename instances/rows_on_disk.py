@@ -51,7 +51,7 @@ class DenseRows(Rows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """Return (n, p)."""
         return self.array.shape[0], self.array.shape[1] + int(self.intercept)
 
     @property
@@ -105,7 +105,7 @@ class SparseRows(Rows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """Return (n, p)."""
         return self.indptr.shape[0] - 1, self.columns_stored + int(self.intercept)
 
     @property

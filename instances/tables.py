@@ -56,7 +56,7 @@ class Table:
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of the rows; none where they are numbers alone, which places are too, or not all different."""
+        """Return the names of the rows; none where they are numbers alone, which places are too, or not all different."""
         index = next((j for j, kind in self.kinds.items() if kind == "index"), None)
         if self.points or index is None:
             return self.points
@@ -206,7 +206,7 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
 
 
 def column_name(names: Sequence[str] | None, j: int) -> str:
-    """Name a column in a message."""
+    """Return the name of a column for messages."""
     return f"column {j}, counting from 0" if names is None else f"column {names[j]!r}"
 
 

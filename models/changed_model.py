@@ -447,7 +447,7 @@ class ChangedModel(Model):
 
     @property
     def nonnegative(self) -> bool:
-        """True if the base model's objective is nonnegative and the change only restricts it."""
+        """Return whether the base model's objective is nonnegative and the change only restricts it."""
         return self.change.restricts and self.base.nonnegative
 
     @property

@@ -32,7 +32,7 @@ class _Writer:
         self.constants: list[Any] = []
 
     def of(self, expression: Any, precedence: int = _SUM) -> str:
-        """The expression, in parentheses where it binds less tightly than is needed."""
+        """Return the expression, in parentheses where it binds less tightly than is needed."""
         text, strength = self._of(expression)
         return text if strength >= precedence else (rf"\left({text}\right)" if self.latex else f"({text})")
 

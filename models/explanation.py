@@ -160,27 +160,27 @@ class Solution(Protocol):
 
     @property
     def model(self) -> str:
-        """Name of the model."""
+        """Return the name of the model."""
 
     @property
     def values(self) -> Mapping[str, FloatArray]:
-        """Values by block."""
+        """Return values by block."""
 
     @property
     def multipliers(self) -> Mapping[str, FloatArray] | None:
-        """z by constraint."""
+        """Return z by constraint."""
 
     @property
     def reduced(self) -> Mapping[str, FloatArray] | None:
-        """ζ by block."""
+        """Return ζ by block."""
 
     @property
     def optimised_parameters(self) -> Mapping[str, Any]:
-        """The parameters that the solver determined beside the variables: γ or P."""
+        """Return the parameters that the solver determined beside the variables: γ or P."""
 
     @property
     def evidence(self) -> str:
-        """The evidence for a claim of infeasibility or unboundedness."""
+        """Return the evidence for a claim of infeasibility or unboundedness."""
 
 
 class Explainable(Protocol):
@@ -190,22 +190,22 @@ class Explainable(Protocol):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """True if there is a form that certifies no point."""
+        """Return whether the model's form certifies no point, so that `appraise` does."""
 
     @property
     def form(self) -> StandardForm:
-        """The standard form."""
+        """Return the standard form."""
 
     @property
     def named_axes(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-        """Names of the indices of each axis, by block."""
+        """Return the names of the indices of each axis, by block."""
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Names of the rows of X; none where they have none."""
+        """Return the names of the rows of X; none where they have none."""
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Explainable:
-        """The model at the parameters that the solver moved."""
+        """Return the model at the parameters that the solver moved."""
 
     def meaning(self, label: str) -> str:
         """Return the meaning of a constraint's multipliers."""
@@ -270,17 +270,17 @@ class Explanation(Displayed):
 
     @property
     def misclassified(self) -> tuple[int, ...]:
-        """Indices of the points on the wrong side."""
+        """Return the indices of the points on the wrong side."""
         return tuple(p.index for p in self.points if p.misclassified)
 
     @property
     def support(self) -> tuple[int, ...]:
-        """Indices of the points with a weight."""
+        """Return the indices of the points with a weight."""
         top = max((abs(p.weight) for p in self.points if p.weight is not None), default=0.0)
         return tuple(p.index for p in self.points if p.weight is not None and abs(p.weight) > ZERO * top)
 
     def table(self, limit: int = 20) -> str:
-        """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
+        """Return the points, misclassified ones first, then by weight; at most ``limit`` of them."""
         explanation, wrong = self.point_explanation, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
         width = max([3, *(len(explanation.shown_label(p.label)) for p in self.points)])
@@ -323,7 +323,7 @@ class Explanation(Displayed):
         return Display(text=str(self))
 
     def picture(self) -> Picture:
-        """Points, decision boundary (hyperplane, sphere) and margins in the plane of the two features that vary.
+        """Draw points, decision boundary (hyperplane, sphere) and margins in the plane of the two features that vary.
 
         Raises
         ------

@@ -205,7 +205,7 @@ class _Reader:
         self.entries: dict[str, list[tuple[list[int], str]]] = {name: [] for name in _ENTRIES}
 
     def program(self) -> ConicProgram:
-        """Every keyword of the file.
+        """Return every keyword of the file.
 
         Matrix variables come behind the others, their lower triangles by rows, each with a semidefinite constraint.
         """

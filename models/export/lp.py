@@ -134,12 +134,12 @@ class TokenReader:
                 self._tokens.append(Token(match.group(), match.lastgroup or "", number))
 
     def peek(self, offset: int = 0) -> Token:
-        """A word that comes; of no kind behind the last."""
+        """Return a token that comes later, without consuming it; one of no kind after the last."""
         position = self._at + offset
         return self._tokens[position] if position < len(self._tokens) else Token("", "", 0)
 
     def take(self) -> Token:
-        """The next word."""
+        """Consume and return the next token."""
         token = self.peek()
         self._at += 1
         self._source.line = token.line or self._source.line
@@ -154,7 +154,7 @@ class TokenReader:
         return matched
 
     def read_sign(self) -> float | None:
-        """The product of the signs that come, None where there is none."""
+        """Consume the signs that come, and return their product; None where there is none."""
         sign = None
         while self.peek().text in ("+", "-"):
             sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
@@ -165,11 +165,11 @@ class TokenReader:
         return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
 
     def read_number(self) -> float | None:
-        """A number without a sign, None where none comes."""
+        """Consume and return a number without a sign; None where none comes."""
         return float(self.take().text) if self.peek().kind == "number" else None
 
     def read_label(self) -> str:
-        """The name before a colon, "" where there is none."""
+        """Consume and return the name before a colon; "" where there is none."""
         if self.peek(1).text != ":":
             return ""
         label = self.take().text
@@ -177,7 +177,7 @@ class TokenReader:
         return label
 
     def read_side_before(self) -> Side | None:
-        """A number and the sense behind it, as it reads from the other side; None, and nothing taken, where none comes."""
+        """Consume and return a number and the sense after it, as it reads from the other side; None where none comes."""
         position = self._at
         value, sense = self._read_signed_number(), self._read_sense()
         if value is None or sense is None:
@@ -186,7 +186,7 @@ class TokenReader:
         return Side(Side(sense, value).turned, value)
 
     def read_side_behind(self) -> Side | None:
-        """A sense and the number behind it, None where no sense comes."""
+        """Consume and return a sense and the number after it; None where no sense comes."""
         sense = self._read_sense()
         if sense is None:
             return None
@@ -473,7 +473,7 @@ _WIDTH = 8  # terms on a line
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Return names without brackets, commas and blanks, still all different."""
+    """Return the names without brackets, commas and blanks, still all different."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
     plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]

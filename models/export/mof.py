@@ -77,7 +77,7 @@ class MofProgram:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
+        """Return the names of the variables."""
         return tuple(self.index)
 
     @property

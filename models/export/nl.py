@@ -278,7 +278,7 @@ class _Reader:
         self.segments: set[tuple[str, ...]] = set()
 
     def program(self, named: bool) -> FlatProgram:
-        """Every segment of the file, with the names beside it where they are wanted and there."""
+        """Return every segment of the file, with the names beside it where they are wanted and there."""
         for line in self.lines:
             if line:
                 self._take(line[0], line[1:].split())

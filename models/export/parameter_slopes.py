@@ -27,11 +27,11 @@ class ParametrisedModel(Protocol):
 
     @property
     def form(self) -> StandardForm:
-        """The standard form."""
+        """Return the standard form."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters."""
+        """Return the names of the parameters."""
 
     def replace(self, parameter: str, value: Any) -> Self:
         """Return the same model with one parameter changed."""
@@ -131,7 +131,7 @@ class _Line:
         return move
 
     def as_slope(self) -> Slope:
-        """The line in the parameter itself where the form is affine in it, else in m from where P ceases to be convex."""
+        """Return the line in the parameter itself where the form is affine in it, else in m from where P ceases to be convex."""
         rate = self.move(_FACTOR * self.start) / ((_FACTOR - 1.0) * self.start)
         form, moves = self.model.form, []
         for factor in _CHECKS:
@@ -210,7 +210,7 @@ class _Pieces:
     def slope(
         self, form: StandardForm, name: str, start: float, value: float, multiplier: Callable[[float], float], affine: bool
     ) -> Slope:
-        """The pieces, which are differences, as a slope."""
+        """Return the pieces, which are differences, as a slope."""
         P, objective, lower, upper, *rows = self.parts
         q = objective.toarray().ravel()
         changed = {}

@@ -76,7 +76,7 @@ class FeatureMap:
 
     @property
     def gram(self) -> FloatArray:
-        """K + offset + εI, computed anew (kernels only)."""
+        """Return K + offset + εI, computed anew (kernels only)."""
         matrix = np.array(self.kernel.matrix(self.X, self.X))
         matrix += self.offset
         matrix[np.diag_indices(matrix.shape[0])] += self.ridge

@@ -99,7 +99,7 @@ class GramOperator(ABC):
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
-        """Type of the entries that a panel's rows hold."""
+        """Return the type of the entries that a panel's rows hold."""
         return np.dtype(np.float32)
 
     def load(self, *, single: bool, panels: bool = False) -> None:
@@ -108,7 +108,7 @@ class GramOperator(ABC):
 
     @abstractmethod
     def columns(self, indices: IntArray) -> FloatArray:
-        """Return columns of Q, n × len(indices), float64."""
+        """Return the columns of Q, n × len(indices), float64."""
 
     def column(self, i: int) -> FloatArray:
         """Return column i of Q, float64."""
@@ -119,7 +119,7 @@ class GramOperator(ABC):
         return np.asarray(self.columns(columns)[rows])
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Return columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
+        """Return the columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
 
         Written into ``out`` where that is given.
         """
@@ -190,7 +190,7 @@ class MatrixGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """The kernel's own argument."""
+        """Return the kernel's own argument."""
         return self._why
 
     @cached_property
@@ -198,25 +198,25 @@ class MatrixGram(GramOperator):
         return float(np.abs(self.matrix).max(initial=0.0))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """γ_n max|Q_ij| Σ|a_j|."""
+        """Return γ_n max|Q_ij| Σ|a_j|."""
         return np.full(self.n, gamma(self.n) * self._largest * float(np.abs(a).sum()))
 
     @property
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
         return int(self.matrix.shape[0])
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Q_ii."""
+        """Return Q_ii."""
         return np.ascontiguousarray(np.diagonal(self.matrix))
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of the matrix."""
+        """Return the columns of the matrix."""
         return self.matrix[:, indices]
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Entries of the matrix."""
+        """Return the entries of the matrix."""
         return self.matrix[np.ix_(rows, columns)]
 
 
@@ -254,12 +254,12 @@ class KernelGram(GramOperator):
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return int(self.X.shape[0])
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """scale·(k_ii + offset + ridge)."""
+        """Return scale·(k_ii + offset + ridge)."""
         return np.asarray(self.scale * (self._own + self.offset + self.ridge))
 
     @cached_property
@@ -269,12 +269,12 @@ class KernelGram(GramOperator):
 
     @property
     def loading(self) -> FloatArray:
-        """scale·ridge."""
+        """Return scale·ridge."""
         return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
 
     @property
     def rank(self) -> int:
-        """Features, and one for the offset, of the linear kernel without a ridge."""
+        """Return the number of features, plus one for the offset, of the linear kernel without a ridge; else n."""
         if not isinstance(self.kernel, Linear) or np.any(self.ridge):
             return self.n
         return min(self.n, self.X.shape[1] + int(self.offset != 0.0))
@@ -287,7 +287,7 @@ class KernelGram(GramOperator):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, moved to the origin where the kernel does not see that and digits would be lost."""
+        """Return the points, moved to the origin where the kernel is invariant under that and digits would be lost."""
         return centre_points(self.kernel, self.X) if self.kernel.translation_invariant else CentredPoints(self.X)
 
     @cached_property
@@ -330,7 +330,7 @@ class KernelGram(GramOperator):
         return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
+        """Return the errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
         return self._kept("error", a, self._product_error)
 
     def _product_error(self, a: FloatArray) -> FloatArray:
@@ -351,7 +351,7 @@ class KernelGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """e_i², and the roundings of the sum."""
+        """Return e_i² plus the rounding of the sum."""
         entry = self._rounding[0]
         return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
 
@@ -369,14 +369,14 @@ class KernelGram(GramOperator):
         return block
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, n × len(indices)."""
+        """Return the columns of Q, n × len(indices)."""
         block = self._signed_values(None, indices)
         block[indices, np.arange(len(indices))] += self._ridge_at(indices)
         block *= self.scale
         return block
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Q[rows, columns] from those points alone."""
+        """Return Q[rows, columns] from those points alone."""
         block = self._signed_values(rows, columns)
         block += self._ridge_at(columns) * (rows[:, None] == columns[None, :])
         block *= self.scale
@@ -393,17 +393,17 @@ class KernelGram(GramOperator):
 
     @property
     def blocks_from_points(self) -> bool:
-        """True of points of zeros and ones by bits, and of dense points of few features; a precomputed kernel has no points."""
+        """Return True for points of zeros and ones by bits, and for dense points of few features."""
         is_dense = not (sp.issparse(self.X) or isinstance(self.kernel, Precomputed))
         return self._bits or (is_dense and self.X.shape[1] <= _FEW_FEATURES)
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
-        """Kind of the entries; of points of zeros and ones, that of their distances."""
+        """Return the kind of the entries; of points of zeros and ones, that of their distances."""
         return BitDistances.distance_type(self.X) if self._bits else super().entry_kind
 
     def load(self, *, single: bool, panels: bool = False) -> None:
-        """The loops of bits or of the RBF kernel on dense points, as `_radial` will choose; it is not made here."""
+        """Load the compiled loops of bits, or of the RBF kernel on dense points, as `_radial` will choose them."""
         large = self.n**2 > _COMPILED_FROM
         if not (single or large):
             return
@@ -433,7 +433,7 @@ class KernelGram(GramOperator):
         return np.ones(self.n, dtype=np.float32) if self.signs is None else self.signs.astype(np.float32)
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
+        """Return the columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
         signs, plain = self._single_signs, self._single if isinstance(self.kernel, Linear) else None
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
@@ -450,7 +450,7 @@ class KernelGram(GramOperator):
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
-        """Q[rows, columns] in float32 from float32 data."""
+        """Return Q[rows, columns] in float32 from float32 data."""
         signs = self._single_signs
         if self._radial is not None:
             block = self._radial.single_block(rows, columns, signs, self.offset, self.scale)
@@ -468,7 +468,7 @@ class KernelGram(GramOperator):
         return block
 
     def panel(self, points: IntArray) -> Panel:
-        """Q between these points and any others in float32; dense RBF kernels in tiles, points of zeros and ones as counts."""
+        """Return the panel of these points in float32: tiles for dense RBF kernels, counts for points of zeros and ones."""
         if isinstance(self._radial, BitDistances):
             return self._radial.panel(points, self._counts)
         if not isinstance(self._radial, RBFExponents) or sp.issparse(self.X):
@@ -476,13 +476,13 @@ class KernelGram(GramOperator):
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """RBF kernels, but not on points of zeros and ones."""
+        """Return the rounded panel of an RBF kernel; None for other kernels, and on points of zeros and ones."""
         if not isinstance(self._radial, RBFExponents):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def series(self, count: int) -> TaylorSeries | None:
-        """RBF kernels on dense points of fewer features."""
+        """Return leading rows of the Taylor series of an RBF kernel on dense points of fewer features; else None."""
         radial = self._radial if self.offset >= 0.0 else None
         return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
 
@@ -515,7 +515,7 @@ class KernelGram(GramOperator):
         return last[1].copy()
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
+        """Return Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
 
         For the linear kernel through X'(s∘a), without any column of Q.
         """
@@ -559,17 +559,17 @@ class PaddedGram(GramOperator):
 
     @property
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
         return self._inner.n + self._extra
 
     @property
     def diagonal(self) -> FloatArray:
-        """Q_ii, then zeros."""
+        """Return Q_ii, then zeros."""
         return self._padded(self._inner.diagonal)
 
     @property
     def loading(self) -> FloatArray:
-        """The loading of Q."""
+        """Return the loading of Q, then zeros."""
         return self._padded(self._inner.loading)
 
     @property
@@ -579,7 +579,7 @@ class PaddedGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """The error of Q's diagonal."""
+        """Return the error of Q's diagonal."""
         return self._padded(self._inner.diagonal_error)
 
     def product_error(self, a: FloatArray) -> FloatArray:
@@ -587,14 +587,14 @@ class PaddedGram(GramOperator):
         return self._padded(self._inner.product_error(a[: self._inner.n]))
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, and zeros."""
+        """Return the columns of Q, and zeros."""
         columns = np.zeros((self.n, len(indices)))
         inside = np.flatnonzero(np.asarray(indices) < self._inner.n)
         columns[: self._inner.n, inside] = self._inner.columns(np.asarray(indices)[inside])
         return columns
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a, and zeros."""
+        """Return Q a, and zeros."""
         return self._padded(self._inner.product(a[: self._inner.n]))
 
     def _padded(self, values: FloatArray) -> FloatArray:

@@ -240,7 +240,7 @@ class Kernel(ABC):
         """Return k(x_i, x_i)."""
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Return columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
+        """Return the columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once."""
         return self.matrix(X, X[indices])
 
     @property
@@ -343,7 +343,7 @@ class DistanceKernel(Kernel):
         """Return L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
 
     def rounding(self, X: Points) -> FloatArray:
-        """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
+        """Return L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
         return np.full(X.shape[0], np.sqrt(self._error(X) + gamma_n(32)))
 
     def _error(self, X: Points) -> float:
@@ -359,7 +359,7 @@ class RadialKernel(DistanceKernel):
         """Return k where ||x - z||² = ``distances`` (n × m), which it may overwrite."""
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j) from the squared distances."""
+        """Return k(x_i, z_j) from the squared distances."""
         return self.of_distances(squared_distances(X, Z, self.steepness()))
 
     def coarse(self, X: Points) -> bool:
@@ -367,7 +367,7 @@ class RadialKernel(DistanceKernel):
         return coarse(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j) from the differences."""
+        """Return k(x_i, z_j) from the differences."""
         return self.of_distances(distances_by_differences(X, Z))
 
     def fine_rounding(self, X: Points) -> FloatArray:
@@ -378,7 +378,7 @@ class RadialKernel(DistanceKernel):
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
+        """Return the columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
         return self.of_distances(distances_with_norms(X, X[indices], norms, norms[indices]))
 
 
@@ -405,7 +405,7 @@ class Precomputed(Kernel):
         return to_dense(X)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """The diagonal of the matrix."""
+        """Return the diagonal of the matrix."""
         return np.asarray(X.diagonal(), dtype=np.float64)
 
     def rounding(self, X: Points) -> FloatArray:
@@ -448,7 +448,7 @@ class CallableKernel(Kernel):
         return values
 
     def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i), asked for point by point."""
+        """Return k(x_i, x_i), computed point by point."""
         return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
     def __str__(self) -> str:
@@ -469,15 +469,15 @@ class Linear(Kernel):
     latex = r"k(x,z) = x^\top z"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """X Z'."""
+        """Return X Z'."""
         return cross_products(X, Z)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||²."""
         return row_norms_squared(X)
 
     def rounding(self, X: Points) -> FloatArray:
-        """γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
+        """Return γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
         return np.sqrt(gamma_n(X.shape[1] + 8) * row_norms_squared(X))
 
     def __str__(self) -> str:
@@ -502,7 +502,7 @@ class RBF(RadialKernel):
         object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
-        """The kernel with γ a number."""
+        """Return the kernel with γ as a number."""
         return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
@@ -511,23 +511,23 @@ class RBF(RadialKernel):
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
-        """γ."""
+        """Return γ."""
         return gamma_number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ in (0, ∞)."""
+        """Return γ, with its range (0, ∞)."""
         return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """-||x_i - z_j||² k, MaxMin (51)."""
+        """Return -||x_i - z_j||² k, MaxMin (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
         return np.asarray(-distances * np.exp(-gamma_number(self.gamma) * distances))
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
 
     def __str__(self) -> str:
@@ -562,15 +562,15 @@ class Polynomial(Kernel):
         object.__setattr__(self, "degree", as_integer(self.degree, "degree", 1))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Polynomial:
-        """The kernel with γ a number."""
+        """Return the kernel with γ as a number."""
         return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """(γ x_i'z_j + c0)^degree."""
+        """Return (γ x_i'z_j + c0)^degree."""
         return self.of_products(cross_products(X, Z))
 
     def of_products(self, products: FloatArray) -> FloatArray:
-        """The kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
+        """Return the kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
         base = gamma_number(self.gamma) * products + self.coef0
         value = base.copy()
         for _ in range(self.degree - 1):
@@ -579,18 +579,18 @@ class Polynomial(Kernel):
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ in (0, ∞), c0 in [0, ∞)."""
+        """Return γ and c0, with their ranges (0, ∞) and [0, ∞)."""
         return {"gamma": ParameterRange(0.0, np.inf, positive=True), "coef0": ParameterRange(0.0, np.inf)}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
+        """Return degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
         self.check_parameter(parameter)
         products = cross_products(X, Z)
         outer = self.degree * (gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
         return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """(γ||x_i||² + c0)^degree."""
+        """Return (γ||x_i||² + c0)^degree."""
         return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     def rounding(self, X: Points) -> FloatArray:
@@ -599,7 +599,7 @@ class Polynomial(Kernel):
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
 
     def __str__(self) -> str:

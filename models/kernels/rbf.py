@@ -179,7 +179,7 @@ class RBFExponents:
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
         from .loops import finish_single
 
         Z, half = self._single
@@ -201,7 +201,7 @@ class RBFExponents:
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         from .loops import finish_single
 
         Z, half = self._single
@@ -232,7 +232,7 @@ class RBFExponents:
         return TaylorSeries(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)
 
     def product(self, weights: FloatArray) -> FloatArray:
-        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        """Return Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .loops import accumulate_double
 
         support, n = np.flatnonzero(weights), self.half.size

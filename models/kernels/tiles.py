@@ -363,26 +363,26 @@ class BitDistances:
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
         block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
         return self._fill(block, self.words, _words_of(self.words, indices), signs, signs[indices], offset, scale)
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
         return self._fill(block, words, _words_of(self.words, rows), signs[columns], signs[rows], offset, scale)
 
     @staticmethod
     def distance_type(X: Any) -> np.dtype[Any]:
-        """The least type that holds every distance: twice the largest number of ones, or all features."""
+        """Return the least type that holds every distance: twice the largest number of ones, or all features."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
     def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:
-        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
         return EntryEncoding(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
 
     def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
-        """Q between these points and any others."""
+        """Return Q between these points and any others."""
         return CountPanel(self.words, entries, points)
 
     def _fill(
@@ -406,7 +406,7 @@ class BitDistances:
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:
-        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        """Return Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .loops import add_weighted_rows
 
         support, result = np.flatnonzero(weights), np.zeros(weights.size)

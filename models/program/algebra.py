@@ -117,7 +117,7 @@ class _Affine:
 
     @property
     def factor(self) -> Line:
-        """The function as a factor of a product: in parentheses where it is a sum or has a sign."""
+        """Return the function as a factor of a product: in parentheses where it is a sum or has a sign."""
         if len(self.terms) + bool(self.constant) <= 1 and all(value > 0.0 for value, _ in self.terms) and self.constant >= 0.0:
             return self.line
         return Line(f"({self.line.text})", rf"\left({self.line.latex}\right)")
@@ -197,7 +197,7 @@ class _LinearRow:
 
     @property
     def turned(self) -> _LinearRow:
-        """The same row times -1."""
+        """Return the same row times -1."""
         return _LinearRow(self.left.times(-1.0), _TURNED.get(self.sign, self.sign), -self.side + 0.0)
 
     @property
@@ -426,7 +426,7 @@ def _block_lines(form: StandardForm, block: Block) -> list[str]:
 
 
 def _domain(form: StandardForm, part: slice | IntArray, symmetric: bool = False) -> str:
-    """Return type and bounds of some variables."""
+    """Return the type and bounds of some variables."""
     integers, count = int(np.count_nonzero(form.integer[part])), form.lower[part].size
     sort = "symmetric" if symmetric else "real"
     if integers:

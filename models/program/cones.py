@@ -224,7 +224,7 @@ class Zero(Cone):
     symbol = "Zero"
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the cone: the origin."""
+        """Return the nearest point of the cone: the origin."""
         return np.zeros_like(v)
 
     @property
@@ -248,7 +248,7 @@ class Nonnegative(Cone):
     symbol = "Nonnegative"
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the cone: the positive part."""
+        """Return the nearest point of the cone: the positive part."""
         return np.maximum(v, 0.0)
 
     @property
@@ -277,7 +277,7 @@ class SecondOrder(Cone):
         return (np.arange(self.dim) < 1).astype(np.float64)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack."""
+        """Return the nearest point of every cone of the stack."""
         rows = self.by_cone(v)
         t, c = rows[:, 0], rows[:, 1:]
         norm = np.sqrt(np.einsum("ij,ij->i", c, c))
@@ -297,7 +297,7 @@ class SecondOrder(Cone):
         return np.asarray(np.maximum(rows[:, 0] - np.linalg.norm(rows[:, 1:], axis=1), 0.0) / np.sqrt(2.0))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection with t no less than a bound of ||c|| from above."""
+        """Return the projection with t no less than a bound of ||c|| from above."""
         rows = self.by_cone(self.project_dual(v)).copy()
         rows[:, 0] = np.maximum(rows[:, 0], np.linalg.norm(rows[:, 1:], axis=1) * (1.0 + gamma(self.dim + 4)))
         return rows.ravel()
@@ -335,7 +335,7 @@ class RotatedSecondOrder(Cone):
         return rotated.ravel()
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack, through the second-order cone."""
+        """Return the nearest point of every cone of the stack, through the second-order cone."""
         inside = self.by_cone(v)
         a, b, c = inside[:, 0], inside[:, 1], inside[:, 2:]
         feasible = (a >= 0) & (b >= 0) & (2 * a * b >= np.einsum("ij,ij->i", c, c))
@@ -350,7 +350,7 @@ class RotatedSecondOrder(Cone):
         return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
+        """Return the projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
         rows = self.by_cone(self.project_dual(v)).copy()
         a, b = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0)
         squares = np.einsum("ij,ij->i", rows[:, 2:], rows[:, 2:]) * (1.0 + gamma(self.dim + 8))
@@ -402,7 +402,7 @@ class PSD(Cone):
         return int((np.sqrt(8 * self.dim + 1) - 1) // 2)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point: negative eigenvalues set to zero."""
+        """Return the nearest point: negative eigenvalues set to zero."""
         values, vectors = np.linalg.eigh(smat(self.by_cone(v)))
         clipped = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 0.0), vectors)
         projected = svec(clipped)
@@ -422,7 +422,7 @@ class PSD(Cone):
         return svec(matrices).ravel()
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
+        """Return the projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
 
         A diagonal matrix without negative entries is in the cone as it is.
         """
@@ -469,19 +469,19 @@ class Indicator(Cone):
             raise InputError(f"an indicator has the two rows a and v, not {self.dim}", name="dim")
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point: of (0, v₊) and (1, v) the nearer one."""
+        """Return the nearest point: of (0, v₊) and (1, v) the nearer one."""
         rows = self.by_cone(v)
         a, row = rows[:, 0], rows[:, 1]
         is_off = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
         return np.column_stack([np.where(is_off, 0.0, 1.0), np.where(is_off, np.maximum(row, 0.0), row)]).ravel()
 
     def project_dual(self, v: FloatArray) -> FloatArray:
-        """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
+        """Return the nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
         rows = self.by_cone(v)
         return np.column_stack([np.maximum(rows[:, 0], 0.0), np.zeros(self.count)]).ravel()
 
     def dual_violation(self, z: FloatArray) -> float:
-        """Largest absolute entry of the distance to such multipliers."""
+        """Return the largest absolute entry of z minus its projection."""
         return largest_absolute(z - self.project_dual(z))
 
 
@@ -529,5 +529,5 @@ class Bilinear(Cone):
         return np.zeros_like(v)
 
     def dual_violation(self, z: FloatArray) -> float:
-        """Largest absolute entry of z."""
+        """Return the largest absolute entry of z."""
         return largest_absolute(z)

@@ -86,7 +86,7 @@ class CSRRows:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
         return self.indptr.size - 1
 
     @property

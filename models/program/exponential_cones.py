@@ -67,7 +67,7 @@ class TranscendentalCone(Cone):
         return self._dual_decided(z, -1.0)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack."""
+        """Return the nearest point of every cone of the stack."""
         rows = self.by_cone(v)
         projected = np.zeros(rows.shape)
         inside, polar = self._decided(v, 0.0), self._dual_decided(-v, 0.0)
@@ -170,7 +170,7 @@ class Exponential(TranscendentalCone):
 
     @property
     def dual_map(self) -> FloatArray:
-        """D of K* = {v : D v in K}."""
+        """Return D of K* = {v : D v in K}."""
         return np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
     @property
@@ -299,7 +299,7 @@ class Power(TranscendentalCone):
 
     @property
     def dual_map(self) -> FloatArray:
-        """D of K* = {v : D v in K}, each entry rounded once."""
+        """Return D of K* = {v : D v in K}, each entry rounded once."""
         return np.diag([1.0 / self.alpha, 1.0 / (1.0 - self.alpha), 1.0])
 
     @property

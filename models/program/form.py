@@ -304,12 +304,12 @@ class Quadratic:
 
     @cached_property
     def upper(self) -> sp.csc_matrix:
-        """The upper triangle of P, as native interfaces take it."""
+        """Return the upper triangle of P, as native interfaces take it."""
         return csc_triangle(self._full_or_csc, upper=True)
 
     @cached_property
     def lower(self) -> sp.csc_matrix:
-        """The lower triangle of P, by columns."""
+        """Return the lower triangle of P, by columns."""
         return csc_triangle(self._full_or_csc, upper=False)
 
     @property

@@ -442,7 +442,7 @@ class _Tangent:
         return cls(form, x_hat, convexity, curved, curvature, factor)
 
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
-        """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
+        """Return s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
         quadratic = self.form.quadratic
         d, error = z.lagrangian_gradient
         if quadratic is None:
@@ -469,7 +469,7 @@ class _Tangent:
         return PointMoves(self.x_hat, self.form.quadratic)
 
     def needs_zero_slope(self, slope: FloatArray, error: FloatArray) -> BoolArray:
-        """Variables without curvature whose slope descends, or may within its error, where there is no bound."""
+        """Return the variables without curvature whose slope descends, or may within its error, where there is no bound."""
         below, above = ~np.isfinite(self.form.lower), ~np.isfinite(self.form.upper)
         falls, rises = slope - error < 0.0, slope + error > 0.0
         return np.asarray(((above & falls) | (below & rises)) & ~self.curved)

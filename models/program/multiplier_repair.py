@@ -330,12 +330,12 @@ class _Rows:
 
     @cached_property
     def by_variable(self) -> CSRRows:
-        """F'."""
+        """Return F'."""
         return CSRRows.from_matrix(self.F.T)
 
     @cached_property
     def longest(self) -> int:
-        """The most entries of a variable."""
+        """Return the most entries of a variable."""
         return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
 
 
@@ -516,7 +516,7 @@ class _FreeEquations:
         return Equations.of(A, separate=separate)
 
     def ranked(self, z: Multipliers, W: CSRRows, *, separate: bool) -> tuple[Equations, IndependentEquations | None, bool]:
-        """The equations, how far they are from dependent, and whether those with one move stand apart.
+        """Return the equations, how far they are from dependent, and whether those with one move stand apart.
 
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
