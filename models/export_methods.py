@@ -34,15 +34,15 @@ class ExportMethods(ABC):
     def write(self, path: str | Path) -> Path:
         """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
 
-        The suffix is one of ``.lp .mps .cbf .dat-s .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot
-        carry the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
+        The suffix is one of ``.lp .mps .cbf .dat-s .nl .qplib .ptf .mof.json .npz`` (`models.export.file_formats`); a format that
+        cannot carry the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
         """
-        from .export.files.formats import write_form
+        from .export.file_formats import write_form
 
         return write_form(self.form, path)
 
     def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
-        """Return the form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`).
+        """Return the form as a CVXPY problem, labels kept as names (`models.export.cvxpy_problem`).
 
         It is a plain ``cvxpy.Problem``, whose ``solve()`` takes MOSEK where that is installed, with a licence or without:
         ``solve(solver="CLARABEL")`` names another one, and the environment variable ``CVXPY_DEFAULT_TO_COMMERCIAL_SOLVERS=0``
@@ -54,26 +54,26 @@ class ExportMethods(ABC):
             Parameters of the formulation, ``("lam",)``, which become ``problem.param_dict["lam"]``: a sweep sets their values and
             recompiles nothing. Forms must move along a line with each, as with 1/C: they are compared at every value.
         """
-        from .export.native.affine_form import ParametrisedModel, slopes
-        from .export.native.cvxpy import to_cvxpy
+        from .export.cvxpy_problem import to_cvxpy
+        from .export.parameter_slopes import ParametrisedModel, slopes
 
         return to_cvxpy(self.form, slopes(cast("ParametrisedModel", self), parameters) if parameters else ())
 
     def to_pyomo(self) -> Any:
-        """Return the form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
-        from .export.native.pyomo import to_pyomo
+        """Return the form as a Pyomo concrete model, labels kept as names (`models.export.pyomo_model`); PSD is refused."""
+        from .export.pyomo_model import to_pyomo
 
         return to_pyomo(self.form)
 
     def to_gurobi(self) -> Any:
-        """Return the form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
-        from .export.native.gurobi import to_gurobi
+        """Return the form as a gurobipy model, labels kept as names (`models.export.gurobi_model`); PSD is refused."""
+        from .export.gurobi_model import to_gurobi
 
         return to_gurobi(self.form)
 
     def to_mosek(self) -> Any:
-        """Return the form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
-        from .export.native.mosek import to_mosek
+        """Return the form as a MOSEK task, labels kept as names (`models.export.mosek_task`)."""
+        from .export.mosek_task import to_mosek
 
         return to_mosek(self.form)
 
@@ -123,15 +123,15 @@ class ExportMethods(ABC):
         Parameters
         ----------
         *constraints : callable, or mapping of str to callable or to a list of them
-            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.expressions.BlockVariables`), to a CVXPY constraint,
+            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.cvxpy_expressions.BlockVariables`), to a CVXPY constraint,
             a list of them, or a mapping of labels to constraints or lists; or such functions by label. They may hold CVXPY
             variables of their own, which become blocks.
 
         Returns
         -------
         Model
-            A `ChangedModel` (`models.changes`): labels, scores, summary and explanations are the model's. Solvers that read a
-            structural view of the model do not read it; those that read its form do. Rows of the coefficients in
+            A `models.changed_model.ChangedModel`: labels, scores, summary and explanations are the model's. Solvers that read
+            a structural view of the model do not read it; those that read its form do. Rows of the coefficients in
             ``Margin(..., subject_to=LinearRows(...))`` keep the exact algorithms, and constants that are valid.
 
         Raises
@@ -141,7 +141,7 @@ class ExportMethods(ABC):
         UnsupportedModelError
             Not convex by CVXPY's rules (DCP), other cones than a form holds, or a model without a standard form.
         """
-        from .changes.changed_model import with_constraint
+        from .changed_model import with_constraint
         from .model import as_model
 
         return with_constraint(as_model(self), constraints)
@@ -162,7 +162,7 @@ class ExportMethods(ABC):
         InputError, UnsupportedModelError
             As `with_constraint`; neither variables nor a cost.
         """
-        from .changes.changed_model import with_variables
+        from .changed_model import with_variables
         from .model import as_model
 
         return with_variables(as_model(self), variables, cost)
@@ -183,7 +183,7 @@ class ExportMethods(ABC):
         UnsupportedModelError
             The model has no standard form.
         """
-        from .changes.changed_model import with_fixed
+        from .changed_model import with_fixed
         from .model import as_model
 
         return with_fixed(as_model(self), values)
@@ -196,7 +196,7 @@ class ExportMethods(ABC):
         UnsupportedModelError
             The model has no standard form.
         """
-        from .changes.changed_model import relaxed
+        from .changed_model import relaxed
         from .model import as_model
 
         return relaxed(as_model(self))

@@ -28,15 +28,15 @@ from ..rows import Rows
 from .appraisal import Appraisal, ExactCost, Tilt
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
+from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
-from .inspection.explanation import Explanation, PointExplanation, Solution, explain
 from .program.cones import Feature
 from .program.form import StandardForm
-from .program.lagrangian import Bound, lagrangian
+from .program.lagrangian import Bound, dual_bound
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
-    from .changes.change import Change
+    from .form_change import Change
     from .importing.source import Import
 
 V = TypeVar("V")
@@ -241,11 +241,11 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         Lagrangian's (`models.program.lagrangian`); formulations with a closed-form dual replace it.
         """
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
-        return lagrangian(self.form, x, multipliers)
+        return dual_bound(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return all blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler
@@ -272,7 +272,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         form = self.form
         x = np.clip(np.zeros(form.n), form.lower, form.upper)
-        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.most_in_columns > 0)
+        costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
         if form.r != 0.0 or x[costs].any() or (x < form.lower).any():
             return None
         if any(c.cone.violation(c.value(x)) > 0.0 for c in form.constraints if c.rows):
@@ -371,7 +371,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
 
-        Two classes separated by f(x) are told by `models.inspection.explanation.two_classes`.
+        Two classes separated by f(x) are told by `models.explanation.two_classes`.
         """
         return PointExplanation()
 
@@ -495,7 +495,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the explanation of a result: the meaning of its multipliers, active constraints, support vectors, misclassified
         points.
 
-        Printable; ``.picture()`` draws it where the data have two features (`models.inspection.explanation`).
+        Printable; ``.picture()`` draws it where the data have two features (`models.explanation`).
         """
         return explain(self, result)
 

@@ -21,7 +21,7 @@ from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model, as_model
 from ..models.program.cones import Feature
 from ..models.program.form import StandardForm
-from ..models.program.lagrangian import lagrangian
+from ..models.program.lagrangian import dual_bound
 from ..solvers.records import Options
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction, T, without_warnings
@@ -138,7 +138,7 @@ def solve_with_fixed(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dic
     lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
     restricted = form.with_bounds(lower, upper)
     if fixed[form.integer].all():
-        restricted = restricted.with_integers(x)
+        restricted = restricted.with_integers_fixed(x)
     result = solve_problem(as_model(restricted), "auto", Options(tol=1e-8, time_limit=10.0))
     if not result.values or result.certificate is None or not result.certificate.feasible(_FEASIBLE):
         return None
@@ -228,7 +228,7 @@ class MarginToForm(MarginReduction[StandardForm]):
 
     def lift(self, model: Model, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return the target's Lagrangian: every point of the original is one of the target with the same cost."""
-        bound = lagrangian(target, None, multipliers)
+        bound = dual_bound(target, None, multipliers)
         value = bound.value if not bound.condition else -np.inf
         return LiftedDual(value, dict(multipliers), bound.argument)
 

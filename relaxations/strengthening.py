@@ -34,7 +34,7 @@ from ..models.formulations.linear_classifiers import dense_signed_rows
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from ..models.program.lagrangian import lagrangian_bound
+from ..models.program.lagrangian import dual_bound_value
 from ..models.views import ZeroOneProblem
 from ..solvers.interface.solver import Gives
 from ..solvers.polishing import polish
@@ -185,7 +185,7 @@ class Fixing(Reduction[StandardForm]):
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
         form = target if model.encoding == "bigm" else self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
-        value = min(self.upper_bound, lagrangian_bound(form, None, {"margin": alpha}))
+        value = min(self.upper_bound, dual_bound_value(form, None, {"margin": alpha}))
         return LiftedDual(
             value, {"margin": alpha}, "a solution better than UB satisfies the fixings, and then the Lagrangian bounds it"
         )

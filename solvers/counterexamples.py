@@ -97,7 +97,7 @@ def _costs_less(model: Model, values: Mapping[str, FloatArray], level: float) ->
 
 def _size(form: StandardForm) -> float:
     """Return an upper bound of the non-zeros of the rows and of P."""
-    P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
+    P = 0.0 if form.quadratic is None else float(form.quadratic.column_count_bounds.sum())
     return P + sum(c.F.nnz for c in form.constraints)
 
 
@@ -197,7 +197,7 @@ def _joined(model: Model, form: StandardForm, values: Mapping[str, FloatArray]) 
 
 def _relaxation(form: StandardForm, seconds: float | None) -> FloatArray | None:
     """Return the interior-point solution of the continuous relaxation, integers rounded; None without one."""
-    if _size(form) > _RELAXED or form.convexity.refuted:
+    if _size(form) > _RELAXED or form.convexity.is_refuted:
         return None
     relaxed = BareForm(form.relax_integrality() if form.features & {Feature.INTEGER, Feature.INDICATOR} else form)
     solver = Clarabel()
@@ -254,7 +254,7 @@ class LeadingCosts:
         P = None if form.quadratic is None else form.quadratic.csc
         F, g = form.rows_matrix()
         other_columns = sp.csr_array(F[:, others])
-        linear, equations = form.rows_in(Zero, Nonnegative), form.rows_in(Zero)
+        linear, equations = form.rows_mask(Zero, Nonnegative), form.rows_mask(Zero)
         counts = np.diff(other_columns.indptr)
         lone_rows = np.flatnonzero(linear & (counts == 0))
         rows = np.flatnonzero(linear & (counts == 1))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..display import Display, Displayed, Tabular
 from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.changes.change import FixedVariables
+from ..models.form_change import FixedVariables
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result

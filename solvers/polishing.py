@@ -17,7 +17,7 @@ from ..models.kernels.threads import blas_threads
 from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
-from ..models.program.entries import Entries
+from ..models.program.csr_rows import CSRRows
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
@@ -63,13 +63,13 @@ def polish(
     if simpler is not None and model is not None:
         candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
     else:
-        candidates += _completed(form.with_integers(x), seconds)
+        candidates += _completed(form.with_integers_fixed(x), seconds)
     candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
     best, source = _best(form, model, candidates)
     residues = _residues(form, best, _SQUARED_NEARLY_ZERO)
     left = None if seconds is None else seconds - (time.perf_counter() - begin)
     if (left is None or left > 0.0) and residues.any() and 0.0 < form.objective(best) <= _FEASIBLE:
-        fixed = form.with_integers(np.where(residues, 0.0, best))
+        fixed = form.with_integers_fixed(np.where(residues, 0.0, best))
         fixed = fixed.with_bounds(np.where(residues, 0.0, fixed.lower), np.where(residues, 0.0, fixed.upper))
         best, source = _best(form, model, [(best, source), *_completed(fixed, left)])
     return form.split(best), f"integers fixed, the rest solved again by {source}" if source else ""
@@ -157,10 +157,12 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
     quadratic = None
     if form.quadratic is not None:
         P = form.quadratic.csc  # symmetric: its columns are its rows
-        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).take_columns(keep)
+        block = CSRRows(P.data, P.indices, P.indptr, form.n).take_rows(keep).take_columns(keep)
         columns = sp.csc_array((block.data, block.indices, block.indptr), shape=(keep.size, keep.size))
         quadratic = Quadratic(matrix=columns) if block.data.size else None
-    constraints = tuple(replace(c, F=Entries.of(c.F).take_columns(keep).csr, g=c.value(offset)) for c in form.constraints)
+    constraints = tuple(
+        replace(c, F=CSRRows.from_matrix(c.F).take_columns(keep).csr, g=c.value(offset)) for c in form.constraints
+    )
     blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
     reduced = form.replace(
         blocks=blocks,
@@ -186,7 +188,7 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> list[FloatArray]:
     form = BoundsToRows(form).target if form.has_bounds else form
     F, g = form.rows_matrix()
     slack = np.asarray(F @ x + g)
-    equal = form.rows_in(Zero)
+    equal = form.rows_mask(Zero)
     active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
     if form.quadratic is None and active.sum() * form.n > _LINEAR:
         return []

@@ -30,7 +30,7 @@ from ..errors import TooLargeError
 from ..models.arrays import FloatArray
 from ..models.program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..models.program.convexity import is_semidefinite
-from ..models.program.entries import Entries
+from ..models.program.csr_rows import CSRRows
 from ..models.program.exponential_cones import TranscendentalCone
 from ..models.program.form import Constraint, StandardForm
 
@@ -494,7 +494,7 @@ def _multiplications(form: StandardForm) -> int:
     per_product, P = form.n + sum(c.F.nnz for c in form.constraints), form.quadratic
     if P is None:
         return per_product
-    return per_product + (P.bytes // 16 if P.factor is None else int(np.square(Entries.of(P.factor).counts).sum()))
+    return per_product + (P.bytes // 16 if P.factor is None else int(np.square(CSRRows.from_matrix(P.factor).row_counts).sum()))
 
 
 def _recession(form: StandardForm) -> StandardForm:
@@ -536,9 +536,9 @@ def _corrected_ray(rational: RationalForm, d: FloatArray, share: float) -> Vecto
 
 def _zero_rows(c: Constraint, d: FloatArray, share: float) -> FloatArray:
     """Return the rows that must be zero along d: of equations all, else those of a half-line or a cone that are rounding."""
-    movement, terms = np.abs(c.F @ d).reshape(-1, c.cone.block), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.block)
+    movement, terms = np.abs(c.F @ d).reshape(-1, c.cone.group_size), (abs(c.F) @ np.abs(d)).reshape(-1, c.cone.group_size)
     is_zero = movement.max(axis=1, initial=0.0) <= share * terms.max(axis=1, initial=0.0)
-    return np.repeat(is_zero | isinstance(c.cone, Zero), c.cone.block)
+    return np.repeat(is_zero | isinstance(c.cone, Zero), c.cone.group_size)
 
 
 def _is_descent_ray(rational: RationalForm, d: Vector) -> bool:
@@ -548,7 +548,7 @@ def _is_descent_ray(rational: RationalForm, d: Vector) -> bool:
     for c in form.constraints:
         if isinstance(c.cone, PSD):  # svec holds √2: its violation is no exact number
             rows = np.array([float(v) for v in rational.value(c, d)])
-            size = np.linalg.norm(c.cone.stacked(rows), axis=1)
+            size = np.linalg.norm(c.cone.by_cone(rows), axis=1)
             if not ((size == 0.0) | (c.cone.depth(rows) > _MIN_DEPTH * size)).all():
                 return False
     return rational.objective(d) < 0  # linear, since P d = 0 and r = 0

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import DataError, WriteError
 from ..files import READ_ERRORS, parse_json, printable, read_arrays, read_error, write_arrays, write_text
-from ..models.export.files.lp import plain_names
-from ..models.export.files.solutions import FilePoint, names_in_file, read_point
+from ..models.export.lp import plain_names
+from ..models.export.solution_files import FilePoint, names_in_file, read_point
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
@@ -411,7 +411,7 @@ def write_solution(
     """
     problem = as_model(model)
     form = problem.form
-    x = form.join(problem.complete(form.values_given(values, "values")))
+    x = form.join(problem.complete(form.read_values(values, "values")))
     value = form.objective(x) * (-1.0 if form.maximise else 1.0)
     lines = [f"# Solution for model {form.name}", f"# Objective value = {value!r}"]
     names = plain_names(form.names()) if program is None else names_in_file(form, Path(program))

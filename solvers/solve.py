@@ -232,7 +232,7 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
     if options.start is None:
         return
     if form_that_fits(model) is not None:  # without a form the algorithm checks its start itself
-        model.form.values_given(options.start, "start")
+        model.form.read_values(options.start, "start")
     if Gives.WARM_START not in chosen.info.gives:
         unused_start(chosen.info.name, "it takes no starts")
 

@@ -26,7 +26,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.mosek import to_mosek
+from marginopt.models.export.mosek_task import to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem

@@ -1,2 +1,4 @@
 # exempt (text): files, and other packages' objects
-"""Translators from the standard form to other modelling layers and files; they solve nothing."""
+"""Export of standard forms to files and to models of other packages (CVXPY, gurobipy, HiGHS, MOSEK, Pyomo, SCIP); nothing is
+solved.
+"""

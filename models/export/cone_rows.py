@@ -1,4 +1,5 @@
-"""Rows of a form as packages without our cones take them: indicators, products, and cones as quadratic or nonlinear inequalities.
+"""The rows of a form's cones and indicators as Gurobi, SCIP and Pyomo take them: quadratic or nonlinear inequalities, and
+switches.
 
 *Second-order cones as quadratic constraints (Gurobi, SCIP, Pyomo).* (t, c) with ||c|| ≤ t is
 ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The solvers recognise these as convex
@@ -11,7 +12,7 @@ only where t, a, b are single non-negative variables (or constants), so a row of
 
 *Multipliers.* With μ ≥ 0 of ``h(v) ≤ 0``, f + μh has the gradient of f - <z, v> for z = -μ∇h(v): z = 2μ(t, -c), or
 2μ(b, a, -c), which is in the (self-dual) cone where v is. In a linked row, z is the equation's multiplier itself: it
-includes the price of v ≥ 0 and is right also at the cone's apex, where ∇h vanishes.
+includes the multiplier of v ≥ 0 and is right also at the cone's apex, where ∇h vanishes.
 """
 
 from __future__ import annotations
@@ -31,7 +32,19 @@ from ..program.form import Constraint, StandardForm
 
 @dataclass(frozen=True, eq=False)
 class IndicatorRows:
-    """The indicators of one constraint: x[binary[k]] = active[k], 0 or 1, asks row ``rows[k]`` of F x + g to be ≥ 0."""
+    """The indicators of one constraint: x[binary[k]] = active[k] implies that row ``rows[k]`` of F x + g is ≥ 0.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        The stack of indicators.
+    binary : ndarray of int (count,)
+        Index of each binary variable.
+    active : ndarray of int (count,)
+        0 or 1, the value at which the row must hold.
+    rows : ndarray of int (count,)
+        Rows of the constraint.
+    """
 
     constraint: Constraint
     binary: IntArray
@@ -39,14 +52,14 @@ class IndicatorRows:
     rows: IntArray
 
     def name(self, k: int) -> str:
-        """Name of the k-th one."""
+        """Return the name of the k-th indicator."""
         if self.constraint.given_names is not None:
             return self.constraint.given_names[2 * k + 1]
         return self.constraint.label if self.binary.size == 1 else f"{self.constraint.label}[{k}]"
 
 
 def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
-    """Every indicator constraint of the form."""
+    """Return every indicator constraint of the form."""
     rows = []
     for c in form.constraints:
         if not isinstance(c.cone, Indicator):
@@ -65,7 +78,9 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
 
 
 def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Row t and pairs of rows (a_i, b_i) of every bilinear row of a stack, t ≥ or = a'b, factors without an entry left out."""
+    """Yield, for each bilinear row t ≥ or = a'b, the row t and the pairs of rows (a_i, b_i); pairs with an empty factor are left
+    out.
+    """
     k, empty = (c.cone.dim - 1) // 2, (np.diff(c.F.indptr) == 0) & (c.g == 0.0)
     for first in range(0, c.rows, c.cone.dim):
         pairs = ((first + 1 + i, first + 1 + k + i) for i in range(k))
@@ -73,7 +88,7 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
 
 
 def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
-    """Inequalities h ≤ 0 of exponential and power cones in a package's own expressions, each under the name of its cone.
+    """Yield the inequalities h ≤ 0 of exponential and power cones in a package's expressions, each with the name of its cone.
 
     Of y e^{a/y} ≤ z most cones have a constant y, and then no quotient. A variable y and the bases of
     powers have rows of their own.
@@ -118,7 +133,7 @@ def variable_letters(form: StandardForm) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class ConeRows:
-    """The rows of one (stacked) cone in the variables (x, v).
+    """The rows of one stack of cones as multiples of variables (x, v), v auxiliary.
 
     Parameters
     ----------
@@ -140,7 +155,7 @@ class ConeRows:
     head: BoolArray
 
     def products(self, k: int) -> list[tuple[float, int, int]]:
-        """Terms (coefficient, row, row) of h for the k-th cone of the stack; rows are those of the constraint."""
+        """Return the terms (coefficient, row, row) of h ≤ 0 for the k-th cone of the stack; rows are those of the constraint."""
         cone = self.constraint.cone
         first = k * cone.dim
         if isinstance(cone, SecondOrder):
@@ -156,7 +171,7 @@ class ConeRows:
         return scale if j < 0 else scale * x[j]
 
     def multipliers(self, value: FloatArray, mu: FloatArray, link: FloatArray) -> FloatArray:
-        """z by the argument of the module.
+        """Return the multipliers z of the cone's rows from those of h ≤ 0 and of the linking equations (see the module).
 
         Parameters
         ----------
@@ -168,7 +183,7 @@ class ConeRows:
             Multipliers of the linking equations ``F x - v = -g``.
         """
         cone = self.constraint.cone
-        v = cone.stacked(value)
+        v = cone.by_cone(value)
         z = -2.0 * mu[:, None] * v
         if isinstance(cone, SecondOrder):
             z[:, 0] = 2.0 * mu * v[:, 0]
@@ -180,7 +195,7 @@ class ConeRows:
 
 
 def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
-    """Every second-order and rotated cone of the form in the variables (x, v)."""
+    """Return every second-order and rotated cone of the form in the variables (x, v)."""
     cones, width = [], form.n
     for c in form.constraints:
         if isinstance(c.cone, (SecondOrder, RotatedSecondOrder)):
@@ -190,7 +205,7 @@ def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
 
 
 def native_size(form: StandardForm) -> tuple[int, int]:
-    """Variables (auxiliary ones included) and linear rows (linking equations included) of the solver's model."""
+    """Return the numbers of variables and linear rows of a solver's model, auxiliary variables and equations included."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
     quadratic_count = sum(

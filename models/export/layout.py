@@ -1,4 +1,4 @@
-"""Names, blocks and cones of a form apart from its numbers: kept in a sidecar beside files whose format has no place for them."""
+"""The sidecar file ``<file>.names.json``: names, blocks and cones of a form, for file formats that have no place for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
 
 def cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
-    """The cone of this symbol, with its parameters (the exponent of a power cone); see `models.program.cones`."""
+    """Return the cone with this symbol, size and parameters, such as the exponent of a power cone."""
     if symbol not in _CONES:
         raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
     return _CONES[symbol](dim, count, **parameters)
@@ -63,7 +63,7 @@ def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[
 
 
 def sidecar(path: Path) -> Path:
-    """Return the path at which the layout of a file without labels is kept."""
+    """Return the path of the sidecar of a file."""
     return path.with_name(path.name + ".names.json")
 
 
@@ -73,7 +73,7 @@ def _digest(text: str) -> str:
 
 
 class ConstraintLayout(NamedTuple):
-    """A constraint without its numbers; ``given_names`` as in `Constraint`."""
+    """A constraint without its numbers: label, cone, and names of the rows if they have their own."""
 
     label: str
     cone: Cone
@@ -82,10 +82,21 @@ class ConstraintLayout(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Blocks, constraints and sense of a form, without its numbers.
+    """The content of a sidecar: blocks, constraints and sense of a form, without the numbers that the file has.
 
-    ``order`` is there for formats that prescribe the order of the variables: the form's index of each of the file's. ``digest``
-    is that of the text beside which a sidecar was written.
+    Parameters
+    ----------
+    name : str
+    blocks : tuple of Block
+    constraints : tuple of ConstraintLayout
+    maximise : bool
+        Whether the stated model maximises the negative of the form's objective.
+    constant : float
+        r of the form.
+    order : tuple of int, optional
+        Index in the form of each of the file's variables, for formats that prescribe their order.
+    digest : str
+        Digest of the file's text when the sidecar was written.
     """
 
     name: str
@@ -98,7 +109,7 @@ class Layout:
 
     @classmethod
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
-        """The layout of a form."""
+        """Return the layout of a form."""
         constraints = tuple(ConstraintLayout(c.label, c.cone, c.given_names) for c in form.constraints)
         order_tuple = None if order is None else tuple(order.tolist())
         return cls(form.name, form.blocks, constraints, form.maximise, form.r, order_tuple)
@@ -109,7 +120,7 @@ class Layout:
         return [name for block in self.blocks for name in block.names()]
 
     def record(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
+        """Return the layout as plain data for JSON."""
         record: dict[str, Any] = {
             "format": "marginopt layout 1",
             "name": self.name,
@@ -131,7 +142,7 @@ class Layout:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Layout:
-        """The inverse of `record`."""
+        """Return the layout of JSON data: the inverse of `record`."""
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
@@ -148,7 +159,7 @@ class Layout:
         )  # fmt: skip
 
     def sidecar_text(self, text: str) -> str:
-        """Return the content of the sidecar of a file with this text."""
+        """Return the text of the sidecar of a file with this text."""
         return json.dumps(replace(self, digest=_digest(text)).record(), indent=1) + "\n"
 
     def write(self, path: Path, text: str) -> None:
@@ -156,12 +167,12 @@ class Layout:
         write_texts({path: text, sidecar(path): self.sidecar_text(text)})
 
     def describes(self, text: str) -> bool:
-        """Tell if this layout was written beside a file with this text."""
+        """Return whether this layout was written beside a file with this text."""
         return self.digest == _digest(text)
 
     @classmethod
     def load(cls, path: Path) -> Layout | None:
-        """Return the layout in the sidecar of a file, compressed since or not; None without a sidecar."""
+        """Return the layout in a file's sidecar, also if the file was compressed since; None without a sidecar."""
         place = sidecar(path)
         if not place.exists():
             place = sidecar(path.with_name(without_compression(path.name)))

@@ -1,4 +1,4 @@
-"""Programs as files hold them, without our blocks and labels, and the forms that they are.
+"""Programs as files hold them, without blocks and labels, and their conversion to standard forms.
 
 A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; a layout
 (`models.export.layout`) turns them back into the form that was written.
@@ -17,10 +17,10 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
-from ..importing.rows import IndicatorRow, unique
+from ..importing.rows import IndicatorRow, unique_label
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.names import stem
+from ..program.name_lookup import indexed_variable_of
 from .cone_rows import indicator_rows
 from .layout import Layout
 
@@ -30,11 +30,26 @@ INFINITE = 1e20
 
 @dataclass(frozen=True, eq=False)
 class FlatProgram:
-    """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the form's order, bounds, integrality, indicators, products.
+    """A program with linear rows a_i'x = b_i or ≥ b_i, indicators and quadratic rows: what LP, MPS, NL and QPLIB files hold.
 
-    ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file. ``maximise`` says that the file
-    maximises this objective: the form minimises its negative. From ``infinite`` on bounds and sides count as infinite in the
-    format; what we wrote ourselves is taken literally.
+    Parameters
+    ----------
+    P : csc_array (n, n) or None
+        Symmetric, of ½x'Px.
+    q, r : ndarray (n,), float
+    A, b : csr_array (m, n), ndarray (m,)
+    equal : ndarray of bool (m,)
+        Rows that are equalities; the others are ≥.
+    lower, upper : ndarray (n,)
+    integer : ndarray of bool (n,)
+    columns, rows : tuple of str, optional
+        Names in the file.
+    maximise : bool
+        Whether the file maximises this objective: the form minimises its negative.
+    infinite : float
+        Bounds and sides from here on are infinite in the format; files of this package are taken literally.
+    indicators : tuple of IndicatorRow
+    quadratic_rows : tuple of QuadraticRow
     """
 
     P: sp.csc_array | None
@@ -79,13 +94,13 @@ class FlatProgram:
 
     @property
     def kinds(self) -> list[tuple[str, bool]]:
-        """Kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
+        """Return the kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
         kinds = [("row", is_equal) for is_equal in self.equal.tolist()] + [("indicator", False)] * len(self.indicators)
         return kinds + [("quadratic row", row.equality) for row in self.quadratic_rows]
 
     @property
     def further_rows(self) -> list[tuple[str, sp.csr_array, float, str]]:
-        """Name, linear part, side and sense of the rows behind the linear ones: indicators, then quadratic rows."""
+        """Return name, linear part, side and sense of the rows after the linear ones: indicators, then quadratic rows."""
         switched = [(row.name, row.a, row.lower, "G") for row in self.indicators]
         return switched + [(c.name, sp.csr_array(c.a[None, :]), c.b, "E" if c.equality else "L") for c in self.quadratic_rows]
 
@@ -135,7 +150,7 @@ class FlatProgram:
         )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
-        """The form with the labels of ``layout``; without it one block ``x`` and plain rows, each with the names of the file."""
+        """Return the form with the labels of ``layout``; without it one block ``x`` and plain rows with the file's names."""
         constraints = self._plain() if layout is None else self._labelled(layout)
         bounds = (
             np.where(self.lower <= -self.infinite, -np.inf, self.lower),
@@ -151,7 +166,7 @@ class FlatProgram:
             F, g, names = _switched(self.indicators, self.q.size)
             constraints.append(Constraint("switched", F, g, Indicator(2, g.size // 2), names))
         labels = {"x", "switched", *(c.label for c in constraints)}
-        cones = (Constraint(unique(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows)
+        cones = (Constraint(unique_label(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows)
         return (*constraints, *cones)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
@@ -212,7 +227,7 @@ def scalar_constraints(
 
 def _stack_label(label: str, names: Sequence[str] | None) -> str:
     """Return the label of a stack of named entries, changed where some of several are called so: ``x``, or ``x[1]``."""
-    return label if names is None or len(names) == 1 else unique(label, {*names, *map(stem, names)})
+    return label if names is None or len(names) == 1 else unique_label(label, {*names, *map(indexed_variable_of, names)})
 
 
 def one_block(size: int, names: tuple[str, ...] | None) -> Block:
@@ -223,10 +238,21 @@ def one_block(size: int, names: tuple[str, ...] | None) -> Block:
 
 @dataclass(frozen=True, eq=False)
 class ConicProgram:
-    """min q'x + r over pieces F x + g in K in the order of a file, bounds, integrality.
+    """A program min q'x + r over rows F x + g in cones, in the order of a file: what CBF, SDPA and PTF files hold.
 
-    ``allows_extra_rows`` permits rows after those of the layout: formats without bounds write them there. ``columns`` are the
-    names of the variables in the file; ``maximise`` as in `FlatProgram`.
+    Parameters
+    ----------
+    q, r : ndarray (n,), float
+    pieces : tuple of Constraint
+        Rows F x + g in K, in the order of the file.
+    lower, upper : ndarray (n,)
+    integer : ndarray of bool (n,)
+    allows_extra_rows : bool
+        Whether rows after those of the layout are bounds, which the format writes as rows.
+    columns : tuple of str, optional
+        Names of the variables in the file.
+    maximise : bool
+        As in `FlatProgram`.
     """
 
     q: FloatArray
@@ -240,7 +266,7 @@ class ConicProgram:
     maximise: bool = False
 
     def to_form(self, layout: Layout | None) -> StandardForm:
-        """The form with the labels of ``layout``; one block ``x`` and the pieces as they are without it."""
+        """Return the form with the labels of ``layout``; without it one block ``x`` and the pieces as they are."""
         if layout is None:
             return _standard_form(self, self.pieces, (self.lower, self.upper), None)
         if sum(b.size for b in layout.blocks) != self.q.size:
@@ -325,7 +351,7 @@ def matrix_of_entries(entries: Sequence[tuple[int, int, float]], shape: tuple[in
 
 
 class OneSidedRows(NamedTuple):
-    """Rows a'x = b or ≥ b with their names."""
+    """Rows a'x = b or a'x ≥ b with their names."""
 
     A: sp.csr_array
     b: FloatArray
@@ -350,7 +376,7 @@ def to_one_sided_rows(A: sp.csr_array, left: FloatArray, right: FloatArray, name
 
 
 class RowsByKind(NamedTuple):
-    """The rows of a file: linear ones, those behind a switch, and quadratic ones."""
+    """The rows of a file by kind: linear rows, indicators and quadratic rows."""
 
     linear: OneSidedRows
     indicators: tuple[IndicatorRow, ...]

@@ -27,7 +27,7 @@ from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Tilt
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
-from ..inspection.explanation import PointExplanation, primal_weights, two_classes
+from ..explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model, earlier_identity
 from ..program.cones import RotatedSecondOrder, svec, svec_size

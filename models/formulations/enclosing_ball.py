@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, nonzero_mask
-from ..inspection.explanation import ON, PointExplanation, PointRow
+from ..explanation import ON_MARGIN, PointExplanation, PointRow
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
@@ -112,7 +112,7 @@ class MEBDual(SimplexModel):
         rows = []
         for i, distance in enumerate(distances):
             slack = square - float(distance)
-            kind = "on the sphere" if abs(slack) <= ON * square else "inside" if slack > 0 else "outside"
+            kind = "on the sphere" if abs(slack) <= ON_MARGIN * square else "inside" if slack > 0 else "outside"
             kind = f"{kind}, support vector" if supports[i] else kind
             rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), slack, float(a[i]), kind))
         surface = None

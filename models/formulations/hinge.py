@@ -24,7 +24,7 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
-from ..inspection.explanation import PointExplanation, primal_weights, two_classes
+from ..explanation import PointExplanation, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound

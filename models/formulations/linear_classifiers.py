@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ...errors import InputError, MarginoptWarning
 from ...rows import Rows
 from ..arrays import BoolArray, FloatArray, Points, as_vector, to_dense
-from ..program.entries import Entries
+from ..program.csr_rows import CSRRows
 from ..record import Parameter
 from ..statement import Line
 
@@ -29,8 +29,8 @@ _SCALE_RATIO = 1e3
 def signed_rows(X: Points, y: FloatArray) -> sp.csr_array:
     """Return the rows y_i x_i' as CSR."""
     if isinstance(X, np.ndarray):
-        return Entries.of(y[:, None] * X).csr
-    return Entries.of(sp.csr_array(X)).times(y).csr
+        return CSRRows.from_matrix(y[:, None] * X).csr
+    return CSRRows.from_matrix(sp.csr_array(X)).scale_rows(y).csr
 
 
 def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ def _mean_squares(X: Points | Rows) -> FloatArray:
         return X.columns.mean_squares
     if isinstance(X, np.ndarray):
         return np.asarray((X * X).mean(axis=0))
-    return Entries.of(X).column_squares / X.shape[0]
+    return CSRRows.from_matrix(X).column_squares / X.shape[0]
 
 
 def constant_columns(X: Points | Rows) -> BoolArray:

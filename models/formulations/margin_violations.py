@@ -26,7 +26,7 @@ from ..arrays import (
     as_vector,
     row_norms_squared,
 )
-from ..inspection.explanation import PointExplanation, primal_weights, two_classes
+from ..explanation import PointExplanation, primal_weights, two_classes
 from ..model import Model
 from ..program.cones import Nonnegative
 from ..program.form import Constraint, StandardForm

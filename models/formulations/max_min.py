@@ -28,9 +28,9 @@ from ..arrays import (
 )
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
 from ..model import Model, earlier_identity
-from ..program.bridges import factor_of
+from ..program.bridges import psd_factor
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
-from ..program.entries import Entries
+from ..program.csr_rows import CSRRows
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
@@ -536,12 +536,12 @@ def _grid_form(model: MaxMinSVM) -> StandardForm:
     minus = (model.y < 0).astype(np.int64)
     rows, cones = [], []
     for g, quadratic in enumerate(model.quadratics):
-        R, first = factor_of(quadratic), a + g * m
+        R, first = psd_factor(quadratic), a + g * m
         edge = sp.csr_array((-np.ones(m), (np.arange(m), p + g + size * minus)), shape=(m, n))
-        rows.append(Entries.hstack([(Entries.of(quadratic.materialised), first)], m, n).csr + edge)
+        rows.append(CSRRows.hstack([(CSRRows.from_matrix(quadratic.materialised), first)], m, n).csr + edge)
         heads = sp.csr_array((np.ones(2), ([0, 1], [g, s + g])), shape=(2, n))
-        tail = Entries.hstack([(Entries.of(R), first)], R.shape[0], n)
-        F = Entries.vstack(Entries.of(heads), tail).csr
+        tail = CSRRows.hstack([(CSRRows.from_matrix(R), first)], R.shape[0], n)
+        F = CSRRows.vstack(CSRRows.from_matrix(heads), tail).csr
         cones.append(Constraint(f"value_{g}", F, np.zeros(F.shape[0]), RotatedSecondOrder(F.shape[0])))
     shares = sp.csr_array((np.ones(size), (np.zeros(size, dtype=np.int64), np.arange(size))), shape=(1, n))
     costs = np.zeros(n)

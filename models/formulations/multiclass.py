@@ -15,7 +15,7 @@ from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
-from ..inspection.explanation import PointExplanation, PointRow
+from ..explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm

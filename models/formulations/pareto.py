@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import ZERO, FloatArray, as_array, as_positive, as_vector, frozen, nonzero_mask
-from ..inspection.explanation import PointExplanation, PointRow
+from ..explanation import PointExplanation, PointRow
 from ..kernels.gram import MatrixGram
 from ..record import Arrays, DataKind, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ...labelled import LABELS_OF_X
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, nonzero_mask
-from ..inspection.explanation import PointExplanation, dual_weights, two_classes
+from ..explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.feature_map import CentredPoints, centre_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
@@ -86,7 +86,7 @@ class SimplexModel(Model):
         if np.abs(mass - 1.0).max() > a.size * np.finfo(float).eps:  # less is the rounding of the sum itself
             a = a / mass[view.groups]
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         product = view.gram.product(a)
         error = view.gram.product_error(a)
@@ -229,7 +229,7 @@ class L1SVMDual(KernelSVMDual):
         if x is None:
             return Bound(-np.inf, "no point")
         convexity = self.form.convexity
-        if convexity.refuted:
+        if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         view = self.box
         product, error = view.gram.product(x), view.gram.product_error(x)

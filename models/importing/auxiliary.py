@@ -1,4 +1,4 @@
-"""Values of the auxiliary variables of an imported conic form at given values of the source's own variables.
+"""Values of the auxiliary variables that CVXPY adds to a problem, at given values of the problem's own variables.
 
 Modelling packages write |x|, max, norms and squares with auxiliary variables: t ≥ f(x) for a convex f, t ≤ f(x) for a concave
 one, y = Ax + b for an affine one. Where t is as low (as high) as its rows let it, it *is* f(x): then the form's objective and its
@@ -22,8 +22,10 @@ from ..program.form import Constraint
 _ROUNDING = 1e-9
 
 
-def completed(x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]) -> tuple[FloatArray, BoolArray, FloatArray]:
-    """Return x with its auxiliary variables, which entries are known, and Σ|terms| of each entry.
+def complete_auxiliary_values(
+    x: FloatArray, is_known: BoolArray, definitions: Sequence[Constraint]
+) -> tuple[FloatArray, BoolArray, FloatArray]:
+    """Return x with its auxiliary variables, the mask of the entries that are known, and the sum of absolute terms of each entry.
 
     An entry whose terms cancel is known to a share of their sum, not of its value.
 
@@ -179,8 +181,8 @@ def _interval_size(a: FloatArray, size: FloatArray, b: FloatArray) -> float:
 
 
 def _cones(c: Constraint) -> Iterator[_Cone]:
-    for k in range(c.rows // c.cone.block):
-        part = slice(k * c.cone.block, (k + 1) * c.cone.block)
+    for k in range(c.rows // c.cone.group_size):
+        part = slice(k * c.cone.group_size, (k + 1) * c.cone.group_size)
         F = sp.csr_array(c.F[part])
         F.eliminate_zeros()
         columns = np.unique(F.indices)

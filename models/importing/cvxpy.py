@@ -27,8 +27,8 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from .auxiliary import completed
-from .rows import objective_size, unique
+from .auxiliary import complete_auxiliary_values
+from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
 _Value = TypeVar("_Value")
@@ -47,7 +47,7 @@ _WITHOUT_OPTIMUM = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.I
 
 
 class CVXPYSource(Source, Recipient):
-    """A ``cvxpy.Problem`` that is DCP and needs no cones but those of a standard form.
+    """A DCP ``cvxpy.Problem`` with cones that a standard form has, as the source of an import.
 
     An answer goes back as if CVXPY had called the solver: values of variables, dual values in CVXPY's signs, status and value.
     Names of the variables and rows that CVXPY adds begin with ``stem``.
@@ -74,18 +74,20 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
-        with without_values(problem.variables()):
-            data, self._chain, self._inverse = _canonicalised(with_stated_bounds(evaluated), reader(_bounds_are_taken(problem)))
+        with values_cleared(problem.variables()):
+            data, self._chain, self._inverse = _canonicalised(
+                with_stated_bounds(evaluated), canonical_interface(_bounds_are_taken(problem))
+            )
         self._canonical = _canonical(evaluated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
     @property
     def form(self) -> StandardForm:
-        """The program."""
+        """Return the imported form."""
         return self._canonical.form
 
     @property
     def variables(self) -> IntArray:
-        """Places of the problem's own variables."""
+        """Return the indices in x of the problem's own variables."""
         return self._canonical.user_indices
 
     def write_back(self, answer: ReturnedAnswer) -> str:
@@ -122,7 +124,7 @@ class CVXPYSource(Source, Recipient):
         is_known[c.user_indices] = True
         program_rows = [k for rows in c.rows for k in rows]
         definitions = [row for k, row in enumerate(form.constraints) if k not in program_rows]
-        y, is_known, sizes = completed(x, is_known, definitions)
+        y, is_known, sizes = complete_auxiliary_values(x, is_known, definitions)
         objective_known = is_known[form.q != 0.0].all() and (form.quadratic is None or is_known[form.quadratic.csc.indices].all())
         rows = []
         for name, places in zip(c.labels, c.rows, strict=True):
@@ -160,7 +162,7 @@ class CVXPYSource(Source, Recipient):
         return Evaluation(objective, 0.0, rows, outside)
 
     def point(self) -> FloatArray | None:
-        """Return the values of the variables, where all have real ones; auxiliary variables are zero."""
+        """Return the current values of the variables, auxiliary ones zero; None if one has no real value."""
         from cvxpy.reductions.cvx_attr2constr import lower_value
 
         x = np.zeros(self.form.n)
@@ -188,7 +190,7 @@ class CVXPYSource(Source, Recipient):
         """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
         leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
         primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
-        with without_values(leaves):
+        with values_cleared(leaves):
             for variable in self._problem.variables():
                 variable.save_value(primal[variable.id])
             for parameter, value in self._parameters:
@@ -232,7 +234,7 @@ _READER = "MARGINOPT"
 
 
 def with_stated_bounds(problem: Any) -> Any:
-    """Return the same problem, without its caches, as one whose reductions infer no bounds."""
+    """Return an equal problem without caches whose reductions use the stated bounds alone and infer none."""
     return _plain_problem()(problem.objective, problem.constraints)
 
 
@@ -258,8 +260,8 @@ def _plain_problem() -> Any:
 
 
 @contextmanager
-def without_values(leaves: Sequence[Any]) -> Iterator[None]:
-    """Clear the values of variables, which canonicalisers pass on to auxiliary ones, and put them back as they were."""
+def values_cleared(leaves: Sequence[Any]) -> Iterator[None]:
+    """Clear the values of variables inside the ``with`` block, since canonicalisers copy them to auxiliary variables."""
     before = [(leaf, leaf._value) for leaf in leaves]
     try:
         for leaf in leaves:
@@ -271,8 +273,10 @@ def without_values(leaves: Sequence[Any]) -> Iterator[None]:
 
 
 @functools.cache
-def reader(bounded: bool = True) -> Any:
-    """Return CVXPY's interface to Clarabel, with a form's signs and order of entries, widened to integers and (stated) bounds."""
+def canonical_interface(bounded: bool = True) -> Any:
+    """Return CVXPY's interface to Clarabel, widened to integers and (stated) bounds, so that CVXPY canonicalises to a form's
+    rows.
+    """
     import cvxpy
     from cvxpy.constraints.psd import SvecPSD
     from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import CLARABEL
@@ -294,7 +298,7 @@ def reader(bounded: bool = True) -> Any:
     return StandardFormReader()
 
 
-def cones_of(piece: Any) -> list[Cone]:
+def cones_of_constraint(piece: Any) -> list[Cone]:
     """Return the cones of one of CVXPY's canonical constraints."""
     import cvxpy
     from cvxpy.constraints.psd import SvecPSD
@@ -452,7 +456,7 @@ def _blocks(
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
-        label = unique(names.get(variable.id, f"{stem} variable {k}"), names_in_use)
+        label = unique_label(names.get(variable.id, f"{stem} variable {k}"), names_in_use)
         given_names = tuple(f"{label}[{i},{j}]" for i, j in entries.get(variable.id, ())) or None
         blocks.append(Block(label, shape, given_names=given_names))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
@@ -482,7 +486,7 @@ def _symmetric(P: sp.csc_array) -> sp.csc_array:
 def _own_labels(problem: Any, labels: Sequence[str]) -> list[str]:
     """The user's labels; ``constraint k`` where there is none. Each is there once."""
     labels_in_use: set[str] = set()
-    return [unique(label or f"constraint {k}", labels_in_use) for k, label in enumerate(labels)]
+    return [unique_label(label or f"constraint {k}", labels_in_use) for k, label in enumerate(labels)]
 
 
 def _final_ids(problem: Any, inverse: Any) -> list[int]:
@@ -510,11 +514,11 @@ def _constraints(
     start = 0
     for k, piece in enumerate(data["param_prob"].constraints):
         label = labels.get(piece.id, f"{stem} rows {k}")
-        for cone in cones_of(piece):
+        for cone in cones_of_constraint(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows
             pieces.setdefault(piece.id, []).append(len(constraints))
-            constraints.append(Constraint(unique(label, used_names), F[rows], g[rows], cone))
+            constraints.append(Constraint(unique_label(label, used_names), F[rows], g[rows], cone))
     assert start == g.size, "CVXPY's cones and rows do not match"
     return tuple(constraints), pieces
 
@@ -546,8 +550,8 @@ def _violation(constraint: Any) -> float:
     kinds: Any = cvxpy.constraints
     if isinstance(constraint, kinds.ExpCone | kinds.PowCone3D):  # CVXPY would solve a problem to project on them
         value = _stacked(constraint)
-        pieces = np.split(value, np.cumsum([cone.rows for cone in cones_of(constraint)])[:-1])
-        return max(cone.violation(piece) for cone, piece in zip(cones_of(constraint), pieces, strict=True))
+        pieces = np.split(value, np.cumsum([cone.rows for cone in cones_of_constraint(constraint)])[:-1])
+        return max(cone.violation(piece) for cone, piece in zip(cones_of_constraint(constraint), pieces, strict=True))
     residual = constraint.residual
     return float("inf") if residual is None else float(np.max(np.abs(residual), initial=0.0))
 

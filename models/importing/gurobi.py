@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow
-from .rows import IndicatorRow, RowProgram, RowSource, indicators, side_values, slacks
+from .rows import IndicatorRow, RowProgram, RowSource, indicator_value, side_values, slack_value
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
@@ -35,7 +35,7 @@ _STATUS = {
 
 
 class GurobiSource(RowSource, Recipient):
-    """An LP, QP, QCQP (convex or not) or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
+    """A linear, quadratic or mixed-integer program held by a ``gurobipy.Model``, as the source of an import.
 
     Of general constraints those that are indicators are taken.
     Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
@@ -57,7 +57,7 @@ class GurobiSource(RowSource, Recipient):
             raise InputError(f"the Gurobi model cannot be read: {error}", name="model") from error
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Add up gurobipy's expressions, term by term as the model hands them out, at a point."""
+        """Evaluate gurobipy's expressions at x, term by term as the model holds them."""
         import gurobipy
 
         model, sign = self._model, -1.0 if self._model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
@@ -67,21 +67,21 @@ class GurobiSource(RowSource, Recipient):
         for k, quadratic_row in enumerate(model.getQConstrs()):
             slack = _value(model.getQCRow(quadratic_row), x) - quadratic_row.QCRHS
             slack = slack if quadratic_row.QCSense == ">" else -slack
-            rows.append(slacks(f"{quadratic_row.QCName}, quadratic row {k}", slack, equal=quadratic_row.QCSense == "="))
+            rows.append(slack_value(f"{quadratic_row.QCName}, quadratic row {k}", slack, equal=quadratic_row.QCSense == "="))
         switched = [_switched_violation(model, row, x) for row in model.getGenConstrs()]
-        rows += [indicators(max(switched))] if switched else []
+        rows += [indicator_value(max(switched))] if switched else []
         variables = model.getVars()
         outside = max((max(v.LB - value, value - v.UB) for v, value in zip(variables, x.tolist(), strict=True)), default=0.0)
         return Evaluation(sign * _value(model.getObjective(), x), 0.0, rows, max(outside, 0.0))
 
     def point(self) -> FloatArray | None:
-        """Return the values of Gurobi's solution, where it has one."""
+        """Return the values of Gurobi's solution; None without a solution."""
         if not self._model.SolCount or not self.form.n:
             return None
         return np.array(self._model.getAttr("X", self._model.getVars()), dtype=np.float64)
 
     def write_back(self, answer: ReturnedAnswer) -> object:
-        """Set the start, nothing where there is no point; return the status as Gurobi numbers it."""
+        """Set the model's start to the point, if there is one; return the status as Gurobi numbers it."""
         import gurobipy
 
         self._write(answer)
@@ -98,7 +98,7 @@ class GurobiSource(RowSource, Recipient):
             else:
                 variable.PStart = value
         if not mixed and answer.multipliers is not None:
-            prices = self._imported.row_prices(answer.multipliers)
+            prices = self._imported.row_duals(answer.multipliers)
             for row, price in zip(self._model.getConstrs(), prices.tolist(), strict=True):
                 row.DStart = price
         self._model.update()

@@ -31,7 +31,7 @@ _STATUS = {
 
 
 class HighsSource(RowSource, Recipient):
-    """An LP, QP or mixed-integer LP held by ``highspy.Highs``: columns and rows keep their names.
+    """A linear, quadratic or mixed-integer linear program held by a ``highspy.Highs`` object, as the source of an import.
 
     Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
     more unit of a row's or a column's bound. HiGHS 1.15.1 keeps the row duals y and puts c + A'y, with the wrong sign of y, in
@@ -49,7 +49,7 @@ class HighsSource(RowSource, Recipient):
         self._imported = _program(highs).import_form()
 
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let HiGHS evaluate a copy of its linear part, with columns fixed at a point and rows free, and add its Hessian's terms.
+        """Evaluate the program at x: HiGHS evaluates a copy with columns fixed and rows free, and the Hessian's terms are added.
 
         HiGHS 1.15.1 ends some quadratic programs whose columns are all fixed with an error, so the Hessian is not in the copy.
         """
@@ -78,13 +78,13 @@ class HighsSource(RowSource, Recipient):
         return Evaluation(objective, 0.0, rows, float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
-        """Return the values of HiGHS's solution, where it has one."""
+        """Return the values of HiGHS's solution; None without a solution."""
         solution = self._highs.getSolution()
         x = np.array(solution.col_value, dtype=np.float64)
         return x if solution.value_valid and x.size == self.form.n > 0 and np.isfinite(x).all() else None
 
     def write_back(self, answer: ReturnedAnswer) -> object:
-        """Set the solution, with duals where there are multipliers, nothing where there is no point; return the model status."""
+        """Set the solution, with dual values where there are multipliers, if there is a point; return the model status."""
         import highspy
 
         status = getattr(highspy.HighsModelStatus, _STATUS[answer.ending])
@@ -102,7 +102,7 @@ class HighsSource(RowSource, Recipient):
         solution.col_value = x.tolist()
         solution.row_value = (_matrix(lp) @ x).tolist()
         if answer.multipliers is not None:
-            solution.row_dual = self._imported.row_prices(answer.multipliers).tolist()
+            solution.row_dual = self._imported.row_duals(answer.multipliers).tolist()
             solution.col_dual = self._imported.reduced_costs(answer.reduced).tolist()
             solution.dual_valid = True
         solution.value_valid = True

@@ -1,4 +1,4 @@
-"""Programs stated by matrices: the arguments of SciPy's `linprog` and `milp`, and of a quadratic program, as standard forms.
+"""Import of programs given by matrices: the arguments of SciPy's `linprog` and `milp`, and quadratic programs.
 
 A solution of SciPy's arguments becomes an `OptimizeResult`.
 """
@@ -49,7 +49,7 @@ def from_scipy(
     integrality: ArrayLike | None = None,
     constraints: Any = (),
 ) -> StandardForm:
-    """The program that `scipy.optimize.linprog` or `scipy.optimize.milp` takes with these arguments.
+    """Return the program that `scipy.optimize.linprog` or `scipy.optimize.milp` takes with these arguments as a standard form.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class _Arguments(RowSource):
 
 
 class SciPyResult(Recipient):
-    """An `OptimizeResult`, which an answer to a form of `from_scipy` fills as ``linprog`` does.
+    """The recipient of an answer to a form of `from_scipy`: an `OptimizeResult`, filled as ``linprog`` does.
 
     ``x``, ``fun``, ``status``, ``success``, and with multipliers ``ineqlin``, ``eqlin``, ``lower`` and ``upper``, whose
     ``marginals`` are the change of ``fun`` for one more unit of the right-hand side or bound.

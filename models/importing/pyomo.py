@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, two_sided
-from .rows import RowProgram, RowSource, side_values, slacks
+from .rows import RowProgram, RowSource, side_values, slack_value
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
 #: Pyomo's termination conditions.
@@ -33,7 +33,7 @@ _CONDITIONS = {
 
 
 class PyomoSource(RowSource, Recipient):
-    """An LP, QP, QCQP (convex or not) or mixed-integer program of a concrete Pyomo model; components keep their names.
+    """A linear, quadratic or mixed-integer program of a concrete Pyomo model, as the source of an import.
 
     A solution is written back into the variables. Multipliers go into the model's suffix ``dual`` if it has one that imports, in
     Pyomo's sign: the change of the objective for one more unit of the right-hand side. Reduced costs go into ``rc``. A variable
@@ -74,7 +74,7 @@ class PyomoSource(RowSource, Recipient):
             rows = side_values(names, (low_high[:, 0], low_high[:, 1]), (below, above))
             quadratic_slacks = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
             rows += [
-                slacks(f"{name}, quadratic row {k}", slack, equal=equal)
+                slack_value(f"{name}, quadratic row {k}", slack, equal=equal)
                 for k, (name, slack, equal) in enumerate(quadratic_slacks)
             ]
             ends = [(_bounds(v), value) for v, value in self._of_free(x)]
@@ -108,7 +108,7 @@ class PyomoSource(RowSource, Recipient):
             variable.set_value(round(value) if variable.is_integer() else value, skip_validation=True)
         if answer.multipliers is None:
             return
-        prices, costs = self._imported.row_prices(answer.multipliers), self._imported.reduced_costs(answer.reduced)
+        prices, costs = self._imported.row_duals(answer.multipliers), self._imported.reduced_costs(answer.reduced)
         for suffix, pairs in (("dual", zip(self._rows, prices.tolist(), strict=True)), ("rc", self._of_free(costs))):
             component = self._model.component(suffix)
             if component is not None and component.import_enabled():

@@ -1,4 +1,4 @@
-"""Quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them: as cones or bilinear rows of a form, and back.
+"""Conversion of quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them, to cones or bilinear rows and back.
 
 A row is the first of these: convex as it stands, a second-order cone with non-negative head variables, or a bilinear row
 b - a'x ≥ or = x'Ux with the upper triangle U of Q and half of its diagonal. Those products of single variables with the rows of U
@@ -23,7 +23,18 @@ _ZERO = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class QuadraticRow:
-    """½x'Qx + a'x ≤ b, or = b with ``equality``, under a name; Q is symmetric."""
+    """A named quadratic row ½x'Qx + a'x ≤ b, or = b with ``equality``.
+
+    Parameters
+    ----------
+    name : str
+    Q : csc_array (n, n)
+        Symmetric.
+    a : ndarray (n,)
+    b : float
+    equality : bool
+        Whether the row is = b in place of ≤ b.
+    """
 
     name: str
     Q: sp.csc_array
@@ -55,7 +66,7 @@ def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: flo
 
 
 def slack_of(c: Constraint, x: FloatArray) -> float:
-    """Return b - a'x - ½x'Qx from the constraint that `quadratic_cone` made of a row.
+    """Return the slack b - a'x - ½x'Qx from the constraint that `quadratic_cone` made of a row.
 
     ||Rx||² ≤ 2uv and ||Rx||² ≤ t² have differences of twice the slack.
     """
@@ -69,7 +80,7 @@ def slack_of(c: Constraint, x: FloatArray) -> float:
 
 
 def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """Return rows, all equalities or none, as one stack of bilinear rows with plain products; factors that lack are empty."""
+    """Return rows, all equalities or all inequalities, as one stack of bilinear rows with plain products."""
     n, pieces, uppers = rows[0].a.size, list[sp.csr_array](), [sp.csr_array(row.products()) for row in rows]
     for upper in uppers:
         upper.eliminate_zeros()
@@ -87,7 +98,7 @@ def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArr
 
 
 def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
-    """Multiply out every row t ≥ or = a'b of a stack of bilinear rows.
+    """Return the rows of a stack t ≥ or = a'b of bilinear rows, multiplied out.
 
     A row whose products cancel keeps a zero square of the first variable: files know it as a quadratic row by that.
     """

@@ -1,4 +1,6 @@
-"""Programs held by other packages as named rows l ≤ Ax ≤ u, quadratic rows and indicators: as standard forms, and back."""
+"""Import of programs given by named rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and files state
+them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,19 @@ _INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
 
 @dataclass(frozen=True, eq=False)
 class IndicatorRow:
-    """x[binary] = active, 0 or 1, asks for lower ≤ a'x ≤ upper, under a name; ``a`` is a row."""
+    """A row lower ≤ a'x ≤ upper that holds where the binary variable x[binary] has the value ``active``.
+
+    Parameters
+    ----------
+    name : str
+    binary : int
+        Index of the binary variable.
+    active : int
+        0 or 1, the value at which the row must hold.
+    a : csr_array (1, n)
+    lower, upper : float
+        Infinite where there is none.
+    """
 
     name: str
     binary: int
@@ -36,9 +50,26 @@ class IndicatorRow:
 
 @dataclass(frozen=True, eq=False)
 class RowProgram:
-    """min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, indicators, bounds and integrality, all with names.
+    """A program as other packages hold it: min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, indicators and
+    bounds.
 
-    ``maximise`` says that the package maximises the negative of this objective.
+    Parameters
+    ----------
+    name : str
+    variables, rows : sequence of str
+        Names of the variables and of the linear rows.
+    P : csc_array (n, n) or None
+        Symmetric.
+    q, r : ndarray (n,), float
+    A : csr_array (m, n)
+    row_lower, row_upper : ndarray (m,)
+        Infinite where there is none.
+    lower, upper : ndarray (n,)
+    integer : ndarray of bool (n,)
+    quadratic_rows : sequence of QuadraticRow
+    indicators : sequence of IndicatorRow
+    maximise : bool
+        Whether the package maximises the negative of this objective.
     """
 
     name: str
@@ -58,21 +89,21 @@ class RowProgram:
     maximise: bool = False
 
     def import_form(self) -> ImportedForm:
-        """The form, and which of its rows are which of ours."""
+        """Return the standard form, with the map from its rows to the package's."""
         impossible = np.flatnonzero((self.row_lower == np.inf) | (self.row_upper == -np.inf))
         if impossible.size:
             name = self.rows[int(impossible[0])]
             raise InputError(f"the row {name} has the lower side +inf or the upper side -inf: no point satisfies it", name=name)
         blocks = _blocks(self.variables)
         labels = {block.label for block in blocks}
-        pieces: list[RowPiece] = []
+        pieces: list[ConstraintRows] = []
         constraints: list[Constraint] = []
         groups = _groups(self.rows, self.row_lower, self.row_upper)
         senses = Counter(name for name, kind in groups if kind != "≤ of range")
         for (name, kind), rows in groups.items():
             index = np.array(rows)
             first = f"{name} {kind}" if senses[name] > 1 else name  # an indexed constraint with rows of several senses
-            label = unique(first if kind != "≤ of range" else f"{name} upper", labels)
+            label = unique_label(first if kind != "≤ of range" else f"{name} upper", labels)
             sign = -1.0 if kind in ("≤", "≤ of range") else 1.0
             side = self.row_upper if sign < 0 else self.row_lower
             cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
@@ -80,16 +111,16 @@ class RowProgram:
             constraints.append(
                 _with_names(piece, [f"{self.rows[i]} upper" if kind == "≤ of range" else self.rows[i] for i in rows])
             )
-            pieces.append(RowPiece(label, index, sign))
+            pieces.append(ConstraintRows(label, index, sign))
         quadratic_rows: list[tuple[QuadraticRow, int]] = []
         for row in self.quadratic_rows:
             F, g, cone = quadratic_cone(row, self.lower)
             quadratic_rows.append((row, len(constraints)))
-            constraints.append(Constraint(unique(row.name, labels), F, g, cone))
+            constraints.append(Constraint(unique_label(row.name, labels), F, g, cone))
         indicator_places: list[int] = []
         for stem, F, g, cone in _switched(self.indicators, len(self.variables)):
             indicator_places.append(len(constraints))
-            constraints.append(Constraint(unique(stem, labels), F, g, cone))
+            constraints.append(Constraint(unique_label(stem, labels), F, g, cone))
         quadratic = None if self.P is None or not self.P.nnz else Quadratic(matrix=self.P)
         form = StandardForm(
             name=self.name,
@@ -107,8 +138,18 @@ class RowProgram:
 
 
 @dataclass(frozen=True, eq=False)
-class RowPiece:
-    """The rows of the package that one labelled constraint holds, and whether they were turned (≤ into ≥)."""
+class ConstraintRows:
+    """The package's rows that one labelled constraint of the form holds.
+
+    Parameters
+    ----------
+    label : str
+        Label of the constraint.
+    rows : ndarray of int
+        Numbers of the package's rows.
+    sign : float
+        -1 where a'x ≤ u was turned to -a'x ≥ -u, else 1.
+    """
 
     label: str
     rows: IntArray
@@ -117,12 +158,12 @@ class RowPiece:
 
 @dataclass(frozen=True, eq=False)
 class ImportedForm:
-    """A form made from rows, with the map back.
+    """A form made from a `RowProgram`, with the map back to the package's rows.
 
     Parameters
     ----------
     form : StandardForm
-    pieces : tuple of RowPiece
+    pieces : tuple of ConstraintRows
     names : tuple of str
         The package's linear rows.
     quadratic_rows : tuple of pairs
@@ -132,17 +173,17 @@ class ImportedForm:
     """
 
     form: StandardForm
-    pieces: tuple[RowPiece, ...]
+    pieces: tuple[ConstraintRows, ...]
     names: tuple[str, ...]
     quadratic_rows: tuple[tuple[QuadraticRow, int], ...] = ()
     indicator_places: tuple[int, ...] = ()
 
     @property
     def count(self) -> int:
-        """Linear rows of the package."""
+        """Return the number of the package's linear rows."""
         return len(self.names)
 
-    def evaluated(self, x: FloatArray) -> Evaluation:
+    def evaluate(self, x: FloatArray) -> Evaluation:
         """Evaluate the form at x, row by row of the package."""
         form = self.form
         rows = []
@@ -153,20 +194,22 @@ class ImportedForm:
         for number, (row, k) in enumerate(self.quadratic_rows):
             size = 0.5 * float(np.abs(x) @ (abs(row.Q) @ np.abs(x))) + float(np.abs(row.a) @ np.abs(x)) + abs(row.b)
             slack = slack_of(form.constraints[k], x)
-            rows.append(slacks(f"{row.name}, quadratic row {number}", slack, size, equal=row.equality))
+            rows.append(slack_value(f"{row.name}, quadratic row {number}", slack, size, equal=row.equality))
         if self.indicator_places:
             rows.append(
-                indicators(max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.indicator_places))
+                indicator_value(
+                    max(form.constraints[k].cone.violation(form.constraints[k].value(x)) for k in self.indicator_places)
+                )
             )
         outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)
         return Evaluation(form.objective(x), objective_size(form, x), rows, float(outside.max(initial=0.0)))
 
     def point(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """x in the order of the package's variables."""
+        """Return x, in the order of the package's variables, from values by block."""
         return self.form.join(values)
 
-    def row_prices(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the changes of the package's own objective for one more unit of each row's right-hand side.
+    def row_duals(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
+        """Return the package's dual values: the change of its own objective for one more unit of each row's right-hand side.
 
         A row a'x ≥ l has z ≥ 0 in the form and price z; a row a'x ≤ u is -a'x ≥ -u there and has price -z; a program that is
         maximised has the negatives of both.
@@ -177,19 +220,19 @@ class ImportedForm:
         return -prices if self.form.maximise else prices
 
     def reduced_costs(self, reduced: Mapping[str, FloatArray] | None) -> FloatArray:
-        """Return the changes of the package's own objective for one more unit of each variable's active bound."""
+        """Return the package's reduced costs: its objective's change for one more unit of each variable's active bound."""
         zeta = np.zeros(self.form.n) if reduced is None else self.form.join(reduced)
         return -zeta if self.form.maximise else zeta
 
 
 class RowSource(Source):
-    """A source whose variables are those of its form, row by row."""
+    """A program of another package whose variables are those of its form, one by one."""
 
     _imported: ImportedForm
 
     @property
     def form(self) -> StandardForm:
-        """The program."""
+        """Return the imported form."""
         return self._imported.form
 
     @property
@@ -198,8 +241,8 @@ class RowSource(Source):
         return np.arange(self.form.n)
 
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form."""
-        return self._imported.evaluated(x)
+        """Evaluate the form at x."""
+        return self._imported.evaluate(x)
 
     @abstractmethod
     def evaluate_source(self, x: FloatArray) -> Evaluation:
@@ -215,7 +258,7 @@ def row_values(
     equal: bool,
     upper: bool,
 ) -> list[ConstraintValue]:
-    """Return the rows for the comparison with the source, by name, number and side; ``values`` are ≥ 0 where they are met."""
+    """Return values of rows for the comparison with the source; rows with ``values`` ≥ 0 (or = 0) are satisfied."""
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
     make = ConstraintValue.equal if equal else ConstraintValue.at_least
@@ -225,7 +268,7 @@ def row_values(
 def side_values(
     names: Sequence[str], sides: tuple[FloatArray, FloatArray], slacks: tuple[FloatArray, FloatArray], first: int = 0
 ) -> list[ConstraintValue]:
-    """Return the rows low ≤ a'x ≤ high for the comparison with the source, from a'x - low and high - a'x.
+    """Return values of the rows low ≤ a'x ≤ high for the comparison with the source, from a'x - low and high - a'x.
 
     An infinite side is none. The rows are those of the package from number ``first`` on.
     """
@@ -241,26 +284,26 @@ def side_values(
     return values
 
 
-def indicators(violation: float) -> ConstraintValue:
-    """Return the value of all indicator constraints as one row: the largest violation of those that are switched on."""
+def indicator_value(violation: float) -> ConstraintValue:
+    """Return the value of all indicator constraints as one row: minus the largest violation of those that are switched on."""
     return ConstraintValue.at_least("indicators", np.array([-violation]), np.array([1.0 + violation]))
 
 
-def slacks(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> ConstraintValue:
-    """Return the value of one row that must be ≥ 0, or 0 where ``equal``."""
+def slack_value(name: str, slack: float, size: float = 0.0, *, equal: bool = False) -> ConstraintValue:
+    """Return the value of one row whose slack must be ≥ 0, or 0 where ``equal``."""
     return (ConstraintValue.equal if equal else ConstraintValue.at_least)(name, np.array([slack]), np.array([size]))
 
 
 def objective_size(form: StandardForm, x: FloatArray) -> float:
-    """Return Σ|terms| of the objective at x."""
+    """Return the sum of the absolute terms of the objective at x, the scale of its rounding error."""
     size = float(np.abs(form.q) @ np.abs(x)) + abs(form.r)
     if form.quadratic is None:
         return size
     return size + 0.5 * float(np.abs(x) @ (abs(form.quadratic.csc) @ np.abs(x)))
 
 
-def unique(label: str, used_names: set[str]) -> str:
-    """The label, with a number behind it where it is taken; taken from now on."""
+def unique_label(label: str, used_names: set[str]) -> str:
+    """Return the label, followed by a number if ``used_names`` has it already, and add it to ``used_names``."""
     name, k = label, 1
     while name in used_names:
         k += 1
@@ -281,9 +324,9 @@ def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
         while stop < len(names) and names[stop] == f"{stem}[{stop - k}]":
             stop += 1
         if stop > k and stop - k == sizes[stem]:
-            blocks.append(Block(unique(stem, names_in_use), (stop - k,)))
+            blocks.append(Block(unique_label(stem, names_in_use), (stop - k,)))
         else:
-            blocks.append(Block(unique(names[k], names_in_use), ()))
+            blocks.append(Block(unique_label(names[k], names_in_use), ()))
             stop = k + 1
         k = stop
     return tuple(blocks)

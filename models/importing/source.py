@@ -1,4 +1,4 @@
-"""The interface of imports: a program of another package, and the check that its standard form agrees with it.
+"""The interface of imported programs, and the check that the standard form agrees with the program of the other package.
 
 An import is compared with its source: the package evaluates its own objective and constraints at a point, and so does the form.
 
@@ -29,7 +29,7 @@ AGREEMENT = 1e-9
 
 
 class Termination(enum.Enum):
-    """The end of a solve, in the words that the packages share."""
+    """The reason why a solve ended, in terms that the other packages share."""
 
     OPTIMAL = enum.auto()
     INACCURATE = enum.auto()
@@ -47,7 +47,7 @@ class Termination(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class ReturnedAnswer:
-    """An answer to the form that goes back, in the form's labels and signs.
+    """An answer to the form, in the form's labels and signs, that is to be written back into another package's object.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ReturnedAnswer:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintValue:
-    """The value of one constraint at a point.
+    """The value and violation of one constraint at a point.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ class ConstraintValue:
 
     @classmethod
     def at_least(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> ConstraintValue:
-        """A row that is to be ≥ 0."""
+        """Return the value of rows that must be ≥ 0."""
         return cls(name, value, float(np.maximum(-value, 0.0).max(initial=0.0)), np.zeros(value.size) if size is None else size)
 
     @classmethod
     def equal(cls, name: str, value: FloatArray, size: FloatArray | None = None) -> ConstraintValue:
-        """A row that is to be 0."""
+        """Return the value of rows that must be 0."""
         return cls(name, value, float(np.abs(value).max(initial=0.0)), np.zeros(value.size) if size is None else size)
 
 
@@ -133,7 +133,7 @@ class Evaluation:
         return bool(np.isfinite(self.objective)) or any(row.value.size and np.isfinite(row.value).all() for row in self.rows)
 
     def disagreement(self, package_values: Evaluation) -> str:
-        """Say which expression the package evaluates to another number, the first one; empty where both agree."""
+        """Return a sentence on the first expression that the package evaluates to another number; empty where both agree."""
         if self.remark:
             return self.remark
         a, b = self.objective, package_values.objective
@@ -153,13 +153,13 @@ class Evaluation:
         return ""
 
     def feasible(self, sizes: Evaluation, tol: float) -> bool:
-        """Return whether every violation is within tol of the sizes of the rows of the other evaluation (1 at least)."""
+        """Return whether every violation is at most tol times the size of the row in the other evaluation (1 at least)."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
         return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 
 
 class Source(ABC):
-    """One program of another package, which its form is compared with.
+    """A program of another package, with which its standard form is compared.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def form(self) -> StandardForm:
-        """The program as a standard form: names of variables and constraints are its labels."""
+        """Return the program as a standard form, whose labels are the names of variables and constraints."""
 
     @property
     @abstractmethod
@@ -181,23 +181,23 @@ class Source(ABC):
 
     @abstractmethod
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form at the package's own variables of x, auxiliary ones completed, row by row of the package."""
+        """Evaluate the form, row by row of the package, at a point whose auxiliary variables are completed first."""
 
     @abstractmethod
     def evaluate_source(self, x: FloatArray) -> Evaluation:
-        """Let the package evaluate its program at its own variables of x; its object is as before afterwards."""
+        """Let the package evaluate its program at its own variables of x; its object is left as it was."""
 
     @abstractmethod
     def point(self) -> FloatArray | None:
-        """Return the values that the package's variables have now; None where one has none."""
+        """Return the current values of the package's variables; None if one has none."""
 
 
 class Recipient(ABC):
-    """An object of another package that takes answers."""
+    """An object of another package that answers are written into."""
 
     @property
     def source(self) -> Source | None:
-        """The program that it holds; None where it holds none."""
+        """Return the program that the object holds; None for an object without a program."""
         return self if isinstance(self, Source) else None
 
     @abstractmethod
@@ -227,7 +227,7 @@ _SWEEPS, _SWEPT = 100, 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Import:
-    """A source, and the comparison of its form with it at some points.
+    """The record of an import: the source program, and the comparison of its form with it at some points.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class Import:
 
     @classmethod
     def of(cls, source: Source, places: IntArray | None = None) -> Import:
-        """Compare a source with its form."""
+        """Compare a source with its form, and record the comparison."""
         points = tuple(_points(source))
         evaluations = tuple(source.evaluate_source(x) for x in points)
         pairs = zip(points, evaluations, strict=True)
@@ -260,13 +260,13 @@ class Import:
         return cls(source, points, evaluations, disagreement, places)
 
     @property
-    def compared(self) -> bool:
-        """Return whether the source has values at some point: without them nothing was compared."""
+    def was_compared(self) -> bool:
+        """Return whether the source had values at some point, so that the comparison says something."""
         return any(values.has_value for values in self.evaluations)
 
     @property
-    def changed(self) -> bool:
-        """Return whether the source evaluates to other numbers than when it was imported."""
+    def source_changed(self) -> bool:
+        """Return whether the source evaluates to other numbers than at the time of the import."""
         pairs = zip(self.points, self.evaluations, strict=True)
         return any(_differ(self.source.evaluate_source(x), values) for x, values in pairs)
 
@@ -312,8 +312,8 @@ class Import:
 
 
 def import_source(source: Source) -> StandardForm:
-    """Return the source's form, compared with its source, which it keeps (in this process: copies elsewhere are without)."""
-    return source.form.imported_by(Import.of(source))
+    """Return the form of a source with the record of their comparison, which pickling drops."""
+    return source.form.with_import(Import.of(source))
 
 
 def _differ(values: Evaluation, values_before: Evaluation) -> bool:

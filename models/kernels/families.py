@@ -1,5 +1,7 @@
 # exempt (text): a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown
-"""Laplacian and rational quadratic kernels, and mixtures of two kernels, with the derivatives of their parameters."""
+"""Laplacian and rational quadratic kernels, and mixtures of two kernels, for users and for `MaxMinSVM`, which tunes their
+parameters.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel, squar
 
 @dataclass(frozen=True)
 class Laplacian(DistanceKernel):
-    """k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
+    """The Laplacian kernel k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
 
     Parameters
     ----------
@@ -32,31 +34,31 @@ class Laplacian(DistanceKernel):
         object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma"))
 
     def steepness(self) -> float:
-        """γ; of ||x - z||₁, whose error is smaller."""
+        """Return γ, the steepness in ||x - z||₁."""
         return self.gamma
 
     def rounding(self, X: Points) -> FloatArray:
-        """The relative error γ_p of ||x - z||₁ times d·exp(-d) < 1, and that of the function."""
+        """Return the relative error γ_p of ||x - z||₁ times d·exp(-d) < 1, and that of the function."""
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ in (0, ∞)."""
+        """Return γ, with its range (0, ∞)."""
         return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """exp(-γ||x_i - z_j||₁)."""
+        """Return exp(-γ||x_i - z_j||₁)."""
         return np.asarray(np.exp(-self.gamma * _city_block(X, Z)))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """-||x_i - z_j||₁ k."""
+        """Return -||x_i - z_j||₁ k."""
         self.check_parameter(parameter)
         distances = _city_block(X, Z)
         return np.asarray(-distances * np.exp(-self.gamma * distances))
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = \exp(-{self.gamma:g}\,\|x-z\|_1)"
 
     def __str__(self) -> str:
@@ -65,7 +67,7 @@ class Laplacian(DistanceKernel):
 
 @dataclass(frozen=True)
 class RationalQuadratic(RadialKernel):
-    """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
+    """The rational quadratic kernel k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels, RBF(γ) for α → ∞.
 
     Parameters
     ----------
@@ -85,16 +87,16 @@ class RationalQuadratic(RadialKernel):
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
 
     def steepness(self) -> float:
-        """γ."""
+        """Return γ."""
         return self.gamma
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ and α in (0, ∞)."""
+        """Return γ and α, with their ranges (0, ∞)."""
         return dict.fromkeys(("gamma", "alpha"), ParameterRange(0.0, np.inf, positive=True))
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
-        """(1 + γ||x_i - z_j||²/α)^-α."""
+        """Return (1 + γ||x_i - z_j||²/α)^-α."""
         return np.asarray(np.exp(-self.alpha * np.log1p(self.gamma / self.alpha * distances)))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
@@ -108,7 +110,7 @@ class RationalQuadratic(RadialKernel):
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = (1 + {self.gamma:g}\,\|x-z\|^2/{self.alpha:g})^{{-{self.alpha:g}}}"
 
     def __str__(self) -> str:
@@ -117,7 +119,7 @@ class RationalQuadratic(RadialKernel):
 
 @dataclass(frozen=True)
 class Mixture(Kernel):
-    """k = (1 - t) k_1 + t k_2.
+    """The convex combination k = (1 - t) k_1 + t k_2 of two kernels.
 
     Parameters
     ----------
@@ -145,23 +147,23 @@ class Mixture(Kernel):
         object.__setattr__(self, "weight", as_share(self.weight, "weight", zero=True))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Mixture:
-        """Both parts fitted."""
+        """Return the mixture with both kernels fitted."""
         return replace(self, first=self.first.fitted(X, sample_weight), second=self.second.fitted(X, sample_weight))
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """The weight and the parts' own."""
+        """Return the weight and the parameters of both kernels, with their ranges."""
         parts = {"first": self.first, "second": self.second}
         nested = {f"{label}.{name}": span for label, part in parts.items() for name, span in part.parameters.items()}
         return {"weight": ParameterRange(0.0, 1.0), **nested}
 
     def parameter_value(self, parameter: str) -> float:
-        """t, or the part's own."""
+        """Return the weight t, or the value of a parameter of a part."""
         label, _, name = parameter.partition(".")
         return self._part(label).parameter_value(name) if name else super().parameter_value(parameter)
 
     def with_parameter(self, parameter: str, value: float) -> Mixture:
-        """Another t, or a part with another value."""
+        """Return the mixture with another weight, or with another value of a part's parameter."""
         self.check_parameter(parameter)
         label, _, name = parameter.partition(".")
         if not name:
@@ -170,11 +172,11 @@ class Mixture(Kernel):
         return replace(self, first=changed_part) if label == "first" else replace(self, second=changed_part)
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """(1 - t) k_1 + t k_2."""
+        """Return (1 - t) k_1 + t k_2."""
         return np.asarray((1.0 - self.weight) * self.first.matrix(X, Z) + self.weight * self.second.matrix(X, Z))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """k_2 - k_1 for the weight, the part's own times its weight."""
+        """Return k_2 - k_1 for the weight, the part's own times its weight."""
         self.check_parameter(parameter)
         label, _, name = parameter.partition(".")
         if not name:
@@ -183,26 +185,26 @@ class Mixture(Kernel):
         return np.asarray(share * self._part(label).derivative(name, X, Z))
 
     def diagonal(self, X: Points) -> FloatArray:
-        """(1 - t) k_1(x, x) + t k_2(x, x)."""
+        """Return (1 - t) k_1(x, x) + t k_2(x, x)."""
         return np.asarray((1.0 - self.weight) * self.first.diagonal(X) + self.weight * self.second.diagonal(X))
 
     @property
     def constant_diagonal(self) -> bool:
-        """True if both parts have a constant diagonal."""
+        """Return whether both parts have a constant diagonal."""
         return self.first.constant_diagonal and self.second.constant_diagonal
 
     @property
     def positive_semidefinite(self) -> bool:
-        """True if both parts are positive semidefinite."""
+        """Return whether both parts are positive semidefinite."""
         return self.first.positive_semidefinite and self.second.positive_semidefinite
 
     @property
     def translation_invariant(self) -> bool:
-        """True if both parts are translation invariant."""
+        """Return whether both parts are translation invariant."""
         return self.first.translation_invariant and self.second.translation_invariant
 
     def rounding(self, X: Points) -> FloatArray:
-        """Rounding of both parts, and of their sum."""
+        """Return the rounding of both parts, and of their sum."""
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
     def coarse(self, X: Points) -> bool:
@@ -210,11 +212,11 @@ class Mixture(Kernel):
         return self.first.coarse(X) or self.second.coarse(X)
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """(1 - t) k_1 + t k_2, from differences."""
+        """Return (1 - t) k_1 + t k_2, from differences."""
         return np.asarray((1.0 - self.weight) * self.first.fine_matrix(X, Z) + self.weight * self.second.fine_matrix(X, Z))
 
     def fine_rounding(self, X: Points) -> FloatArray:
-        """Rounding of both parts, and of their sum."""
+        """Return the rounding of both parts, and of their sum."""
         return self._sum_rounding(X, self.first.fine_rounding(X), self.second.fine_rounding(X))
 
     def _sum_rounding(self, X: Points, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -223,7 +225,7 @@ class Mixture(Kernel):
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         first, second = (part.latex.partition("=")[2].strip() for part in (self.first, self.second))
         return rf"k(x,z) = {1.0 - self.weight:g}\,[{first}] + {self.weight:g}\,[{second}]"
 

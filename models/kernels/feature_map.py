@@ -1,9 +1,8 @@
-"""Explicit feature maps of a kernel (K = ΨΨ' by Cholesky or by eigenvalues), and points centred for accuracy.
+"""Explicit features Ψ of a kernel matrix K = ΨΨ', for linear and nonparallel models with kernels, and centring of points.
 
-*Points of models that a translation does not change, moved to the origin where their digits would be lost otherwise.* x'z of
-points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A model whose
-feasible weights sum to zero (or, with a diagonal that goes along, to one) does not see where the origin is, so for the linear
-kernel it may take x - c for x; for kernels of x - z any model may.
+*Centring.* x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A
+model whose feasible weights sum to zero (or, with a diagonal that moves along, to one) is invariant under translation, so for the
+linear kernel it may take x - c for x; for kernels of x - z any model may.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .kernels import Kernel, Linear, Precomputed, expansion
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """Ψ with ΨΨ' = K + offset + εI (Cholesky), or the data themselves for the linear kernel (NPSVC++, Algorithm 1).
+    """The features Ψ with ΨΨ' = K + offset + εI by Cholesky; for the linear kernel the data themselves (NPSVC++, Algorithm 1).
 
     u in feature space is f(x) = Σ β_i (k(x_i, x) + offset) with β = Ψ^{-T}u for a kernel, f(x) = u'x for the linear one, where
     ``offset`` > 0 puts a constant feature √offset first. The norm ||u||² = β'(K + offset + εI)β.
@@ -56,12 +55,12 @@ class FeatureMap:
 
     @property
     def features(self) -> int:
-        """Columns of Ψ."""
+        """Return the number of columns of Ψ."""
         return self.X.shape[1] + int(self.offset > 0) if self.linear else int(self.X.shape[0])
 
     @cached_property
     def rows(self) -> FloatArray:
-        """Ψ, n × features, dense."""
+        """Return Ψ, n × features, dense."""
         n = self.X.shape[0]
         check_bytes(8 * n * self.features * 2, "the kernel matrix and its Cholesky factor" if not self.linear else "dense rows")
         if self.linear:
@@ -77,7 +76,7 @@ class FeatureMap:
 
     @property
     def gram(self) -> FloatArray:
-        """K + offset + εI, computed anew (kernels only)."""
+        """Return K + offset + εI, computed anew (kernels only)."""
         matrix = np.array(self.kernel.matrix(self.X, self.X))
         matrix += self.offset
         matrix[np.diag_indices(matrix.shape[0])] += self.ridge
@@ -90,11 +89,11 @@ class FeatureMap:
         return np.ascontiguousarray(dense)
 
     def coefficients(self, U: FloatArray) -> FloatArray:
-        """β = Ψ^{-T}U, one column for each column of U (kernels only)."""
+        """Return β = Ψ^{-T}U, one column for each column of U (kernels only)."""
         return np.asarray(scipy.linalg.solve_triangular(self.rows, U, lower=True, trans="T"))
 
     def project(self, U: FloatArray, X: object) -> FloatArray:
-        """New rows' products with the columns of U: f(x) for directions of feature space."""
+        """Return f(x) of new rows for directions U of feature space: their features times U."""
         rows = as_points(X, columns=self.X.shape[1])
         if self.linear:
             return np.asarray(self._linear(rows) @ U)
@@ -109,7 +108,7 @@ _NEGATIVE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class KernelCoordinates:
-    """Ψ with ΨΨ' = K, one column for each eigenvalue that is not zero: Ψ = VΛ^½ of K = VΛV'.
+    """The features Ψ = VΛ^½ of K = VΛV', one column for each eigenvalue that is not zero.
 
     A problem that depends on w through scores and ||w|| has an optimal w in the span of the φ(x_i) (representer theorem); u are
     its coordinates there: scores of the data Ψu, ||w|| = ||u||, and f(x) = Σ β_i k(x_i, x) with β = VΛ^{-½}u.
@@ -146,21 +145,21 @@ class KernelCoordinates:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """Ψ, n × rank of K."""
+        """Return Ψ, n × rank of K."""
         values, vectors = self._spectrum
         return np.ascontiguousarray(vectors * np.sqrt(values))
 
     def coefficients(self, u: FloatArray) -> FloatArray:
-        """β = VΛ^{-½}u."""
+        """Return β = VΛ^{-½}u."""
         values, vectors = self._spectrum
         return np.asarray(vectors @ (u / np.sqrt(values)))
 
     def scores(self, u: FloatArray, X: object) -> FloatArray:
-        """Σ β_i k(x_i, x) for new rows (rows of k(x, x_i) with a precomputed kernel)."""
+        """Return Σ β_i k(x_i, x) for new rows (rows of k(x, x_i) with a precomputed kernel)."""
         return expansion(self.kernel, as_points(X, columns=self.X.shape[1]), self.X, self.coefficients(u))
 
     def squares(self, X: object) -> FloatArray:
-        """||φ(x)||² = k(x, x) of new rows."""
+        """Return ||φ(x)||² = k(x, x) of new rows."""
         if isinstance(self.kernel, Precomputed):
             raise InputError(
                 "a precomputed kernel does not know k(x, x) of new points, which these scores need; give the kernel itself"
@@ -174,7 +173,14 @@ _FAR = 1e2
 
 @dataclass(frozen=True, eq=False)
 class CentredPoints:
-    """Points from which their mean is subtracted; ``centre`` is None where they are unchanged."""
+    """Points from which their mean is subtracted, or unchanged points.
+
+    Parameters
+    ----------
+    points : ndarray or csr_array (n, p)
+    centre : ndarray (p,), optional
+        The mean that was subtracted; None where the points are unchanged.
+    """
 
     points: Points
     centre: FloatArray | None = None

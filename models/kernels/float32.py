@@ -1,4 +1,4 @@
-"""Kernel columns in float32, and products of sparse points by features.
+"""Rows of linear and polynomial kernel matrices in float32, for solver steps; the RBF kernel's are in `models.kernels.rbf`.
 
 Linear and polynomial kernels; the RBF kernel's are in `rbf`.
 """
@@ -23,8 +23,8 @@ _FEATURES = 8192
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureProducts:
-    """X[i] X' as dense rows: Σ_f x_if X_·f, one pass over the points that have feature f.
+class SparseProducts:
+    """Inner products of some sparse points with all points X, as dense rows X[i] X', computed feature by feature.
 
     A row costs Σ_f (points that have f) over the features of its point: for features of frequency p_f about n Σ p_f². Where
     that is much, several points are made dense, and the rows of X meet all of them at once: n Σ p_f for a panel of points.
@@ -49,7 +49,7 @@ class FeatureProducts:
         return sums[self.X.indptr[1:]] - sums[self.X.indptr[:-1]]
 
     def rows(self, indices: IntArray, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """X[indices] X' as a C-contiguous len(indices) × n array; written into ``out`` where it is given."""
+        """Return X[indices] X' as a C-contiguous len(indices) × n array; written into ``out`` where it is given."""
         from .loops import LANES
 
         X = self.X
@@ -75,20 +75,20 @@ class FeatureProducts:
         gather_rows(X.indptr, X.indices, X.data, dense, np.empty((PANEL, LANES), dtype=X.dtype), out)
 
 
-def in_float32(X: Points) -> SingleArray | FeatureProducts:
-    """Return points in float32, dense ones by features: products of a few points with all of them are faster so."""
-    return FeatureProducts(X.astype(np.float32)) if sp.issparse(X) else X.astype(np.float32, order="F")
+def points_in_float32(X: Points) -> SingleArray | SparseProducts:
+    """Return points in float32: dense ones in column order, which makes products of few points with all faster."""
+    return SparseProducts(X.astype(np.float32)) if sp.issparse(X) else X.astype(np.float32, order="F")
 
 
-def single_values(
-    kernel: Kernel, points: SingleArray | FeatureProducts, indices: IntArray, columns: IntArray | None = None
+def float32_kernel_rows(
+    kernel: Kernel, points: SingleArray | SparseProducts, indices: IntArray, columns: IntArray | None = None
 ) -> SingleArray | None:
-    """k(x_i, x_j) for the given i and every j (or the given ones) in float32; None for kernels without a float32 path."""
+    """Return k(x_i, x_j) for the given i and every j (or the given ones) in float32; None for kernels without a float32 path."""
     if isinstance(kernel, Linear):
-        return products(points, indices, columns=columns)
+        return product_rows(points, indices, columns=columns)
     if isinstance(kernel, Polynomial):
         assert not isinstance(kernel.gamma, str)
-        base = products(points, indices, columns=columns)
+        base = product_rows(points, indices, columns=columns)
         base *= np.float32(kernel.gamma)
         base += np.float32(kernel.coef0)
         power = base.copy()
@@ -98,11 +98,11 @@ def single_values(
     return None
 
 
-def products(
-    X: SingleArray | FeatureProducts, indices: IntArray, out: SingleArray | None = None, columns: IntArray | None = None
+def product_rows(
+    X: SingleArray | SparseProducts, indices: IntArray, out: SingleArray | None = None, columns: IntArray | None = None
 ) -> SingleArray:
-    """X[indices] X', dense, or X[indices] X[columns]'; into ``out`` where it is given."""
-    if isinstance(X, FeatureProducts):
+    """Return X[indices] X', dense, or X[indices] X[columns]'; written into ``out`` where it is given."""
+    if isinstance(X, SparseProducts):
         if columns is None:
             return X.rows(indices, out)
         picked: Any = X.X[indices]

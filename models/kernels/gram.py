@@ -1,4 +1,4 @@
-"""Gram operators: signs, offset, ridge and scale, with proved bounds; columns for algorithms; padding among further variables."""
+"""Gram operators: the matrix Q of a kernel model's quadratic objective, known by its columns, with proved error bounds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_square
 from ..deadline import PANEL, check_deadline, check_scan
 from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
-from .float32 import FeatureProducts, in_float32, single_values
+from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
-from .rbf import RBFExponents, Series
+from .rbf import RBFExponents, TaylorSeries
 from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
@@ -60,21 +60,21 @@ class GramOperator(ABC):
     @property
     @abstractmethod
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
 
     @property
     @abstractmethod
     def diagonal(self) -> FloatArray:
-        """Q_ii."""
+        """Return the diagonal Q_ii."""
 
     @property
     def loading(self) -> FloatArray:
-        """A known part of the diagonal without which Q is still positive semidefinite: a ridge; zero where none is known."""
+        """Return a part of the diagonal without which Q is still positive semidefinite (a ridge); zero where none is known."""
         return np.zeros(self.n)
 
     @property
     def rank(self) -> int:
-        """Bound of the rank of Q, by construction; n where none is known."""
+        """Return an upper bound of the rank of Q, by construction; n where none is known."""
         return self.n
 
     @property
@@ -83,13 +83,13 @@ class GramOperator(ABC):
         return ""
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Bound of |computed - exact| for every entry of Q a, the errors of Q's own entries included, in O(n) operations."""
+        """Return a bound of |computed - exact| for every entry of Q a, errors of Q's own entries included, in O(n) operations."""
         size = np.sqrt(np.abs(self.diagonal))
         return np.asarray(gamma(self.n + 8) * size * float(size @ np.abs(a)))
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """Bound of |computed - exact| for the diagonal."""
+        """Return a bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
 
     @property
@@ -99,7 +99,7 @@ class GramOperator(ABC):
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
-        """Type of the entries that a panel's rows hold."""
+        """Return the type of the entries that a panel's rows hold."""
         return np.dtype(np.float32)
 
     def load(self, *, single: bool, panels: bool = False) -> None:
@@ -108,18 +108,18 @@ class GramOperator(ABC):
 
     @abstractmethod
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, n × len(indices), float64."""
+        """Return the columns of Q, n × len(indices), float64."""
 
     def column(self, i: int) -> FloatArray:
-        """Column i of Q, float64."""
+        """Return column i of Q, float64."""
         return np.ascontiguousarray(self.columns(np.array([i]))[:, 0])
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Q[rows, columns], float64."""
+        """Return Q[rows, columns], float64."""
         return np.asarray(self.columns(columns)[rows])
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
+        """Return the columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
 
         Written into ``out`` where that is given.
         """
@@ -130,25 +130,27 @@ class GramOperator(ABC):
         return out
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
-        """Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
+        """Return Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
         return np.ascontiguousarray(self.block(rows, columns), dtype=np.float32)
 
     def panel(self, points: IntArray) -> Panel:
-        """Q between these points and any others in float32, for steps only. No point may be given twice."""
+        """Return the columns of Q that belong to these points in float32, for any rows and for steps only. No point may be given
+        twice.
+        """
         return BlockPanel(self.single_block, points)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """Return the same with entries that are rounded to two bytes each; None where Q has none such."""
+        """Return the panel with entries rounded to two bytes each; None where Q has no such panel."""
         del points
         return None
 
-    def series(self, count: int) -> Series | None:
+    def series(self, count: int) -> TaylorSeries | None:
         """At most so many rows B, leading ones first, with Q - loading - B'B positive semidefinite; None where none are known."""
         del count
         return None
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
+        """Return Q a in float64, over the non-zero entries of a only, in blocks of columns."""
         result = np.zeros(self.n)
         support = np.flatnonzero(a)
         for start in range(0, support.size, BLOCK):
@@ -162,7 +164,7 @@ class GramOperator(ABC):
 
     @cached_property
     def dense(self) -> FloatArray:
-        """The whole matrix; the caller has checked that it fits.
+        """Return the whole matrix; the caller has checked that it fits.
 
         Raises
         ------
@@ -180,7 +182,7 @@ class GramOperator(ABC):
 
 
 class MatrixGram(GramOperator):
-    """The Gram operator of a matrix in memory; ``semidefinite`` says why it is that, where it is known."""
+    """The Gram operator of a matrix in memory."""
 
     def __init__(self, matrix: FloatArray, semidefinite: str = "") -> None:
         self.matrix = matrix
@@ -188,7 +190,7 @@ class MatrixGram(GramOperator):
 
     @property
     def semidefinite(self) -> str:
-        """The kernel's own argument."""
+        """Return the kernel's own argument."""
         return self._why
 
     @cached_property
@@ -196,25 +198,25 @@ class MatrixGram(GramOperator):
         return float(np.abs(self.matrix).max(initial=0.0))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """γ_n max|Q_ij| Σ|a_j|."""
+        """Return γ_n max|Q_ij| Σ|a_j|."""
         return np.full(self.n, gamma(self.n) * self._largest * float(np.abs(a).sum()))
 
     @property
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
         return int(self.matrix.shape[0])
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """Q_ii."""
+        """Return Q_ii."""
         return np.ascontiguousarray(np.diagonal(self.matrix))
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of the matrix."""
+        """Return the columns of the matrix."""
         return self.matrix[:, indices]
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Entries of the matrix."""
+        """Return the entries of the matrix."""
         return self.matrix[np.ix_(rows, columns)]
 
 
@@ -252,12 +254,12 @@ class KernelGram(GramOperator):
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return int(self.X.shape[0])
 
     @cached_property
     def diagonal(self) -> FloatArray:
-        """scale·(k_ii + offset + ridge)."""
+        """Return scale·(k_ii + offset + ridge)."""
         return np.asarray(self.scale * (self._own + self.offset + self.ridge))
 
     @cached_property
@@ -267,12 +269,12 @@ class KernelGram(GramOperator):
 
     @property
     def loading(self) -> FloatArray:
-        """scale·ridge."""
+        """Return scale·ridge."""
         return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
 
     @property
     def rank(self) -> int:
-        """Features, and one for the offset, of the linear kernel without a ridge."""
+        """Return the number of features, plus one for the offset, of the linear kernel without a ridge; else n."""
         if not isinstance(self.kernel, Linear) or np.any(self.ridge):
             return self.n
         return min(self.n, self.X.shape[1] + int(self.offset != 0.0))
@@ -285,7 +287,7 @@ class KernelGram(GramOperator):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """The points, moved to the origin where the kernel does not see that and digits would be lost."""
+        """Return the points, moved to the origin where the kernel is invariant under that and digits would be lost."""
         return centre_points(self.kernel, self.X) if self.kernel.translation_invariant else CentredPoints(self.X)
 
     @cached_property
@@ -328,7 +330,7 @@ class KernelGram(GramOperator):
         return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
+        """Return the errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
         return self._kept("error", a, self._product_error)
 
     def _product_error(self, a: FloatArray) -> FloatArray:
@@ -349,7 +351,7 @@ class KernelGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """e_i², and the roundings of the sum."""
+        """Return e_i² plus the rounding of the sum."""
         entry = self._rounding[0]
         return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
 
@@ -367,22 +369,22 @@ class KernelGram(GramOperator):
         return block
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, n × len(indices)."""
+        """Return the columns of Q, n × len(indices)."""
         block = self._signed_values(None, indices)
         block[indices, np.arange(len(indices))] += self._ridge_at(indices)
         block *= self.scale
         return block
 
     def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Q[rows, columns] from those points alone."""
+        """Return Q[rows, columns] from those points alone."""
         block = self._signed_values(rows, columns)
         block += self._ridge_at(columns) * (rows[:, None] == columns[None, :])
         block *= self.scale
         return block
 
     @cached_property
-    def _single(self) -> SingleArray | FeatureProducts:
-        return in_float32(self.centred.points)
+    def _single(self) -> SingleArray | SparseProducts:
+        return points_in_float32(self.centred.points)
 
     @cached_property
     def _bits(self) -> bool:
@@ -391,17 +393,17 @@ class KernelGram(GramOperator):
 
     @property
     def blocks_from_points(self) -> bool:
-        """True of points of zeros and ones by bits, and of dense points of few features; a precomputed kernel has no points."""
+        """Return True for points of zeros and ones by bits, and for dense points of few features."""
         is_dense = not (sp.issparse(self.X) or isinstance(self.kernel, Precomputed))
         return self._bits or (is_dense and self.X.shape[1] <= _FEW_FEATURES)
 
     @property
     def entry_kind(self) -> np.dtype[Any]:
-        """Kind of the entries; of points of zeros and ones, that of their distances."""
+        """Return the kind of the entries; of points of zeros and ones, that of their distances."""
         return BitDistances.distance_type(self.X) if self._bits else super().entry_kind
 
     def load(self, *, single: bool, panels: bool = False) -> None:
-        """The loops of bits or of the RBF kernel on dense points, as `_radial` will choose; it is not made here."""
+        """Load the compiled loops of bits, or of the RBF kernel on dense points, as `_radial` will choose them."""
         large = self.n**2 > _COMPILED_FROM
         if not (single or large):
             return
@@ -431,14 +433,14 @@ class KernelGram(GramOperator):
         return np.ones(self.n, dtype=np.float32) if self.signs is None else self.signs.astype(np.float32)
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-        """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
+        """Return the columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
         signs, plain = self._single_signs, self._single if isinstance(self.kernel, Linear) else None
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
         elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do
             block = np.matmul(np.float32(self.scale) * plain[indices], plain.T, out=out)
         else:
-            values = single_values(self.kernel, self._single, indices)
+            values = float32_kernel_rows(self.kernel, self._single, indices)
             if values is None:
                 return super().single_columns(indices, out)
             block = np.add(values, np.float32(self.offset), out=values if out is None else out)
@@ -448,12 +450,12 @@ class KernelGram(GramOperator):
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
-        """Q[rows, columns] in float32 from float32 data."""
+        """Return Q[rows, columns] in float32 from float32 data."""
         signs = self._single_signs
         if self._radial is not None:
             block = self._radial.single_block(rows, columns, signs, self.offset, self.scale)
         else:
-            values = single_values(self.kernel, self._single, rows, columns)
+            values = float32_kernel_rows(self.kernel, self._single, rows, columns)
             if values is None:
                 return super().single_block(rows, columns)
             block = np.add(values, np.float32(self.offset), out=values)
@@ -466,7 +468,7 @@ class KernelGram(GramOperator):
         return block
 
     def panel(self, points: IntArray) -> Panel:
-        """Q between these points and any others in float32; dense RBF kernels in tiles, points of zeros and ones as counts."""
+        """Return the panel of these points in float32: tiles for dense RBF kernels, counts for points of zeros and ones."""
         if isinstance(self._radial, BitDistances):
             return self._radial.panel(points, self._counts)
         if not isinstance(self._radial, RBFExponents) or sp.issparse(self.X):
@@ -474,13 +476,13 @@ class KernelGram(GramOperator):
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """RBF kernels, but not on points of zeros and ones."""
+        """Return the rounded panel of an RBF kernel; None for other kernels, and on points of zeros and ones."""
         if not isinstance(self._radial, RBFExponents):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
-    def series(self, count: int) -> Series | None:
-        """RBF kernels on dense points of fewer features."""
+    def series(self, count: int) -> TaylorSeries | None:
+        """Return leading rows of the Taylor series of an RBF kernel on dense points of fewer features; else None."""
         radial = self._radial if self.offset >= 0.0 else None
         return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
 
@@ -513,7 +515,7 @@ class KernelGram(GramOperator):
         return last[1].copy()
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
+        """Return Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
 
         For the linear kernel through X'(s∘a), without any column of Q.
         """
@@ -537,7 +539,7 @@ class KernelGram(GramOperator):
         support = np.flatnonzero(weights)
         if self._radial is not None and support.size * self.n > _COMPILED_FROM:
             return self._radial.product(weights)
-        features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
+        features = SparseProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
         result = np.zeros(self.n)
         for start in range(0, support.size, BLOCK):
             chosen = support[start : start + BLOCK]
@@ -557,17 +559,17 @@ class PaddedGram(GramOperator):
 
     @property
     def n(self) -> int:
-        """Order of the matrix."""
+        """Return the order of the matrix."""
         return self._inner.n + self._extra
 
     @property
     def diagonal(self) -> FloatArray:
-        """Q_ii, then zeros."""
+        """Return Q_ii, then zeros."""
         return self._padded(self._inner.diagonal)
 
     @property
     def loading(self) -> FloatArray:
-        """The loading of Q."""
+        """Return the loading of Q, then zeros."""
         return self._padded(self._inner.loading)
 
     @property
@@ -577,7 +579,7 @@ class PaddedGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """The error of Q's diagonal."""
+        """Return the error of Q's diagonal."""
         return self._padded(self._inner.diagonal_error)
 
     def product_error(self, a: FloatArray) -> FloatArray:
@@ -585,14 +587,14 @@ class PaddedGram(GramOperator):
         return self._padded(self._inner.product_error(a[: self._inner.n]))
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """Columns of Q, and zeros."""
+        """Return the columns of Q, and zeros."""
         columns = np.zeros((self.n, len(indices)))
         inside = np.flatnonzero(np.asarray(indices) < self._inner.n)
         columns[: self._inner.n, inside] = self._inner.columns(np.asarray(indices)[inside])
         return columns
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a, and zeros."""
+        """Return Q a, and zeros."""
         return self._padded(self._inner.product(a[: self._inner.n]))
 
     def _padded(self, values: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Kernels k(x, x') for dense and CSR data: the abstract kernel, those of the field by name, and those that a user gives.
+"""Kernels k(x, x') for dense and CSR data: the abstract kernel, linear, RBF, polynomial, precomputed and user-defined kernels.
 
 A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
 on the data that it is given; everything else asks the fitted kernel.
@@ -69,7 +69,9 @@ def distance_error(features: int, largest: float) -> float:
 
 
 def coarse(error: float, operations: float, X: Points) -> bool:
-    """Return whether a kernel's values with this error are worth the differences, which take ten times as long as products."""
+    """Return whether a kernel's rounding error is large enough to pay for distances by differences, ten times as slow as
+    products.
+    """
     dense = isinstance(X, np.ndarray) or X.shape[0] * X.shape[1] <= _DENSE
     return dense and error > (_ERROR if operations <= _FEW else _LARGE_ERROR)
 
@@ -192,7 +194,15 @@ _UNKNOWN = 64
 
 @dataclass(frozen=True)
 class ParameterRange:
-    """Values that a kernel's differentiable parameter may take: [lower, upper], without 0 where ``positive``."""
+    """The interval of values that a kernel's differentiable parameter may take.
+
+    Parameters
+    ----------
+    lower, upper : float
+        Ends, which belong to the interval.
+    positive : bool
+        Whether 0 is excluded.
+    """
 
     lower: float
     upper: float
@@ -217,7 +227,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), len(X) × len(Z).
+        """Return k(x_i, z_j), len(X) × len(Z).
 
         Raises
         ------
@@ -227,19 +237,19 @@ class Kernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i)."""
+        """Return k(x_i, x_i)."""
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
+        """Return the columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once."""
         return self.matrix(X, X[indices])
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """Differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
+        """Return the differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
         return {}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
+        """Return ∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
 
         Raises
         ------
@@ -250,7 +260,7 @@ class Kernel(ABC):
         raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
 
     def parameter_value(self, parameter: str) -> float:
-        """The number that the parameter has now."""
+        """Return the value of a parameter."""
         self.check_parameter(parameter)
         return gamma_number(getattr(self, parameter))
 
@@ -280,7 +290,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula as LaTeX."""
 
     @property
     def constant_diagonal(self) -> bool:
@@ -298,24 +308,24 @@ class Kernel(ABC):
         return False
 
     def rounding(self, X: Points) -> FloatArray:
-        """e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
+        """Return e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def coarse(self, X: Points) -> bool:
-        """Return whether inner products leave this kernel too few digits of the distances of these points: `fine_matrix` pays."""
+        """Return whether inner products leave too few digits of these points' distances, so that `fine_matrix` pays."""
         return False
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), from differences of the points where the kernel is a function of these."""
+        """Return k(x_i, z_j) from differences of the points, where the kernel is a function of these."""
         return self.matrix(X, Z)
 
     def fine_rounding(self, X: Points) -> FloatArray:
-        """`rounding` of `fine_matrix`."""
+        """Return the error bound e of `rounding` for `fine_matrix`."""
         return self.rounding(X)
 
 
 class DistanceKernel(Kernel):
-    """A positive semidefinite function of x - z with k(x, x) = 1."""
+    """The abstract positive semidefinite function of x - z with k(x, x) = 1."""
 
     #: k(x, x) = 1.
     constant_diagonal = True
@@ -330,10 +340,10 @@ class DistanceKernel(Kernel):
 
     @abstractmethod
     def steepness(self) -> float:
-        """L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
+        """Return L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
 
     def rounding(self, X: Points) -> FloatArray:
-        """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
+        """Return L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
         return np.full(X.shape[0], np.sqrt(self._error(X) + gamma_n(32)))
 
     def _error(self, X: Points) -> float:
@@ -342,14 +352,14 @@ class DistanceKernel(Kernel):
 
 
 class RadialKernel(DistanceKernel):
-    """A function of ||x - z||² alone."""
+    """The abstract kernel that is a function of ||x - z||² alone."""
 
     @abstractmethod
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """Return k where ||x - z||² = ``distances`` (n × m), which it may overwrite."""
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j) from the squared distances."""
+        """Return k(x_i, z_j) from the squared distances."""
         return self.of_distances(squared_distances(X, Z, self.steepness()))
 
     def coarse(self, X: Points) -> bool:
@@ -357,7 +367,7 @@ class RadialKernel(DistanceKernel):
         return coarse(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j) from the differences."""
+        """Return k(x_i, z_j) from the differences."""
         return self.of_distances(distances_by_differences(X, Z))
 
     def fine_rounding(self, X: Points) -> FloatArray:
@@ -368,20 +378,20 @@ class RadialKernel(DistanceKernel):
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
+        """Return the columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
         return self.of_distances(distances_with_norms(X, X[indices], norms, norms[indices]))
 
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
+    """The kernel of a given matrix X: n × n between training points; len × n for a decision function."""
 
     name = "precomputed"
     of_rows = True
     latex = r"k(x_i,x_j) = K_{ij}"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
+        """Return the columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
 
         Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
         index columns instead and call this with Z = X only.
@@ -395,7 +405,7 @@ class Precomputed(Kernel):
         return to_dense(X)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """The diagonal of the matrix."""
+        """Return the diagonal of the matrix."""
         return np.asarray(X.diagonal(), dtype=np.float64)
 
     def rounding(self, X: Points) -> FloatArray:
@@ -408,7 +418,7 @@ class Precomputed(Kernel):
 
 @dataclass(frozen=True)
 class CallableKernel(Kernel):
-    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array.
+    """A user-defined kernel, a function ``f(X, Z)`` that returns a len(X) × len(Z) array.
 
     Parameters
     ----------
@@ -438,7 +448,7 @@ class CallableKernel(Kernel):
         return values
 
     def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i), asked for point by point."""
+        """Return k(x_i, x_i), computed point by point."""
         return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
     def __str__(self) -> str:
@@ -451,7 +461,7 @@ _BLOCK_ENTRIES = 8_000_000
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """k(x, z) = x'z."""
+    """The linear kernel k(x, z) = x'z."""
 
     name = "linear"
     #: K = XX'.
@@ -459,15 +469,15 @@ class Linear(Kernel):
     latex = r"k(x,z) = x^\top z"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """X Z'."""
+        """Return X Z'."""
         return cross_products(X, Z)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||²."""
         return row_norms_squared(X)
 
     def rounding(self, X: Points) -> FloatArray:
-        """γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
+        """Return γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
         return np.sqrt(gamma_n(X.shape[1] + 8) * row_norms_squared(X))
 
     def __str__(self) -> str:
@@ -476,7 +486,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class RBF(RadialKernel):
-    """k(x, z) = exp(-γ||x - z||²).
+    """The RBF (Gaussian) kernel k(x, z) = exp(-γ||x - z||²).
 
     Parameters
     ----------
@@ -492,7 +502,7 @@ class RBF(RadialKernel):
         object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
-        """The kernel with γ a number."""
+        """Return the kernel with γ as a number."""
         return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
@@ -501,23 +511,23 @@ class RBF(RadialKernel):
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
-        """γ."""
+        """Return γ."""
         return gamma_number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ in (0, ∞)."""
+        """Return γ, with its range (0, ∞)."""
         return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """-||x_i - z_j||² k, MaxMin (51)."""
+        """Return -||x_i - z_j||² k, MaxMin (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
         return np.asarray(-distances * np.exp(-gamma_number(self.gamma) * distances))
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
 
     def __str__(self) -> str:
@@ -526,7 +536,7 @@ class RBF(RadialKernel):
 
 @dataclass(frozen=True)
 class Polynomial(Kernel):
-    """k(x, z) = (γ x'z + c0)^degree.
+    """The polynomial kernel k(x, z) = (γ x'z + c0)^degree.
 
     Parameters
     ----------
@@ -552,15 +562,15 @@ class Polynomial(Kernel):
         object.__setattr__(self, "degree", as_integer(self.degree, "degree", 1))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Polynomial:
-        """The kernel with γ a number."""
+        """Return the kernel with γ as a number."""
         return replace(self, gamma=gamma_by_rule(self.gamma, X, sample_weight)) if isinstance(self.gamma, str) else self
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """(γ x_i'z_j + c0)^degree."""
+        """Return (γ x_i'z_j + c0)^degree."""
         return self.of_products(cross_products(X, Z))
 
     def of_products(self, products: FloatArray) -> FloatArray:
-        """The kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
+        """Return the kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
         base = gamma_number(self.gamma) * products + self.coef0
         value = base.copy()
         for _ in range(self.degree - 1):
@@ -569,18 +579,18 @@ class Polynomial(Kernel):
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """γ in (0, ∞), c0 in [0, ∞)."""
+        """Return γ and c0, with their ranges (0, ∞) and [0, ∞)."""
         return {"gamma": ParameterRange(0.0, np.inf, positive=True), "coef0": ParameterRange(0.0, np.inf)}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
+        """Return degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
         self.check_parameter(parameter)
         products = cross_products(X, Z)
         outer = self.degree * (gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
         return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
-        """(γ||x_i||² + c0)^degree."""
+        """Return (γ||x_i||² + c0)^degree."""
         return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     def rounding(self, X: Points) -> FloatArray:
@@ -589,7 +599,7 @@ class Polynomial(Kernel):
 
     @property
     def latex(self) -> str:
-        """The formula, as LaTeX."""
+        """Return the formula, as LaTeX."""
         return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
-"""Compiled loops for kernel matrices: kernels of binary points by Hamming distances, the exponential of RBF blocks, products of
-sparse points.
+"""Compiled loops for kernel matrices: binary points by Hamming distances, the exponential of RBF blocks, products of sparse
+points.
 
 *Binary points.* A kernel value depends on the Hamming distance d alone and is ``table[d]``. Points are packed as bits: column j
 of ``words`` is point j, row i of ``chosen`` is chosen point i.

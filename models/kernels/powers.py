@@ -1,6 +1,7 @@
-"""A compiled kernel for blocks of RBF values: inner products and the powers of two that follow, both in vector registers.
+"""A compiled kernel for tiles of RBF values: inner products and powers of two, both in vector registers (for
+`models.kernels.tiles`).
 
-`models.kernels.tiles` uses it. It computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i =
+The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i =
 ½||z_i||², for `ROWS` points and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is
 2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor
 2^k by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is

@@ -1,4 +1,4 @@
-"""RBF kernel matrices by powers of two, and the kernel's Taylor series as explicit features.
+"""The RBF kernel on given points by powers of two, for solver steps and products, and its Taylor series as explicit features.
 
 Centring keeps the digits of the differences; sparse data are taken as they are.
 
@@ -26,17 +26,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared
-from .float32 import FeatureProducts, in_float32, products
+from .float32 import SparseProducts, points_in_float32, product_rows
 from .kernels import RBF
 from .threads import run_on_threads, split_range, thread_count
-from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, RoundedPanel, Strips
+from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, PointStrips, RoundedPanel
 
 
 @dataclass(frozen=True)
-class Term:
-    """A term of the Taylor series: its earlier ``parent`` times coordinate ``axis``, whose exponent becomes ``exponent``.
+class TaylorTerm:
+    """A term of the Taylor series: an earlier term times one coordinate.
 
     The first term has no parent.
+
+    Parameters
+    ----------
+    parent : int
+        Index of the earlier term; -1 for the first term, which is the constant.
+    axis : int
+        The coordinate.
+    exponent : int
+        The exponent that the coordinate gets.
     """
 
     parent: int
@@ -44,18 +53,18 @@ class Term:
     exponent: int
 
 
-def leading_terms(variances: FloatArray, count: int) -> list[Term]:
-    """Return so many terms, the largest first, for u_j of these decreasing variances t_j.
+def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
+    """Return the ``count`` largest terms, the largest first, for coordinates u_j with these decreasing variances t_j.
 
     The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate: it falls with a and rises with t, so
     a term comes after the one that it multiplies, and a new coordinate after the one before.
     """
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
-    terms: list[Term] = []
-    waiting = [(-1.0, 0, -1.0, Term(-1, 0, 0))]
+    terms: list[TaylorTerm] = []
+    waiting = [(-1.0, 0, -1.0, TaylorTerm(-1, 0, 0))]
     serial = 1
 
-    def wait(size: float, term: Term) -> None:
+    def wait(size: float, term: TaylorTerm) -> None:
         nonlocal serial
         if term.axis < len(shares) and shares[term.axis] > 0.0:
             ratio = shares[term.axis] * (2 * term.exponent - 1) / term.exponent
@@ -66,16 +75,16 @@ def leading_terms(variances: FloatArray, count: int) -> list[Term]:
         size, _, before, term = heapq.heappop(waiting)
         place = len(terms)
         terms.append(term)
-        wait(size, Term(place, term.axis, term.exponent + 1))
+        wait(size, TaylorTerm(place, term.axis, term.exponent + 1))
         if term.exponent:
-            wait(size, Term(place, term.axis + 1, 1))
+            wait(size, TaylorTerm(place, term.axis + 1, 1))
         if term.exponent == 1:
-            wait(before, Term(term.parent, term.axis + 1, 1))
+            wait(before, TaylorTerm(term.parent, term.axis + 1, 1))
     return terms
 
 
-class Series:
-    """Leading terms of the Taylor series as features b_a(x_i) = f_i φ_a(x_i).
+class TaylorSeries:
+    """The leading terms of the RBF kernel's Taylor series as features b_a(x_i) = f_i φ_a(x_i).
 
     Σ_a b_a(x_i) b_a(x_j) ≈ f_i f_j (2^(z_i'z_j - h_i - h_j) + offset).
 
@@ -102,11 +111,11 @@ class Series:
 
     @property
     def count(self) -> int:
-        """Rows: fewer than asked for where the points have no directions."""
+        """Return the number of terms: fewer than asked for where the points span fewer directions."""
         return len(self._terms) + len(self._constants)
 
     def rows(self, points: IntArray, out: SingleArray) -> None:
-        """Into ``out``, `count` rows, for the given points."""
+        """Write the features of the given points into ``out``, one row for each term."""
         factors = self._factors[points]
         for row, constant in zip(out, self._constants, strict=False):
             np.multiply(factors, np.float32(constant), out=row)
@@ -129,7 +138,15 @@ _SPARSE_ROWS = 64
 
 @dataclass(frozen=True, eq=False)
 class RBFExponents:
-    """The RBF kernel on given points as powers of two: scaled points, in float64 and (on first use) in float32."""
+    """The RBF kernel between given points as 2^(z_i'z_j - h_i - h_j), with scaled points in float64 and (on first use) float32.
+
+    Parameters
+    ----------
+    Z : ndarray or csr_array (n, p)
+        Points times √(2γ log2 e), dense ones about their mean.
+    half : ndarray (n,)
+        h = ½||z||².
+    """
 
     Z: Points
     half: FloatArray
@@ -157,19 +174,19 @@ class RBFExponents:
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:
-        return in_float32(self.Z), self.half.astype(np.float32)
+        return points_in_float32(self.Z), self.half.astype(np.float32)
 
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
         from .loops import finish_single
 
         Z, half = self._single
         row_half, row_signs = half[indices], signs[indices]
         count = thread_count(indices.size * half.size)
-        if count == 1 or isinstance(Z, FeatureProducts):
-            block = products(Z, indices, out)
+        if count == 1 or isinstance(Z, SparseProducts):
+            block = product_rows(Z, indices, out)
             finish_single(block, half, row_half, signs, row_signs, np.float32(offset), np.float32(scale))
             return block
         block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
@@ -184,11 +201,11 @@ class RBFExponents:
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         from .loops import finish_single
 
         Z, half = self._single
-        block = products(Z, rows, columns=columns)
+        block = product_rows(Z, rows, columns=columns)
         finish_single(block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale))
         return block
 
@@ -208,20 +225,20 @@ class RBFExponents:
             values = self.panel(points, ones, 0.0, 1.0, np.zeros(self.half.size))
         return RoundedPanel(values, signs, offset, scale, loading)
 
-    def series(self, count: int, signs: SingleArray, offset: float, scale: float) -> Series | None:
+    def series(self, count: int, signs: SingleArray, offset: float, scale: float) -> TaylorSeries | None:
         """Leading terms of scale·s_i s_j (k(x_i, x_j) + offset), for dense data of fewer features than terms."""
         if sp.issparse(self.Z) or not self.Z.shape[1] < count:
             return None
-        return Series(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)
+        return TaylorSeries(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)
 
     def product(self, weights: FloatArray) -> FloatArray:
-        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        """Return Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .loops import accumulate_double
 
         support, n = np.flatnonzero(weights), self.half.size
         if isinstance(self.Z, np.ndarray):
             return self._dense_product(self.Z, support, weights[support])
-        features, store = FeatureProducts(self.Z), np.empty((_SPARSE_ROWS, n))
+        features, store = SparseProducts(self.Z), np.empty((_SPARSE_ROWS, n))
         result = np.zeros(n)
         for start in range(0, support.size, _SPARSE_ROWS):
             chosen = support[start : start + _SPARSE_ROWS]
@@ -236,7 +253,7 @@ class RBFExponents:
         order, ordered_weights = np.zeros(size + others.size, dtype=np.int64), np.zeros(size)
         order[: support.size], order[size:], ordered_weights[: support.size] = support, others, weights
         Z, half, n, count = Z[order], self.half[order], order.size, thread_count(support.size * self.half.size)
-        strips, sums = Strips(Z, half), np.zeros((count, n))
+        strips, sums = PointStrips(Z, half), np.zeros((count, n))
 
         def add(starts: range, out: FloatArray) -> None:
             store = np.empty(_ROWS * _WIDTH)

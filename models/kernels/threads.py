@@ -1,4 +1,4 @@
-"""Pieces of one computation on several threads, with one BLAS thread in each.
+"""Threads for matrix computations: cut the work by points, run the parts on threads, and keep BLAS to one thread in each.
 
 Kernel blocks are products with few features, then an exponential: BLAS shares out such products badly (its threads wait actively
 for each other, and two took longer than one), and compiled passes not at all. So a computation is cut by its points, and every
@@ -33,7 +33,7 @@ def blas_controller() -> Any:
 
 
 def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]:
-    """Limit BLAS to ``threads``; where it is not given, to one for systems of an order below `LARGE_SYSTEM`.
+    """Return a context that limits BLAS to ``threads``; by default to one thread for systems of an order below `LARGE_SYSTEM`.
 
     NumPy and SciPy bring a BLAS of their own each; with two thread pools that wait for each other actively, small
     factorisations become tens of times slower on a busy machine.
@@ -58,7 +58,7 @@ def _single_blas() -> AbstractContextManager[object]:
 
 
 def thread_count(entries: int) -> int:
-    """Return the number of threads to use for so many matrix entries; one inside a thread of `run_on_threads`."""
+    """Return the number of threads that pay for so many matrix entries; one inside a thread of `run_on_threads`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 

@@ -1,4 +1,4 @@
-"""Compact storage of blocks of kernel values: float32, bit counts with a table, and integers of two bytes.
+"""Panels of a kernel matrix, the columns of some fixed points, stored as float32, as bit counts with a table, or in two bytes.
 
 *Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
 tiles that stay in a core's own cache.
@@ -33,7 +33,8 @@ Tile: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class EntryEncoding:
-    """The code of stored entries e of Q: Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i, or Q_ij = e_ij without signs.
+    """The encoding of stored entries e of Q: Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i, or Q_ij = e_ij without
+    signs.
 
     t(e) is table[e], or e itself without a table.
 
@@ -56,7 +57,7 @@ class EntryEncoding:
 
     @property
     def rounding(self) -> float:
-        """Standard deviation of what values lose in whole numbers: that of a number that is anywhere in its step."""
+        """Return the standard deviation of the rounding to whole numbers, step/√12."""
         return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
     def signed_weights(self, points: IntArray, weights: SingleArray) -> SingleArray:
@@ -75,8 +76,8 @@ STRIP = 32
 _BYTES = 128
 
 
-class Strips:
-    """Fixed points j, stored in strips, for 2^min(0, z_i'z_j - h_i - h_j) with any points i.
+class PointStrips:
+    """Fixed points in strips, for blocks 2^min(0, z_i'z_j - h_i - h_j) of fixed points j and any points i.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ class Strips:
         self._strips[:] = columns.reshape(count, self._width, p).transpose(0, 2, 1)
 
     def powers(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]) -> None:
-        """Into ``out`` for the given points and so many fixed ones from ``first`` on, a multiple of `STRIP`."""
+        """Write the values of the given points and the fixed ones from ``first`` on, a multiple of `STRIP`, into ``out``."""
         from .powers import ROWS, powers
 
         left, buffer = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
@@ -122,7 +123,7 @@ _WIDTH = 1024
 
 
 class Panel(ABC):
-    """The columns of Q that belong to fixed points, in float32, for any rows.
+    """The abstract panel: the columns of Q that belong to some fixed points, in float32, for any rows.
 
     Attributes
     ----------
@@ -139,15 +140,15 @@ class Panel(ABC):
 
     @abstractmethod
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
-        """first, last and Q[indices, points[first:last]] until ``stop`` is reached; a tile lasts until the next one."""
+        """Yield first, last and Q[indices, points[first:last]] until ``stop`` is reached; the next tile overwrites a tile."""
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """Q[indices, points[:m]] into ``out``, which has m columns."""
+        """Write Q[indices, points[:m]] into ``out``, which has m columns."""
         for first, last, tile in self.tiles(indices, out.shape[1]):
             out[:, first:last] = tile
 
     def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
-        """Q[indices, points] weights."""
+        """Return Q[indices, points] weights."""
         entries = self.entries
         signed_weights = entries.signed_weights(self.points, weights)
         sums = self._sums(indices, signed_weights)
@@ -166,7 +167,7 @@ class Panel(ABC):
 
 
 class BlockPanel(Panel):
-    """Panel of any Q: one tile, by a function that gives Q[rows, columns]."""
+    """The panel of any Q: one tile, computed by a function that gives Q[rows, columns]."""
 
     def __init__(self, block: Callable[[IntArray, IntArray], SingleArray], points: IntArray) -> None:
         super().__init__(points)
@@ -179,7 +180,7 @@ class BlockPanel(Panel):
 
 
 class ExponentPanel(Panel):
-    """Panel of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
+    """The panel of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
 
     What is stored, and what tiles hold, are the powers alone: float32 would lose digits of them in a sum with the offset.
 
@@ -195,7 +196,7 @@ class ExponentPanel(Panel):
     def __init__(self, Z: SingleArray, half: SingleArray, entries: EntryEncoding, points: IntArray) -> None:
         super().__init__(points)
         self.entries = entries
-        self._Z, self._half, self._strips = Z, half, Strips(Z[points], half[points])
+        self._Z, self._half, self._strips = Z, half, PointStrips(Z[points], half[points])
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
         """Powers of two."""
@@ -222,7 +223,7 @@ def _words_of(words: npt.NDArray[np.uint32], points: IntArray) -> npt.NDArray[np
 
 
 class CountPanel(Panel):
-    """Panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
+    """The panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
 
     Parameters
     ----------
@@ -272,7 +273,7 @@ LARGEST = 65535.0
 
 
 class RoundedPanel(Panel):
-    """Panel of Q_ij = s_i s_j scale·(k_ij + offset) + δ_ij·loading_i, k from 0 to 1.
+    """The panel of Q_ij = s_i s_j scale·(k_ij + offset) + δ_ij·loading_i, k from 0 to 1 rounded to two bytes.
 
     Parameters
     ----------
@@ -307,7 +308,7 @@ _BITS, _WORDS = 32, 2
 
 @dataclass(frozen=True, eq=False)
 class BitDistances:
-    """A radial kernel on points of zeros and ones: columns of bits, and k for every number of features in which two differ.
+    """A radial kernel on points of zeros and ones, by the number of features in which two points differ (bits and a table).
 
     Distances are exact, so that a value is as good as the kernel's function; float32 is rounded once.
 
@@ -362,26 +363,26 @@ class BitDistances:
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
         block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
         return self._fill(block, self.words, _words_of(self.words, indices), signs, signs[indices], offset, scale)
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
-        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
         return self._fill(block, words, _words_of(self.words, rows), signs[columns], signs[rows], offset, scale)
 
     @staticmethod
     def distance_type(X: Any) -> np.dtype[Any]:
-        """The least type that holds every distance: twice the largest number of ones, or all features."""
+        """Return the least type that holds every distance: twice the largest number of ones, or all features."""
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
     def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:
-        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
+        """Return scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
         return EntryEncoding(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
 
     def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
-        """Q between these points and any others."""
+        """Return Q between these points and any others."""
         return CountPanel(self.words, entries, points)
 
     def _fill(
@@ -405,7 +406,7 @@ class BitDistances:
         return block
 
     def product(self, weights: FloatArray) -> FloatArray:
-        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        """Return Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .loops import add_weighted_rows
 
         support, result = np.flatnonzero(weights), np.zeros(weights.size)

@@ -1,4 +1,4 @@
-"""A standard form as algebra, for prints and LaTeX.
+"""The text and LaTeX of a standard form, as prints and notebooks show it.
 
 A small form is written out row by row, as an LP file has it. Of a large one the text lists blocks and cones, and the LaTeX states
 F x + g in K for each label. Linear rows are ≥ or ≤, whichever has fewer minus signs: the rows of a constraint together, rows with
@@ -46,7 +46,7 @@ _LATEX_CONES = {
 
 
 def is_small(form: StandardForm) -> bool:
-    """Return whether the form is written out row by row."""
+    """Return whether a form is small enough to be written out row by row."""
     entries = sum(c.F.nnz for c in form.constraints)
     if form.n > _VARIABLES or form.rows > _ROWS or entries > _ENTRIES:
         return False
@@ -62,7 +62,7 @@ def program_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
 
 
 def abstract_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
-    """Return objective and constraints of a form of any size in its matrices, for LaTeX alone."""
+    """Return objective and constraints of a form of any size by its matrices, F x + g in K, as LaTeX."""
     sign = "-" if form.maximise else ""
     terms = [r"\tfrac12 x^\top P x"] if form.quadratic is not None else []
     terms += ["q^\\top x"] if form.q.any() else []
@@ -117,7 +117,7 @@ class _Affine:
 
     @property
     def factor(self) -> Line:
-        """The function as a factor of a product: in parentheses where it is a sum or has a sign."""
+        """Return the function as a factor of a product: in parentheses where it is a sum or has a sign."""
         if len(self.terms) + bool(self.constant) <= 1 and all(value > 0.0 for value, _ in self.terms) and self.constant >= 0.0:
             return self.line
         return Line(f"({self.line.text})", rf"\left({self.line.latex}\right)")
@@ -197,7 +197,7 @@ class _LinearRow:
 
     @property
     def turned(self) -> _LinearRow:
-        """The same row times -1."""
+        """Return the same row times -1."""
         return _LinearRow(self.left.times(-1.0), _TURNED.get(self.sign, self.sign), -self.side + 0.0)
 
     @property
@@ -426,7 +426,7 @@ def _block_lines(form: StandardForm, block: Block) -> list[str]:
 
 
 def _domain(form: StandardForm, part: slice | IntArray, symmetric: bool = False) -> str:
-    """Return type and bounds of some variables."""
+    """Return the type and bounds of some variables."""
     integers, count = int(np.count_nonzero(form.integer[part])), form.lower[part].size
     sort = "symmetric" if symmetric else "real"
     if integers:

@@ -1,7 +1,7 @@
-"""Bridges: rewritings of a form for a solver or file format that cannot read it as it is, such as cones to quadratic rows.
+"""Bridges: rewritings of a form for a solver or file format that cannot read it as it is, such as cones as quadratic rows.
 
-Each maps a form to an equivalent one and knows the way back, for points and for multipliers. One class for each, with
-its proof above the code.
+Each maps a form to an equivalent one, and points and multipliers of that one back. There is one class for each, with its proof in
+the docstring.
 """
 
 from __future__ import annotations
@@ -18,20 +18,28 @@ from ...errors import ExportError, InputError
 from ..arrays import FloatArray
 from ..deadline import check_scan, cholesky, eigenvalues
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from .entries import Entries
+from .csr_rows import CSRRows
 from .form import Block, Constraint, Quadratic, StandardForm
 
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Multipliers of a form: z_k by constraint label, and ζ of the bounds."""
+    """The dual variables of a form: the multipliers of its rows and of its bounds.
+
+    Parameters
+    ----------
+    multipliers : mapping of str to ndarray
+        z_k by the label of the constraint, in its dual cone.
+    reduced : ndarray (n,)
+        Reduced costs ζ of the bounds: ≥ 0 at a lower, ≤ 0 at an upper bound.
+    """
 
     multipliers: Mapping[str, FloatArray]
     reduced: FloatArray
 
 
 class Bridge(ABC):
-    """An equivalent rewriting of a form, with the ways back."""
+    """An equivalent rewriting of a form, the ``source``, as a ``target``, with maps of points and multipliers back."""
 
     def __init__(self, source: StandardForm) -> None:
         self.source = source
@@ -39,23 +47,23 @@ class Bridge(ABC):
 
     @abstractmethod
     def apply(self, form: StandardForm) -> StandardForm:
-        """The rewritten form."""
+        """Return the rewritten form."""
 
     def recover(self, x: FloatArray) -> FloatArray:
-        """Return the source's point of a point of the target: the same one, unless the bridge adds variables."""
+        """Map a point of the target to the source: the same point, unless the bridge adds variables."""
         return x
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """Return the target's point of a point of the source, for warm starts: the inverse of `recover`."""
+        """Map a point of the source to the target, for warm starts: the inverse of `recover`."""
         return x
 
     @abstractmethod
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Multipliers of the source from multipliers of the target."""
+        """Map multipliers of the target to the source."""
 
 
 class EpigraphBridge(Bridge):
-    """Quadratic objective to epigraph: min τ + q'x + r with (τ, 1, Rx) in the rotated cone, P = R'R.
+    """The bridge from a quadratic objective to an epigraph: min τ + q'x + r with (τ, 1, Rx) in the rotated cone, P = R'R.
 
     *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1; by
     complementarity (v, ρ, σ) is the multiple of the reflected point with σ = 1: v = -Rx. Stationarity in x,
@@ -68,20 +76,22 @@ class EpigraphBridge(Bridge):
         """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
         assert form.quadratic is not None
         width = form.n + 1
-        top = Entries.hstack([(Entries.identity(1), form.n)], 1, width)
+        top = CSRRows.hstack([(CSRRows.identity(1), form.n)], 1, width)
         cone: Cone
         if Feature.NONCONVEX in form.features:
             P = form.quadratic.csc
             used = np.flatnonzero(np.diff(P.indptr))
-            halves = replace(Entries.of(sp.csr_array(0.5 * P[used])), width=width)
-            rows = Entries.vstack(top, _selection(used, width), halves)
+            halves = replace(CSRRows.from_matrix(sp.csr_array(0.5 * P[used])), width=width)
+            rows = CSRRows.vstack(top, _selection(used, width), halves)
             g, cone = np.zeros(1 + 2 * used.size), Bilinear(1 + 2 * used.size)
         else:
-            squares = replace(Entries.of(factor_of(form.quadratic)), width=width)
-            rows = Entries.vstack(top, Entries.hstack([], 1, width), squares)
+            squares = replace(CSRRows.from_matrix(psd_factor(form.quadratic)), width=width)
+            rows = CSRRows.vstack(top, CSRRows.hstack([], 1, width), squares)
             g = (np.arange(rows.csr.shape[0]) == 1).astype(np.float64)
             cone = RotatedSecondOrder(g.size)
-        widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)
+        widened = tuple(
+            Constraint(c.label, replace(CSRRows.from_matrix(c.F), width=width).csr, c.g, c.cone) for c in form.constraints
+        )
         quadratic = Constraint("quadratic", rows.csr, g, cone)
         return form.replace(
             blocks=(*form.blocks, Block("epigraph", ())),
@@ -98,7 +108,7 @@ class EpigraphBridge(Bridge):
         return x[:-1]
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """τ = ½x'Px."""
+        """Append τ = ½x'Px."""
         assert self.source.quadratic is not None
         return np.append(x, 0.5 * float(x @ self.source.quadratic.product(x)))
 
@@ -109,13 +119,13 @@ class EpigraphBridge(Bridge):
 
 
 class RotatedBridge(Bridge):
-    """Rotated to second-order cones by the orthogonal map T(a, b, c) = ((a + b)/√2, (a - b)/√2, c).
+    """The bridge from rotated to second-order cones by the orthogonal map T(a, b, c) = ((a + b)/√2, (a - b)/√2, c).
 
     *Proof.* 2ab = ((a + b)/√2)² - ((a - b)/√2)². T is symmetric and its own inverse, so <z̃, T(Fx + g)> = <Tz̃, Fx + g>.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
-        """Turn the rows of every rotated cone."""
+        """Map the rows of every rotated cone by T."""
         constraints = tuple(self._turn(c) if isinstance(c.cone, RotatedSecondOrder) else c for c in form.constraints)
         return form.replace(constraints=constraints)
 
@@ -131,7 +141,7 @@ class RotatedBridge(Bridge):
         return _TURNED[c]
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Turn the multipliers back."""
+        """Map the multipliers of those rows by T, its own inverse."""
         cones = {c.label: c.cone for c in self.source.constraints}
         rotated = {
             label: cone.rotate(z) if isinstance(cone := cones[label], RotatedSecondOrder) else z
@@ -141,7 +151,7 @@ class RotatedBridge(Bridge):
 
 
 class BoundsToRows(Bridge):
-    """Bounds to rows: x_j - l_j ≥ 0 and u_j - x_j ≥ 0, with multipliers ζ_l and ζ_u; ζ = ζ_l - ζ_u.
+    """The bridge from bounds to rows: x_j - l_j ≥ 0 and u_j - x_j ≥ 0, with multipliers ζ_l and ζ_u; ζ = ζ_l - ζ_u.
 
     *Proof.* The rows' part of Σ F'z is ζ_l - ζ_u, which is ζ in the stationarity of the source.
     """
@@ -162,7 +172,7 @@ class BoundsToRows(Bridge):
         )
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """ζ from the rows' multipliers."""
+        """Subtract the multipliers of the upper rows from those of the lower rows: ζ."""
         reduced = dual.reduced.copy()
         multipliers = dict(dual.multipliers)
         if self._low.size:
@@ -173,7 +183,7 @@ class BoundsToRows(Bridge):
 
 
 class IndicatorsToRows(Bridge):
-    """Indicators to rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
+    """The bridge from indicators to big-M rows: (a, v) becomes v + M a ≥ 0 with M no less than -v at any point within the bounds.
 
     *Proof.* a = 0 leaves v ≥ 0; a = 1 leaves v ≥ -M, which every point within the bounds meets. The target is mixed-integer:
     it has no multipliers to lift.
@@ -207,24 +217,26 @@ class IndicatorsToRows(Bridge):
         return Constraint(c.label, sp.csr_array(F + switches), g + M * c.g[0::2], Nonnegative(g.size), own_rows, c.points)
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Return no multipliers."""
+        """Return no multipliers: the target is mixed-integer."""
         return DualPoint({}, np.zeros_like(dual.reduced))
 
 
 class ConesToQuadraticRows(Bridge):
-    """Second-order cones to quadratic rows of auxiliary variables v = F x + g: Σ v_i² ≤ v_0², v_0 ≥ 0, or ≤ 2 v_0 v_1, both ≥ 0.
+    """The bridge from second-order cones to quadratic rows in auxiliary variables v = F x + g.
+
+    A second-order cone becomes Σ v_i² ≤ v_0², v_0 ≥ 0; a rotated one Σ v_i² ≤ 2 v_0 v_1, both ≥ 0.
 
     *Proof.* With nonnegative heads these rows are the cones. The target is for readers of quadratic rows; it has no multipliers
     to lift.
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
-        """Append a block and linking equations for each stack of cones, whose label the quadratic rows keep."""
+        """Append a block v and linking equations for each stack of cones, whose label the quadratic rows keep."""
         self._cones = [c for c in form.constraints if isinstance(c.cone, SecondOrder | RotatedSecondOrder) and c.rows]
         width = form.n + sum(c.rows for c in self._cones)
         constraints, lower, start = list[Constraint](), [form.lower], form.n
         for c in form.constraints:
-            widened = replace(Entries.of(c.F), width=width).csr
+            widened = replace(CSRRows.from_matrix(c.F), width=width).csr
             if c not in self._cones:
                 constraints.append(Constraint(c.label, widened, c.g, c.cone, c.given_names, c.points))
                 continue
@@ -250,11 +262,11 @@ class ConesToQuadraticRows(Bridge):
         return x[: self.source.n]
 
     def extend(self, x: FloatArray) -> FloatArray:
-        """v = F x + g."""
+        """Append v = F x + g."""
         return np.concatenate([x, *(c.value(x) for c in self._cones)])
 
     def lift_dual(self, dual: DualPoint) -> DualPoint:
-        """Return no multipliers."""
+        """Return no multipliers: readers of quadratic rows give none."""
         return DualPoint({}, np.zeros(self.source.n))
 
 
@@ -282,8 +294,8 @@ _TURNED: weakref.WeakKeyDictionary[Constraint, Constraint] = weakref.WeakKeyDict
 _FACTORS: weakref.WeakKeyDictionary[Quadratic, sp.csr_array] = weakref.WeakKeyDictionary()
 
 
-def factor_of(quadratic: Quadratic) -> sp.csr_array:
-    """R with P = R'R: the factor that is there, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
+def psd_factor(quadratic: Quadratic) -> sp.csr_array:
+    """Return R with P = R'R: the factor that is stored, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
 
     Made once for each quadratic part.
 
@@ -326,7 +338,7 @@ def _check_convex(smallest: float, largest: float) -> None:
         )
 
 
-def _turn_of(dim: int, count: int) -> Entries:
+def _turn_of(dim: int, count: int) -> CSRRows:
     """T, once for each cone: two entries in its first two rows, one in the others."""
     half = np.sqrt(0.5)
     data = np.concatenate([[half, half, half, -half], np.ones(dim - 2)])
@@ -334,8 +346,8 @@ def _turn_of(dim: int, count: int) -> Entries:
     counts = np.concatenate([[2, 2], np.ones(dim - 2, dtype=np.int64)])
     indices = (columns + dim * np.arange(count)[:, None]).ravel().astype(np.int32)
     ends = np.concatenate([[0], np.cumsum(np.tile(counts, count))]).astype(np.int32)
-    return Entries(np.tile(data, count), indices, ends, dim * count)
+    return CSRRows(np.tile(data, count), indices, ends, dim * count)
 
 
-def _selection(indices: np.ndarray, n: int) -> Entries:
-    return Entries(np.ones(indices.size), indices.astype(np.int32), np.arange(indices.size + 1, dtype=np.int32), n)
+def _selection(indices: np.ndarray, n: int) -> CSRRows:
+    return CSRRows(np.ones(indices.size), indices.astype(np.int32), np.arange(indices.size + 1, dtype=np.int32), n)

@@ -1,12 +1,12 @@
-"""The cones of a standard form with their projections, and symmetric matrices as vectors.
+"""The cones of a standard form: projections, dual cones and violations, which solvers and certificates ask for.
 
-A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
-are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
-follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` and `Bilinear` are sets that are neither convex
-nor cones; they keep the interface, since label, rows and polar multipliers mean the same.
+A cone of this module is a stack of ``count`` equal cones of ``dim`` rows each: ``n`` rotated cones of three rows are *one*
+labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone follows from Moreau's
+decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` and `Bilinear` are sets that are neither convex nor cones; they keep the
+interface, since label, rows and polar multipliers mean the same.
 
-*Symmetric matrices as vectors.* With this scaling ``<A, B> = svec(A)'svec(B)``, so the PSD cone is self-dual as a cone of
-vectors.
+The semidefinite cone holds a symmetric matrix as a vector, its *svec*: the upper triangle by columns, entries off the diagonal
+times √2. With this scaling ``<A, B> = svec(A)'svec(B)``, so the cone is self-dual as a cone of vectors.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SQRT2 = float(np.sqrt(2.0))
 
 
 def svec_size(order: int) -> int:
-    """Length of the svec of a symmetric matrix of this order: order·(order + 1)/2."""
+    """Return the length order·(order + 1)/2 of the svec of a symmetric matrix of this order."""
     return order * (order + 1) // 2
 
 
-def order_of(size: int) -> int:
-    """Return the order of the matrix whose svec has this length."""
+def svec_order(size: int) -> int:
+    """Return the order of the symmetric matrix whose svec has this length."""
     order = int((np.sqrt(8 * size + 1) - 1) // 2)
     if svec_size(order) != size:
         raise ValueError(f"{size} is not the length of the svec of a symmetric matrix")
@@ -41,21 +41,21 @@ def order_of(size: int) -> int:
 
 @functools.lru_cache(maxsize=64)
 def svec_indices(order: int) -> tuple[IntArray, IntArray]:
-    """Row and column (row ≤ column) of every entry of an svec, in its order: (0,0), (0,1), (1,1), (0,2), ..."""
+    """Return row and column (row ≤ column) of every entry of an svec, in its order: (0,0), (0,1), (1,1), (0,2), ..."""
     column, row = np.tril_indices(order)
     row.flags.writeable = column.flags.writeable = False
     return row, column
 
 
 def svec(matrix: FloatArray) -> FloatArray:
-    """Vector of a symmetric matrix (its upper triangle is read), or of a stack of them (..., p, p)."""
+    """Return the svec of a symmetric matrix (its upper triangle is read), or of a stack of them (..., p, p)."""
     row, column = svec_indices(matrix.shape[-1])
     return np.asarray(matrix[..., row, column] * np.where(row == column, 1.0, _SQRT2))
 
 
 def smat(vector: FloatArray) -> FloatArray:
-    """Symmetric matrix of an svec: the inverse and the adjoint of `svec`."""
-    order = order_of(vector.shape[-1])
+    """Return the symmetric matrix of an svec: the inverse and the adjoint of `svec`."""
+    order = svec_order(vector.shape[-1])
     row, column = svec_indices(order)
     matrix = np.zeros((*vector.shape[:-1], order, order))
     entries = vector * np.where(row == column, 1.0, 1.0 / _SQRT2)
@@ -65,16 +65,13 @@ def smat(vector: FloatArray) -> FloatArray:
 
 
 def svec_rank_one(X: FloatArray) -> FloatArray:
-    """Rows svec(x_i x_i'), n × p(p + 1)/2, so that ``svec_rank_one(X) @ svec(W)`` is x_i'W x_i."""
+    """Return the rows svec(x_i x_i'), n × p(p + 1)/2, so that ``svec_rank_one(X) @ svec(W)`` is x_i'W x_i."""
     row, column = svec_indices(X.shape[1])
     return np.asarray(X[:, row] * X[:, column] * np.where(row == column, 1.0, _SQRT2))
 
 
-# The abstract cone: violation, projection, dual and interior, and the features that a solver must read to take it.
-
-
 class Feature(enum.Enum):
-    """A feature of a form beyond a linear objective, linear rows and bounds; the value is its name in sentences."""
+    """A feature of a program that not every solver or file format takes; the value is its name in sentences."""
 
     QUADRATIC = "quadratic objective"
     SECOND_ORDER = "second-order cones"
@@ -92,7 +89,7 @@ class Feature(enum.Enum):
 
 @dataclass(frozen=True)
 class Cone(ABC):
-    """``count`` equal convex cones of ``dim`` rows each.
+    """The abstract cone: a stack of ``count`` equal convex cones of ``dim`` rows each.
 
     Parameters
     ----------
@@ -100,6 +97,15 @@ class Cone(ABC):
         Rows of one cone.
     count : int
         How many equal cones are stacked.
+
+    Attributes
+    ----------
+    feature : Feature or None
+        The feature of a form with such cones; None for linear rows.
+    symbol : str
+        Name of the cone in prints and sidecar files.
+    convex : bool
+        False for sets that are neither convex nor cones.
     """
 
     dim: int
@@ -116,55 +122,57 @@ class Cone(ABC):
 
     @property
     def rows(self) -> int:
-        """Rows of the whole stack."""
+        """Return the number of rows of the whole stack."""
         return self.dim * self.count
 
-    def stacked(self, v: FloatArray) -> FloatArray:
-        """``v`` as one row for each cone, count × dim."""
+    def by_cone(self, v: FloatArray) -> FloatArray:
+        """Reshape ``v`` to one row for each cone, count × dim."""
         return v.reshape(self.count, self.dim)
 
     @abstractmethod
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the cone."""
+        """Return the nearest point of the stack of cones to ``v``."""
 
     def project_dual(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
+        """Return the nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
         return np.asarray(v + self.project(-v))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """A point near `project_dual` that is in the dual cone in exact arithmetic, whatever rounding did to the projection."""
+        """Return a point near `project_dual` that is in the dual cone in exact arithmetic, whatever the projection's rounding."""
         return self.project_dual(v)
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """Return the radius of a ball that each cone of the stack holds around its rows; 0: none known.
+        """Return, for each cone of the stack, the radius of a ball around its rows inside the cone; 0 if none is known.
 
         Rounded: good to some roundings of ||v||.
         """
         return np.zeros(self.count)
 
     def dual_depth(self, z: FloatArray) -> FloatArray:
-        """Return `depth` in the dual cone."""
+        """Return `depth` with respect to the dual cones."""
         return self.depth(z)
 
-    def dual_inward(self, z: FloatArray) -> FloatArray:
-        """Return a direction, of the size of each cone's multipliers, into the interior of the dual cone; zero: none is needed.
+    def dual_interior_direction(self, z: FloatArray) -> FloatArray:
+        """Return a direction into the interior of the dual cone, of the size of each cone's multipliers; zero if none is needed.
 
         Only multipliers on the boundary of a dual cone that is curved in every direction need one: they may move along a ray.
         """
         return np.zeros_like(z)
 
-    def filled(self, v: FloatArray) -> FloatArray:
-        """Rows that are in the cone if v is, and deep inside where zeros of v alone put it on a face."""
+    def fill_zero_rows(self, v: FloatArray) -> FloatArray:
+        """Fill zero rows and columns of semidefinite matrices in ``v`` so that `depth` judges the rest alone; other cones return
+        v.
+        """
         return v
 
     @property
     def dual_map(self) -> FloatArray | None:
-        """D with K* = {z : D z in K}, dim × dim; None where the cone is its own dual (and of {0} and indicators)."""
+        """Return D with K* = {z : D z in K}, dim × dim; None where the cone is its own dual (and for {0} and indicators)."""
         return None
 
     @property
-    def interior(self) -> FloatArray:
-        """A direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I)."""
+    def interior_direction(self) -> FloatArray:
+        """Return a direction into the interior of every cone of the stack and of its dual: (1), (1, 0), (1, 1, 0), svec(I)."""
         return np.tile(self._inward, self.count)
 
     @property
@@ -172,38 +180,38 @@ class Cone(ABC):
         return np.ones(self.dim)
 
     @property
-    def block(self) -> int:
-        """Rows that are judged together: one where the cone is a product of half-lines or points, else one cone's."""
+    def group_size(self) -> int:
+        """Return the number of rows that share one violation: 1 for products of half-lines or points, else one cone's rows."""
         return self.dim
 
     def violation(self, v: FloatArray) -> float:
-        """Largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
-        return largest(v - self.project(v))
+        """Return the largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
+        return largest_absolute(v - self.project(v))
 
     def relative_violation(self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0) -> float:
-        """Largest violation of a `block` of rows relative to the block's largest entries of ``unit`` > 0 and ``scale`` ≥ 0,
-        added.
+        """Return the largest violation of a group of `group_size` rows, relative to the group's largest ``unit`` > 0 plus its
+        largest ``scale`` ≥ 0.
         """
-        outside = np.abs(v - self.project(v)).reshape(-1, self.block).max(axis=1)
-        units = np.broadcast_to(np.asarray(unit), v.shape).reshape(-1, self.block).max(axis=1)
-        return float((outside / (units + scale.reshape(-1, self.block).max(axis=1))).max(initial=0.0))
+        outside = np.abs(v - self.project(v)).reshape(-1, self.group_size).max(axis=1)
+        units = np.broadcast_to(np.asarray(unit), v.shape).reshape(-1, self.group_size).max(axis=1)
+        return float((outside / (units + scale.reshape(-1, self.group_size).max(axis=1))).max(initial=0.0))
 
     def dual_violation(self, z: FloatArray) -> float:
-        """Largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""
-        return largest(self.project(-z))
+        """Return the largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""
+        return largest_absolute(self.project(-z))
 
     def __str__(self) -> str:
         return f"{self.symbol}({self.dim})" if self.count == 1 else f"{self.symbol}({self.dim})^{self.count}"
 
 
-def largest(v: FloatArray) -> float:
-    """max |v_i|; 0 of nothing."""
+def largest_absolute(v: FloatArray) -> float:
+    """Return max |v_i|; 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
 
 @dataclass(frozen=True)
 class Zero(Cone):
-    """{0}: equalities. Its dual is the whole space.
+    """The cone {0}: its rows are equalities. Its dual is the whole space.
 
     Parameters
     ----------
@@ -216,18 +224,18 @@ class Zero(Cone):
     symbol = "Zero"
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the cone: the origin."""
+        """Return the nearest point of the cone: the origin."""
         return np.zeros_like(v)
 
     @property
-    def block(self) -> int:
+    def group_size(self) -> int:
         """One row: every row is judged by itself."""
         return 1
 
 
 @dataclass(frozen=True)
 class Nonnegative(Cone):
-    """{v : v ≥ 0}: inequalities. Self-dual.
+    """The cone {v : v ≥ 0}: its rows are inequalities. Self-dual.
 
     Parameters
     ----------
@@ -240,18 +248,18 @@ class Nonnegative(Cone):
     symbol = "Nonnegative"
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of the cone: the positive part."""
+        """Return the nearest point of the cone: the positive part."""
         return np.maximum(v, 0.0)
 
     @property
-    def block(self) -> int:
+    def group_size(self) -> int:
         """One row: every row is judged by itself."""
         return 1
 
 
 @dataclass(frozen=True)
 class SecondOrder(Cone):
-    """{(t, c) : ||c|| ≤ t}. Self-dual.
+    """The second-order cone {(t, c) : ||c|| ≤ t}. Self-dual.
 
     Parameters
     ----------
@@ -269,8 +277,8 @@ class SecondOrder(Cone):
         return (np.arange(self.dim) < 1).astype(np.float64)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack."""
-        rows = self.stacked(v)
+        """Return the nearest point of every cone of the stack."""
+        rows = self.by_cone(v)
         t, c = rows[:, 0], rows[:, 1:]
         norm = np.sqrt(np.einsum("ij,ij->i", c, c))
         outside = norm > t
@@ -284,20 +292,20 @@ class SecondOrder(Cone):
         return projected.ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """(t - ||c||)/√2."""
-        rows = self.stacked(v)
+        """Return (t - ||c||)/√2 for each cone, 0 outside."""
+        rows = self.by_cone(v)
         return np.asarray(np.maximum(rows[:, 0] - np.linalg.norm(rows[:, 1:], axis=1), 0.0) / np.sqrt(2.0))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection with t no less than a bound of ||c|| from above."""
-        rows = self.stacked(self.project_dual(v)).copy()
+        """Return the projection with t no less than a bound of ||c|| from above."""
+        rows = self.by_cone(self.project_dual(v)).copy()
         rows[:, 0] = np.maximum(rows[:, 0], np.linalg.norm(rows[:, 1:], axis=1) * (1.0 + gamma(self.dim + 4)))
         return rows.ravel()
 
 
 @dataclass(frozen=True)
 class RotatedSecondOrder(Cone):
-    """{(a, b, c) : 2ab ≥ ||c||², a ≥ 0, b ≥ 0}. Self-dual.
+    """The rotated second-order cone {(a, b, c) : 2ab ≥ ||c||², a ≥ 0, b ≥ 0}. Self-dual.
 
     Parameters
     ----------
@@ -321,19 +329,19 @@ class RotatedSecondOrder(Cone):
 
     def rotate(self, v: FloatArray) -> FloatArray:
         """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
-        rotated = self.stacked(v).copy()
+        rotated = self.by_cone(v).copy()
         a, b = rotated[:, 0].copy(), rotated[:, 1].copy()
         rotated[:, 0], rotated[:, 1] = (a + b) / _SQRT2, (a - b) / _SQRT2
         return rotated.ravel()
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack, through the second-order cone."""
-        inside = self.stacked(v)
+        """Return the nearest point of every cone of the stack, through the second-order cone."""
+        inside = self.by_cone(v)
         a, b, c = inside[:, 0], inside[:, 1], inside[:, 2:]
         feasible = (a >= 0) & (b >= 0) & (2 * a * b >= np.einsum("ij,ij->i", c, c))
         if feasible.all():
             return v.copy()
-        projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v))))
+        projected = self.by_cone(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v))))
         projected[feasible] = inside[feasible]  # points of the cone are not moved by rounding
         return projected.ravel()
 
@@ -342,8 +350,8 @@ class RotatedSecondOrder(Cone):
         return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
-        rows = self.stacked(self.project_dual(v)).copy()
+        """Return the projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
+        rows = self.by_cone(self.project_dual(v)).copy()
         a, b = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0)
         squares = np.einsum("ij,ij->i", rows[:, 2:], rows[:, 2:]) * (1.0 + gamma(self.dim + 8))
         short = 2.0 * a * b < squares
@@ -359,7 +367,7 @@ class RotatedSecondOrder(Cone):
 
 @dataclass(frozen=True)
 class PSD(Cone):
-    """{svec(S) : S ⪰ 0}: the upper triangle stacked by columns, √2 off the diagonal. Self-dual.
+    """The cone {svec(S) : S ⪰ 0}: the upper triangle stacked by columns, √2 off the diagonal. Self-dual.
 
     Parameters
     ----------
@@ -381,7 +389,7 @@ class PSD(Cone):
 
     @classmethod
     def of_order(cls, order: int) -> PSD:
-        """Cone of symmetric matrices of this order."""
+        """Return the cone of symmetric matrices of this order."""
         return cls(svec_size(order))
 
     @property
@@ -390,45 +398,45 @@ class PSD(Cone):
 
     @property
     def order(self) -> int:
-        """Order of the matrices."""
+        """Return the order of the matrices."""
         return int((np.sqrt(8 * self.dim + 1) - 1) // 2)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point: negative eigenvalues set to zero."""
-        values, vectors = np.linalg.eigh(smat(self.stacked(v)))
+        """Return the nearest point: negative eigenvalues set to zero."""
+        values, vectors = np.linalg.eigh(smat(self.by_cone(v)))
         clipped = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 0.0), vectors)
         projected = svec(clipped)
-        projected[values[:, 0] >= 0] = self.stacked(v)[values[:, 0] >= 0]
+        projected[values[:, 0] >= 0] = self.by_cone(v)[values[:, 0] >= 0]
         return projected.ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
-        """The least eigenvalue."""
-        return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.stacked(v)))[:, 0], 0.0))
+        """Return the least eigenvalue of each matrix, 0 where it is negative."""
+        return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.by_cone(v)))[:, 0], 0.0))
 
-    def filled(self, v: FloatArray) -> FloatArray:
+    def fill_zero_rows(self, v: FloatArray) -> FloatArray:
         """Fill the diagonal of rows of zeros with the largest entry: the result is semidefinite if and only if v is."""
-        matrices = smat(self.stacked(v))
+        matrices = smat(self.by_cone(v))
         sizes = np.abs(matrices).max(axis=(1, 2))
         cone, row = np.nonzero(~matrices.any(axis=2))
         matrices[cone, row, row] = sizes[cone]
         return svec(matrices).ravel()
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
-        """The projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
+        """Return the projection plus a multiple of I that covers the rounding of its eigenvalues; rows of zeros stay zero.
 
         A diagonal matrix without negative entries is in the cone as it is.
         """
-        matrices = smat(self.stacked(self.project_dual(v))).copy()
+        matrices = smat(self.by_cone(self.project_dual(v))).copy()
         sizes = np.abs(matrices).sum(axis=2).max(axis=1)
-        rows = np.asarray(smat(self.stacked(v)).any(axis=2))
+        rows = np.asarray(smat(self.by_cone(v)).any(axis=2))
         matrices *= rows[:, :, None] & rows[:, None, :]
         matrices[:, np.arange(self.order), np.arange(self.order)] += (gamma(8 * self.order + 16) * sizes)[:, None] * rows
-        return np.where(self._diagonal(v)[:, None], self.stacked(v), svec(matrices)).ravel()
+        return np.where(self._diagonal(v)[:, None], self.by_cone(v), svec(matrices)).ravel()
 
     def _diagonal(self, v: FloatArray) -> BoolArray:
         """Return the mask of matrices that are diagonal without negative entries."""
         i, j = svec_indices(self.order)
-        entries = self.stacked(v)
+        entries = self.by_cone(v)
         return np.asarray(((entries == 0.0) | ((i == j) & (entries > 0.0))).all(axis=1))
 
     def __str__(self) -> str:
@@ -437,7 +445,7 @@ class PSD(Cone):
 
 @dataclass(frozen=True)
 class Indicator(Cone):
-    """{(a, v) : a = 0 and v ≥ 0, or a = 1}: a binary variable a that switches the row v ≥ 0 off. Not a cone, not convex.
+    """The set {(a, v) : a = 0 and v ≥ 0, or a = 1}: a binary variable a that switches the row v ≥ 0 off. No cone, not convex.
 
     The rows of a are single binary variables of the form. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0), which
     prove nothing: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
@@ -461,25 +469,25 @@ class Indicator(Cone):
             raise InputError(f"an indicator has the two rows a and v, not {self.dim}", name="dim")
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point: of (0, v₊) and (1, v) the nearer one."""
-        rows = self.stacked(v)
+        """Return the nearest point: of (0, v₊) and (1, v) the nearer one."""
+        rows = self.by_cone(v)
         a, row = rows[:, 0], rows[:, 1]
         is_off = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
         return np.column_stack([np.where(is_off, 0.0, 1.0), np.where(is_off, np.maximum(row, 0.0), row)]).ravel()
 
     def project_dual(self, v: FloatArray) -> FloatArray:
-        """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
-        rows = self.stacked(v)
+        """Return the nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
+        rows = self.by_cone(v)
         return np.column_stack([np.maximum(rows[:, 0], 0.0), np.zeros(self.count)]).ravel()
 
     def dual_violation(self, z: FloatArray) -> float:
-        """Largest absolute entry of the distance to such multipliers."""
-        return largest(z - self.project_dual(z))
+        """Return the largest absolute entry of z minus its projection."""
+        return largest_absolute(z - self.project_dual(z))
 
 
 @dataclass(frozen=True)
 class Bilinear(Cone):
-    """{(t, a, b) : t ≥ a'b}, or t = a'b with ``equality``: a nonconvex quadratic row in affine factors. Not a cone, not convex.
+    """The set {(t, a, b) : t ≥ a'b}, or t = a'b with ``equality``: a nonconvex quadratic row in affine factors. No cone.
 
     ``dim`` = 1 + 2k rows for a and b of k rows each. Multipliers z with <z, (t, a, b)> ≥ 0 on the set are zero alone: (0, a, 0)
     and (0, 0, b) are in it for all a and b, and t is unbounded.
@@ -510,7 +518,7 @@ class Bilinear(Cone):
 
     def project(self, v: FloatArray) -> FloatArray:
         """Return the point of the set with the same a and b and the nearest t, so that a violation is that of the row."""
-        rows = self.stacked(v).copy()
+        rows = self.by_cone(v).copy()
         k = (self.dim - 1) // 2
         products = np.einsum("ij,ij->i", rows[:, 1 : 1 + k], rows[:, 1 + k :])
         rows[:, 0] = products if self.equality else np.maximum(rows[:, 0], products)
@@ -521,5 +529,5 @@ class Bilinear(Cone):
         return np.zeros_like(v)
 
     def dual_violation(self, z: FloatArray) -> float:
-        """Largest absolute entry of z."""
-        return largest(z)
+        """Return the largest absolute entry of z."""
+        return largest_absolute(z)

@@ -1,4 +1,4 @@
-"""Evidence that ½x'Px is convex: by construction, verified in floating point with an error bound, or not known.
+"""Proofs that a quadratic objective ½x'Px is convex: by construction, or by a factorisation with an error bound.
 
 A Cholesky factorisation that ends proves that the matrix is positive semidefinite up to a shift: with unit diagonal (up to a
 factor of two, by scaling with powers of two, which is exact) the computed factor belongs to a matrix within γ_{m+1}·trace of it
@@ -23,7 +23,7 @@ from ..arrays import BoolArray, FloatArray, IntArray, to_dense
 from ..rounding import dot, gamma
 
 #: Order up to which a matrix is factored to find out: 3,000³/3 operations take about a second.
-VERIFY_UP_TO = 3000
+LARGEST_VERIFIED_ORDER = 3000
 #: Shares of the scaled diagonal that are tried as a lower bound of the curvature.
 _SHARES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 #: Entries of the diagonal up to this are not scaled to about one: the squares of such scales are infinite.
@@ -43,7 +43,7 @@ class Evidence(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Convexity:
-    """The known facts about d'Pd.
+    """The evidence that d'Pd ≥ 0 for all d, or against it.
 
     Parameters
     ----------
@@ -68,29 +68,29 @@ class Convexity:
     curvature: float | None = None
 
     @property
-    def known(self) -> bool:
-        """Return whether the quadratic is convex, up to the deficit."""
+    def is_proved(self) -> bool:
+        """Return whether the quadratic is proved convex, up to the deficit."""
         return self.evidence in (Evidence.CONSTRUCTION, Evidence.VERIFIED)
 
     @property
-    def exact(self) -> bool:
-        """Return whether the quadratic is convex to the last digit, everywhere."""
-        return self.known and self.deficit is None and self.penalty == 0.0
+    def is_exact(self) -> bool:
+        """Return whether the quadratic is proved convex in exact arithmetic, without deficit or penalty."""
+        return self.is_proved and self.deficit is None and self.penalty == 0.0
 
     @property
-    def refuted(self) -> bool:
+    def is_refuted(self) -> bool:
         """Return whether a direction of negative curvature is known."""
         return self.evidence is Evidence.NEGATIVE
 
     @property
     def largest_deficit(self) -> float:
-        """max δ_j."""
+        """Return max δ_j."""
         return 0.0 if self.deficit is None else float(self.deficit.max(initial=0.0))
 
     @property
     def condition(self) -> str:
-        """The condition of a bound where convexity is not known; empty where it is."""
-        return "" if self.known else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
+        """Return the sentence under which a bound holds where convexity is not proved; empty where it is."""
+        return "" if self.is_proved else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
 
 
 def _sums(P: FloatArray | sp.csc_array) -> FloatArray:
@@ -101,7 +101,7 @@ def _sums(P: FloatArray | sp.csc_array) -> FloatArray:
 
 
 def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
-    """Evidence for a symmetric matrix."""
+    """Return the evidence that a symmetric matrix is positive semidefinite."""
     n = int(P.shape[0])
     diagonal = np.asarray(P.diagonal(), dtype=np.float64)
     sums = _sums(P) - np.abs(diagonal)
@@ -111,16 +111,18 @@ def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
     if evidence is not None:
         return evidence
     nonzero = np.flatnonzero(sums + np.abs(diagonal))
-    if nonzero.size > VERIFY_UP_TO:
-        return Convexity(Evidence.UNKNOWN, f"P has order {nonzero.size}; up to {VERIFY_UP_TO} it is factored to find out")
+    if nonzero.size > LARGEST_VERIFIED_ORDER:
+        return Convexity(
+            Evidence.UNKNOWN, f"P has order {nonzero.size}; up to {LARGEST_VERIFIED_ORDER} it is factored to find out"
+        )
     block = P[nonzero][:, nonzero]
     dense = to_dense(block).astype(np.float64)
     scale = np.exp2(-np.round(0.5 * np.log2(diagonal[nonzero])))
     return _decide(dense * scale * scale[:, None], scale, nonzero, n)
 
 
-def on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
-    """Evidence for P on the directions with A d = 0, from P + ρA'A; None where there is none."""
+def convexity_on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
+    """Return the evidence that P is convex on the directions with A d = 0, from P + ρA'A; None without a proof."""
     norms = np.linalg.norm(A, axis=1)
     largest = float(np.abs(P).max(initial=0.0))
     if not largest > 0.0 or not (norms > 0.0).all():
@@ -128,15 +130,17 @@ def on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
     for factor in (1.0, 64.0):
         penalty = factor * largest / float((norms**2).min()) * max(1.0, float(A.shape[1]) / float((A != 0.0).sum(axis=1).min()))
         raised = matrix_convexity(P + penalty * (A.T @ A))
-        if raised.known:
+        if raised.is_proved:
             rounding = gamma(A.shape[0] + 4) * (np.abs(P).max() + penalty * float((np.abs(A).T @ np.abs(A)).max())) * A.shape[1]
             deficit = (0.0 if raised.deficit is None else raised.deficit) + np.full(P.shape[0], rounding)
             return Convexity(Evidence.VERIFIED, "P is positive semidefinite where the equalities hold", deficit, penalty)
     return None
 
 
-def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float = 0.0) -> tuple[FloatArray, FloatArray] | None:
-    """ℓ ≥ 0 on the chosen variables, positive where P_jj is, and δ ≥ 0 on the others: d'Pd ≥ Σℓ_j d_j² - Σδ_j d_j²; None if not.
+def curvature_bounds(
+    P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float = 0.0
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return ℓ ≥ 0 on the chosen variables and δ ≥ 0 on the others with d'Pd ≥ Σℓ_j d_j² - Σδ_j d_j²; None without a proof.
 
     ``rounding`` bounds the error of P itself, relative to √(P_ii P_jj), summed over a row. Variables whose row of P is zero have
     ℓ_j = δ_j = 0.
@@ -146,7 +150,7 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
     sums = _sums(P) - np.abs(diagonal)
     nonzero = np.flatnonzero(sums + np.abs(diagonal))
     inside = chosen[nonzero]
-    if not inside.any() or (diagonal[nonzero] <= _LEAST_SCALED).any() or nonzero.size > VERIFY_UP_TO:
+    if not inside.any() or (diagonal[nonzero] <= _LEAST_SCALED).any() or nonzero.size > LARGEST_VERIFIED_ORDER:
         return None if nonzero.size == 0 or not (diagonal >= sums).all() else _dominant(diagonal, sums, chosen, rounding)
     if not sums[nonzero].any():
         return _dominant(diagonal, sums, chosen, rounding)

@@ -1,6 +1,6 @@
-r"""The Lagrangian dual of a convex standard form, as a standard form.
+r"""The Lagrangian dual of a convex standard form, again as a standard form (`form.dual()`).
 
-Primal and dual, with z_k in the dual cone of K_k, prices ζ_l, ζ_u ≥ 0 of the bounds that are finite, and P = R'R::
+Primal and dual, with z_k in the dual cone of K_k, multipliers ζ_l, ζ_u ≥ 0 of the finite bounds, and P = R'R::
 
     minimise  ½ x'P x + q'x + r                   maximise  r - ½ ||s||² - Σ_k <z_k, g_k> + l'ζ_l - u'ζ_u
     with      F_k x + g_k in K_k,  l ≤ x ≤ u      with      R's + q = Σ_k F_k'z_k + ζ_l - ζ_u
@@ -27,7 +27,7 @@ from .form import Block, Constraint, Quadratic, StandardForm
 
 
 def dual_form(form: StandardForm) -> StandardForm:
-    """The dual of a convex form; its optimum, in the sense of the stated model, is the primal's.
+    """Return the dual of a convex form; its optimum, in the sense of the stated model, is the primal's.
 
     Parameters
     ----------
@@ -37,8 +37,9 @@ def dual_form(form: StandardForm) -> StandardForm:
     Returns
     -------
     StandardForm
-        Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the prices of bounds, and
-        ``image`` for s = Rx (``point`` for x̂). Rows' and variables' own names stay. ``maximise`` is the opposite of the primal's.
+        Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the multipliers of
+        bounds, and ``image`` for s = Rx (``point`` for x̂). Rows' and variables' own names stay. ``maximise`` is the opposite of
+        the primal's.
     """
     if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
         raise UnsupportedModelError(

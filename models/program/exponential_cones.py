@@ -1,4 +1,4 @@
-"""Exponential and power cones of three rows each, with the membership of points and multipliers decided by proved error bounds.
+"""Exponential and power cones of three rows each, whose membership is decided with proved error bounds.
 
     Exponential   cl {(x, y, z) : y > 0, y e^{x/y} ≤ z}                  rows as in CVXPY, Clarabel, SCS and MathOptFormat
     Power(α)      {(x, y, z) : x^α y^{1-α} ≥ |z|, x ≥ 0, y ≥ 0}          0 < α < 1
@@ -42,7 +42,7 @@ _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 @dataclass(frozen=True)
 class TranscendentalCone(Cone):
-    """A cone of three rows, whose membership is an inequality between logarithms."""
+    """The abstract cone of three rows whose membership is an inequality between logarithms."""
 
     dim: int = 3
 
@@ -54,7 +54,7 @@ class TranscendentalCone(Cone):
     @property
     @abstractmethod
     def dual_map(self) -> FloatArray:
-        """D of K* = {v : D v in K}."""
+        """Return D with K* = {v : D v in K}."""
 
     def surely_inside(self, v: FloatArray) -> BoolArray:
         """Return which cones of the stack provably hold their rows; False where they are outside or too near the boundary to
@@ -67,8 +67,8 @@ class TranscendentalCone(Cone):
         return self._dual_decided(z, -1.0)
 
     def project(self, v: FloatArray) -> FloatArray:
-        """Nearest point of every cone of the stack."""
-        rows = self.stacked(v)
+        """Return the nearest point of every cone of the stack."""
+        rows = self.by_cone(v)
         projected = np.zeros(rows.shape)
         inside, polar = self._decided(v, 0.0), self._dual_decided(-v, 0.0)
         projected[inside] = rows[inside]
@@ -85,13 +85,13 @@ class TranscendentalCone(Cone):
 
     def moved_into_dual(self, v: FloatArray) -> FloatArray:
         """Return v where it is surely in the dual cone, else a point beside its projection onto the dual cone that surely is."""
-        projected = self.stacked(self.project_dual(v))
+        projected = self.by_cone(self.project_dual(v))
         inside = self.surely_inside_dual(v)
-        return np.where(inside[:, None], self.stacked(v), self._repaired(projected)).ravel()
+        return np.where(inside[:, None], self.by_cone(v), self._repaired(projected)).ravel()
 
     def depth(self, v: FloatArray) -> FloatArray:
         """Return half a side of a cube around each cone's rows whose corners are all inside, proved: then so is the cube."""
-        rows, depths = self.stacked(v), np.zeros(self.count)
+        rows, depths = self.by_cone(v), np.zeros(self.count)
         size = np.abs(rows).max(axis=1, initial=0.0)
         for halvings in range(1, _DEPTHS + 1):
             open_cones = np.flatnonzero((depths == 0.0) & (size > 0.0) & (size < np.inf))
@@ -106,14 +106,14 @@ class TranscendentalCone(Cone):
 
     def dual_depth(self, z: FloatArray) -> FloatArray:
         """Return the depth of D z in the cone, divided by the norm of D."""
-        image = self.stacked(z) @ self.dual_map.T
+        image = self.by_cone(z) @ self.dual_map.T
         rounding = 8.0 * UNIT * np.abs(image).max(axis=1, initial=0.0)
         norm = float(np.linalg.norm(self.dual_map))
         return np.asarray(np.maximum(self.depth(image.ravel()) - rounding, 0.0) / norm * (1.0 - 1e-9))
 
-    def dual_inward(self, z: FloatArray) -> FloatArray:
+    def dual_interior_direction(self, z: FloatArray) -> FloatArray:
         """Return a direction into the interior of the dual cone, of the size of each cone's multipliers."""
-        rows = self.stacked(z)
+        rows = self.by_cone(z)
         return (np.abs(rows).max(axis=1, initial=0.0)[:, None] * self._dual_directions(rows)).ravel()
 
     @abstractmethod
@@ -161,14 +161,16 @@ class TranscendentalCone(Cone):
 
 @dataclass(frozen=True)
 class Exponential(TranscendentalCone):
-    """cl {(x, y, z) : y > 0, y e^{x/y} ≤ z}, whose closure adds {(x, 0, z) : x ≤ 0 ≤ z}; see the module for its dual."""
+    """The exponential cone cl {(x, y, z) : y > 0, y e^{x/y} ≤ z}; the closure adds {(x, 0, z) : x ≤ 0 ≤ z}. The module has its
+    dual.
+    """
 
     feature = Feature.EXPONENTIAL
     symbol = "Exponential"
 
     @property
     def dual_map(self) -> FloatArray:
-        """D of K* = {v : D v in K}."""
+        """Return D of K* = {v : D v in K}."""
         return np.array([[1.0, -1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 
     @property
@@ -178,7 +180,7 @@ class Exponential(TranscendentalCone):
 
     def _decided(self, v: FloatArray, share: float) -> BoolArray:
         """Return x/y ≤ log z - log y, or the closure's face, with ``share`` errors to the right."""
-        x, y, z = self.stacked(v).T
+        x, y, z = self.by_cone(v).T
         body = (y > 0.0) & (z > 0.0)
         safe = np.where(body, y, 1.0)
         margin, error = _logarithms(np.where(body, z, 1.0), safe)
@@ -189,7 +191,7 @@ class Exponential(TranscendentalCone):
 
     def _dual_decided(self, z: FloatArray, share: float) -> BoolArray:
         """Return v/u - 1 ≤ log w - log(-u), or u = 0 ≤ v, w, with ``share`` errors to the right."""
-        u, v, w = self.stacked(z).T
+        u, v, w = self.by_cone(z).T
         body = (u < 0.0) & (w > 0.0)
         safe = np.where(body, -u, 1.0)
         margin, error = _logarithms(np.where(body, w, 1.0), safe)
@@ -245,7 +247,7 @@ class Exponential(TranscendentalCone):
 
     def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
         """Return μ (-e^t, (t - 1) e^t, 1), t = x/y."""
-        x, y, _ = self.stacked(v).T
+        x, y, _ = self.by_cone(v).T
         with np.errstate(all="ignore"):
             t = x / y
             z = mu[:, None] * np.column_stack([-np.exp(t), (t - 1.0) * np.exp(t), np.ones(t.size)])
@@ -271,7 +273,7 @@ class Exponential(TranscendentalCone):
 
 @dataclass(frozen=True)
 class Power(TranscendentalCone):
-    """{(x, y, z) : x^α y^{1-α} ≥ |z|, x ≥ 0, y ≥ 0}; see the module for its dual.
+    """The power cone {(x, y, z) : x^α y^{1-α} ≥ |z|, x ≥ 0, y ≥ 0}; the module has its dual.
 
     Parameters
     ----------
@@ -297,7 +299,7 @@ class Power(TranscendentalCone):
 
     @property
     def dual_map(self) -> FloatArray:
-        """D of K* = {v : D v in K}, each entry rounded once."""
+        """Return D of K* = {v : D v in K}, each entry rounded once."""
         return np.diag([1.0 / self.alpha, 1.0 / (1.0 - self.alpha), 1.0])
 
     @property
@@ -317,7 +319,7 @@ class Power(TranscendentalCone):
 
     def _compared(self, v: FloatArray, share: float, scale: float) -> BoolArray:
         """Return α log x + (1-α) log y - scale ≥ log|z| with ``share`` errors to the right."""
-        x, y, z = self.stacked(v).T
+        x, y, z = self.by_cone(v).T
         body = (x > 0.0) & (y > 0.0) & (z != 0.0)
         level, error = self._level(np.where(body, x, 1.0), np.where(body, y, 1.0), scale)
         head, head_error = logarithm(np.where(body, np.abs(z), 1.0))
@@ -368,7 +370,7 @@ class Power(TranscendentalCone):
 
     def multipliers_of_inequalities(self, v: FloatArray, mu: FloatArray) -> FloatArray:
         """Return ((μ₊ + μ₋) ∇(x^α y^{1-α}), μ₋ - μ₊)."""
-        x, y, _ = self.stacked(v).T
+        x, y, _ = self.by_cone(v).T
         above, below = mu.reshape(-1, 2).T
         with np.errstate(all="ignore"):
             mean = x**self.alpha * y ** (1.0 - self.alpha) * (above + below)

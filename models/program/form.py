@@ -1,4 +1,4 @@
-"""The labelled standard form: every formulation compiles to it once, every backend and file writer reads it.
+"""The standard form, a labelled mathematical program: every formulation compiles to it, every backend and file writer reads it.
 
     minimise    ½ x'P x + q'x + r
     subject to  F_k x + g_k in K_k      (one label for each k)
@@ -28,15 +28,15 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
 from ..deadline import check_scan
 from ..export_methods import ExportMethods
-from ..inspection.inspection import FormReport, inspect_form, spy
 from ..kernels.gram import GramOperator
 from ..rounding import Rounded, dot, gamma, transposed_product
 from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
 from .algebra import abstract_lines, is_small, program_lines, summary_lines
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
-from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity, on_equalities
-from .entries import Entries, by_column, triangle
-from .names import named_entries, named_entry, one_by_one
+from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, convexity_on_equalities, matrix_convexity
+from .csr_rows import CSRRows, csc_triangle, dense_to_csc
+from .inspection import FormReport, inspect_form, spy
+from .name_lookup import find_entry, find_indexed_entries, split_indexed_values
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Block:
     symmetric : bool
         Whether the block is a symmetric matrix, stored as svec.
     given_names : tuple of str, optional
+        One name for each scalar variable.
     """
 
     label: str
@@ -65,7 +66,7 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Number of scalar variables."""
+        """Return the number of scalar variables."""
         return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
 
     def names(self) -> list[str]:
@@ -79,16 +80,16 @@ class Block:
         return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
 
     def index(self, place: int) -> tuple[int, ...]:
-        """Return the index of the entry that is at this place of the block's piece of x."""
+        """Return the index (row, column, ...) of the entry at this place of the block's slice of x."""
         index = [axis[place] for axis in svec_indices(self.shape[0])] if self.symmetric else np.unravel_index(place, self.shape)
         return tuple(map(int, index))
 
     def unpack(self, x: FloatArray) -> FloatArray:
-        """The block's value in its own shape from its piece of x."""
+        """Return the block's value in its own shape from its slice of x."""
         return smat(x) if self.symmetric else x.reshape(self.shape)
 
     def pack(self, value: FloatArray) -> FloatArray:
-        """The block's piece of x from its value: the inverse of `unpack`.
+        """Return the block's slice of x from its value: the inverse of `unpack`.
 
         Raises
         ------
@@ -103,9 +104,9 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """``F x + g`` in ``cone``, under a label.
+    """The rows ``F x + g`` in ``cone``, under one label.
 
-    ``given_names`` are the names of the rows where they have such, ``points`` the data points whose margins they demand.
+    ``given_names`` are the rows' own names, where they have any; ``points`` are the data points whose margins the rows bound.
 
     Parameters
     ----------
@@ -113,9 +114,11 @@ class Constraint:
     F : csr_array (rows, n)
     g : ndarray (rows,)
     cone : Cone
+        The cone (or set) that F x + g lies in.
     given_names : tuple of str, optional
         One name for each row.
     points : sequence of int, optional
+        Index of the data point of each row (or cone).
     """
 
     label: str
@@ -134,15 +137,17 @@ class Constraint:
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
             raise InputError(f"{self.label}: F and g must be finite", name="F")
         _check_names(self.label, self.given_names, self.rows)
-        _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
+        _check_names(self.label, self.points, self.rows // self.cone.group_size, "points", "rows or cones")
 
     @property
     def rows(self) -> int:
-        """Scalar rows."""
+        """Return the number of scalar rows."""
         return self.g.size
 
     def names(self) -> list[str]:
-        """One name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
+        """Return one name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several
+        rows.
+        """
         if self.given_names is not None:
             return list(self.given_names)
         if self.cone.count == 1 or self.cone.dim == 1:
@@ -154,8 +159,8 @@ class Constraint:
         return np.asarray(value, dtype=np.float64)
 
     @cached_property
-    def largest(self) -> FloatArray:
-        """max_j |F_ij| of every row; zero where nothing is stored."""
+    def row_maxima(self) -> FloatArray:
+        """Return max_j |F_ij| of every row; 0 for an empty row."""
         filled = self.F.indptr[1:] > self.F.indptr[:-1]
         largest = np.zeros(self.F.shape[0])
         if self.F.data.size:
@@ -163,16 +168,17 @@ class Constraint:
         return frozen(largest)
 
     def value(self, x: FloatArray) -> FloatArray:
-        """``F x + g``."""
+        """Return ``F x + g``."""
         return np.asarray(self.F @ x + self.g)
 
     def rmatvec(self, z: FloatArray) -> FloatArray:
-        """``F'z``."""
-        return Entries.of(self.F).weighted_sum(z)
+        """Return ``F'z``."""
+        return CSRRows.from_matrix(self.F).weighted_sum(z)
 
 
 class NamedValues(dict[str, FloatArray]):
-    """Values by block, which also answers to the name of a single variable, ``values["X1"]`` or ``values["w[age]"]``.
+    """A dictionary of values by block that also answers to the name of a single variable, ``values["X1"]`` or
+    ``values["w[age]"]``.
 
     The name of an indexed variable of another package stands for all its entries, one after the other: ``values["open"]`` for
     ``open[north]`` and ``open[south]``. Multipliers by constraint answer to the names of rows so.
@@ -193,13 +199,13 @@ class NamedValues(dict[str, FloatArray]):
     def __missing__(self, name: str) -> FloatArray:
         form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
         blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
-        if entries := named_entries(blocks, name):
+        if entries := find_indexed_entries(blocks, name):
             packed = {block.label: block.pack(self[block.label]).reshape(-1) for block, _ in entries}
             if len(packed) > 1 and isinstance(entries[0][0], Constraint):
                 raise KeyError(f"{name} has rows of several senses, which are apart: {', '.join(packed)}")
             return np.array([packed[block.label][place] for block, place in entries])
         try:
-            block, place = named_entry(blocks, name, "entry")
+            block, place = find_entry(blocks, name, "entry")
         except InputError as error:
             raise KeyError(str(error)) from None
         return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
@@ -211,7 +217,7 @@ class NamedValues(dict[str, FloatArray]):
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The symmetric P of ½x'Px, perhaps indefinite: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+    """The symmetric matrix P of ½x'Px, perhaps indefinite: dense, sparse, factored as P = R'R, or known by its columns.
 
     Parameters
     ----------
@@ -240,7 +246,7 @@ class Quadratic:
 
     @property
     def n(self) -> int:
-        """Number of variables."""
+        """Return the number of variables."""
         if self.operator is not None:
             return self.operator.n
         data = self.matrix if self.matrix is not None else self.factor
@@ -249,14 +255,14 @@ class Quadratic:
 
     @property
     def bytes(self) -> int:
-        """Bytes that P takes when it is materialised."""
+        """Return the bytes that P takes as a matrix."""
         if self.matrix is not None and not isinstance(self.matrix, np.ndarray):
             return int(self.matrix.data.nbytes + self.matrix.indices.nbytes)
         return 8 * self.n**2
 
     @cached_property
     def materialised(self) -> FloatArray | sp.csc_array:
-        """P itself, dense or CSC.
+        """Return P as a matrix, dense or CSC.
 
         Raises
         ------
@@ -275,11 +281,11 @@ class Quadratic:
 
     @cached_property
     def csc(self) -> sp.csc_array:
-        """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
+        """Return P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is such."""
         stored = self.materialised
         check_scan(stored.size)
         if isinstance(stored, np.ndarray) and stored.all():
-            return by_column(stored)
+            return dense_to_csc(stored)
         if isinstance(stored, sp.csc_array) and stored.has_sorted_indices and stored.data.all():
             return stored
         matrix = sp.csc_array(stored, copy=True)  # it may be shared with other forms
@@ -288,21 +294,23 @@ class Quadratic:
         return matrix
 
     def submatrix(self, chosen: IntArray) -> FloatArray:
-        """The rows and columns of P that are chosen, in ascending order, dense."""
+        """Return the chosen rows and columns of P, in ascending order, as a dense matrix."""
         P = self.materialised
         if isinstance(P, np.ndarray):
             return np.asarray(P[np.ix_(chosen, chosen)])
-        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).take_columns(chosen).dense()  # symmetric: columns are rows
+        return (
+            CSRRows(P.data, P.indices, P.indptr, self.n).take_rows(chosen).take_columns(chosen).dense()
+        )  # symmetric: columns are rows
 
     @cached_property
     def upper(self) -> sp.csc_matrix:
-        """The upper triangle of P, as native interfaces take it."""
-        return triangle(self._full_or_csc, upper=True)
+        """Return the upper triangle of P, as native interfaces take it."""
+        return csc_triangle(self._full_or_csc, upper=True)
 
     @cached_property
     def lower(self) -> sp.csc_matrix:
-        """The lower triangle of P, by columns."""
-        return triangle(self._full_or_csc, upper=False)
+        """Return the lower triangle of P, by columns."""
+        return csc_triangle(self._full_or_csc, upper=False)
 
     @property
     def _full_or_csc(self) -> FloatArray | sp.csc_array:
@@ -310,12 +318,12 @@ class Quadratic:
         return P if isinstance(P := self.materialised, np.ndarray) and P.all() else self.csc
 
     @property
-    def most_in_columns(self) -> FloatArray:
-        """At least as many non-zeros as each column of P has, without materialising it."""
+    def column_count_bounds(self) -> FloatArray:
+        """Return an upper bound of the number of non-zeros of each column of P, without materialising it."""
         P, R = self.matrix, self.factor
         if P is not None and not isinstance(P, np.ndarray):
             return np.diff(P.indptr) * 1.0
-        return np.minimum(Entries.of(R).overlap_counts, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
+        return np.minimum(CSRRows.from_matrix(R).overlap_counts, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
 
     @cached_property
     def convexity(self) -> Convexity:
@@ -325,7 +333,7 @@ class Quadratic:
         if self.operator is not None:
             if self.operator.semidefinite:
                 return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite)
-            if self.n > VERIFY_UP_TO:
+            if self.n > LARGEST_VERIFIED_ORDER:
                 return Convexity(Evidence.UNKNOWN, f"no theorem says so, and order {self.n} is too large to factor")
         return matrix_convexity(self.materialised)
 
@@ -341,7 +349,7 @@ class Quadratic:
         return np.asarray(np.sqrt(squares))  # of columns; P is symmetric: its rows are its columns
 
     def evaluate(self, x: FloatArray) -> Rounded:
-        """x'Px with a bound of its rounding error; ||R x||² where P is factored."""
+        """Return x'Px with a bound of its rounding error; ||R x||² where P is factored."""
         if not isinstance(self.factor, np.ndarray):
             return dot(x, self.product(x), self.product_error(x))
         y, error = transposed_product(self.factor.T, x)
@@ -349,7 +357,7 @@ class Quadratic:
         return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ error) + float(error @ error)) * (1.0 + 1e-9))
 
     def product_error(self, x: FloatArray) -> FloatArray:
-        """Bound of |computed - exact| for every entry of `product`."""
+        """Return a bound of |computed - exact| for every entry of `product`."""
         if self.operator is not None:
             return self.operator.product_error(x)
         norm = float(np.linalg.norm(x))
@@ -361,13 +369,13 @@ class Quadratic:
 
     @property
     def diagonal(self) -> FloatArray:
-        """P_jj."""
+        """Return the diagonal P_jj."""
         if self.operator is not None:
             return self.operator.diagonal
         return np.asarray(self._row_norms**2 if self.matrix is None else self.matrix.diagonal(), dtype=np.float64)
 
     def product(self, x: FloatArray) -> FloatArray:
-        """``P x`` without forming P where it is factored."""
+        """Return ``P x``, without forming P where it is factored."""
         if self.factor is not None:
             return np.asarray(self.factor.T @ (self.factor @ x))
         if self.operator is not None:
@@ -402,7 +410,7 @@ def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
 
 @dataclass(frozen=True)
 class FormDelta:
-    """The difference between two forms.
+    """The difference between two forms, as `StandardForm.diff` finds it.
 
     Parameters
     ----------
@@ -437,7 +445,7 @@ class FormDelta:
 
     @classmethod
     def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
-        """Compare two forms; arrays that they share are not looked at."""
+        """Compare two forms; arrays that they share are not read."""
         empty = np.zeros(0, dtype=np.int64)
         structure = tuple(_structure(old, new))
         if structure:
@@ -471,7 +479,7 @@ class FormDelta:
 
 
 def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
-    """Row, column and new value of the entries that differ between two sparse matrices with non-zeros in the same places."""
+    """Return row, column and new value of the entries that differ between two sparse matrices of one sparsity pattern."""
     before, after = sp.coo_array(old), sp.coo_array(new)
     changed = np.flatnonzero(before.data != after.data)
     return after.row[changed].tolist(), after.col[changed].tolist(), after.data[changed].tolist()
@@ -524,15 +532,15 @@ def _same_quadratic(a: Quadratic | None, b: Quadratic | None) -> bool:
     return _same_matrix(a.materialised, b.materialised)
 
 
-def by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
-    """Return multipliers of all rows, in the order of the form, cut by constraint."""
+def multipliers_by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
+    """Split the multipliers of all rows, in the order of the form, by the label of the constraint."""
     stops = accumulate(c.rows for c in form.constraints)
     return {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
 class LinearArrays:
-    """min ½x'Px + q'x + r subject to l ≤ Ax ≤ u: what most solvers of quadratic programs take.
+    """The arrays of a quadratic program, min ½x'Px + q'x + r subject to l ≤ Ax ≤ u, which most QP solvers take.
 
     The rows of A are those of the form's constraints, in their order, then one for each variable that has a bound.
 
@@ -565,67 +573,67 @@ class LinearArrays:
 
     @cached_property
     def P(self) -> sp.csc_matrix:
-        """P (n, n), symmetric; of zeros for a linear program."""
+        """Return P (n, n), symmetric; zero for a linear program."""
         upper = self.upper_P
         return sp.csc_matrix(upper + sp.triu(upper, 1).T)
 
     @property
     def upper_P(self) -> sp.csc_matrix:
-        """The upper triangle of P."""
+        """Return the upper triangle of P."""
         form = self.form
         return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
 
     @property
     def q(self) -> FloatArray:
-        """q (n,), a copy."""
+        """Return q (n,), a copy."""
         return np.array(self.form.q)
 
     @property
     def r(self) -> float:
-        """The constant of the objective."""
+        """Return the constant of the objective."""
         return self.form.r
 
     @cached_property
-    def bounded(self) -> IntArray:
-        """Variables that have a bound, and a row for it."""
+    def bounded_variables(self) -> IntArray:
+        """Return the indices of the variables that have a bound, and so a row of A."""
         return np.flatnonzero(np.isfinite(self.form.lower) | np.isfinite(self.form.upper))
 
     @cached_property
     def A(self) -> sp.csc_matrix:
-        """A (rows, n)."""
-        bounded = self.bounded
+        """Return A (rows, n)."""
+        bounded = self.bounded_variables
         single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, self.form.n))
         return sp.csc_matrix(sp.vstack([self.form.rows_matrix()[0], single]))
 
     @cached_property
     def lower(self) -> FloatArray:
-        """l (rows,), -∞ where there is none."""
-        return np.concatenate([np.zeros(0), *(-c.g for c in self.form.constraints), self.form.lower[self.bounded]])
+        """Return l (rows,), -∞ where there is none."""
+        return np.concatenate([np.zeros(0), *(-c.g for c in self.form.constraints), self.form.lower[self.bounded_variables]])
 
     @cached_property
     def upper(self) -> FloatArray:
-        """u (rows,), ∞ where there is none."""
+        """Return u (rows,), ∞ where there is none."""
         sides = (-c.g if isinstance(c.cone, Zero) else np.full(c.rows, np.inf) for c in self.form.constraints)
-        return np.concatenate([np.zeros(0), *sides, self.form.upper[self.bounded]])
+        return np.concatenate([np.zeros(0), *sides, self.form.upper[self.bounded_variables]])
 
     def multipliers(self, y: FloatArray) -> dict[str, FloatArray]:
         """Return z by constraint, in the form's sign, from multipliers y of the rows with Px + q + A'y = 0."""
-        return by_label(self.form, -y)
+        return multipliers_by_label(self.form, -y)
 
     def reduced(self, y: FloatArray) -> FloatArray:
-        """Return the multipliers ζ of the bounds (n,), in the form's sign, from the same y."""
+        """Return the reduced costs ζ of the bounds (n,), in the form's sign, from the same y."""
         zeta = np.zeros(self.form.n)
-        zeta[self.bounded] = -y[y.size - self.bounded.size :]
+        zeta[self.bounded_variables] = -y[y.size - self.bounded_variables.size :]
         return zeta
 
 
-#: Where a form keeps its import.
+#: Attribute in which a form keeps the record of the program that it was imported from.
 _IMPORT = "_import"
 
 
 @dataclass(frozen=True, eq=False)
 class StandardForm(Displayed, ExportMethods):
-    """One mathematical program with labelled variables and constraints. Replaced, never changed.
+    """One mathematical program with labelled variables and constraints; immutable.
 
     Parameters
     ----------
@@ -667,12 +675,12 @@ class StandardForm(Displayed, ExportMethods):
 
     @property
     def imports(self) -> tuple[Any, ...]:
-        """The program of another package that the form was made from (`models.importing.source.Import`); none of derived
-        forms.
+        """Return the record of the program of another package that the form was made from (`models.importing.source.Import`);
+        empty for derived forms.
         """
         return tuple(filter(None, [vars(self).get(_IMPORT)]))
 
-    def imported_by(self, record: Any) -> StandardForm:
+    def with_import(self, record: Any) -> StandardForm:
         """Return a copy of the form that keeps ``record`` of the foreign program that it was made from; pickling drops it."""
         copy = replace(self)
         vars(copy)[_IMPORT] = record
@@ -688,15 +696,15 @@ class StandardForm(Displayed, ExportMethods):
         return Display(lines[0], latex=self.latex() if is_small(self) else "", text="\n".join(lines[1:]))
 
     def inspect(self) -> FormReport:
-        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.inspection.inspection`)."""
+        """Return ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.program.inspection`)."""
         return inspect_form(self)
 
     def spy(self) -> Picture:
-        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspection.inspection`)."""
+        """Draw the structure: where the non-zeros are, by block and constraint (`models.program.inspection`)."""
         return spy(self)
 
     def replace(self, **changes: Any) -> StandardForm:
-        """A new form with these fields replaced; every other array is shared."""
+        """Return a new form with these fields replaced; every other array is shared."""
         return replace(self, **changes)
 
     def linear(self) -> LinearArrays:
@@ -738,7 +746,7 @@ class StandardForm(Displayed, ExportMethods):
         return self.replace(constraints=tuple(map(named, self.constraints))) if names else self
 
     def relax_integrality(self) -> StandardForm:
-        """The continuous relaxation: the same form without integrality.
+        """Return the continuous relaxation: the same form without integrality.
 
         Constraints that are not convex go: the closed convex hull of an indicator says no more than the bounds 0 ≤ a ≤ 1, that
         of a bilinear row nothing.
@@ -746,8 +754,10 @@ class StandardForm(Displayed, ExportMethods):
         convex = tuple(c for c in self.constraints if c.cone.convex)
         return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=convex)
 
-    def with_integers(self, x: FloatArray) -> StandardForm:
-        """The continuous form with the integer variables fixed at the nearest integers of x; indicators become rows or go."""
+    def with_integers_fixed(self, x: FloatArray) -> StandardForm:
+        """Return the continuous form with the integer variables fixed at the nearest integers of x; indicators become rows or are
+        dropped.
+        """
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
         decided = tuple(_decided(c, x) for c in self.constraints)
@@ -763,7 +773,7 @@ class StandardForm(Displayed, ExportMethods):
         return FormDelta.between(self, other)
 
     def equals(self, other: StandardForm) -> bool:
-        """Return whether both say the same when materialised: labels, cones and numbers."""
+        """Return whether both forms have the same labels, cones and numbers when materialised."""
         return self.diff(other).empty
 
     def __post_init__(self) -> None:
@@ -790,16 +800,16 @@ class StandardForm(Displayed, ExportMethods):
         slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
         object.__setattr__(self, "slices", slices)
 
-    # -- sizes and looks ----------------------------------------------------------------------------------------
+    # -- sizes and prints ---------------------------------------------------------------------------------------
 
     @cached_property
     def n(self) -> int:
-        """Number of scalar variables."""
+        """Return the number of scalar variables."""
         return sum(b.size for b in self.blocks)
 
     @property
     def rows(self) -> int:
-        """Number of scalar rows in the cones."""
+        """Return the number of scalar rows in the cones."""
         return sum(c.rows for c in self.constraints)
 
     @property
@@ -809,19 +819,19 @@ class StandardForm(Displayed, ExportMethods):
 
     @cached_property
     def features(self) -> frozenset[Feature]:
-        """The features that a reader must understand beyond linear rows and bounds."""
+        """Return the features beyond a linear objective, linear rows and bounds, which a solver or format must support."""
         features = {c.cone.feature for c in self.constraints if c.rows} - {None}
         if self.quadratic is not None:
             features.add(Feature.QUADRATIC)
         if self.integer.any():
             features.add(Feature.INTEGER)
-        if self.convexity.refuted:
+        if self.convexity.is_refuted:
             features.add(Feature.NONCONVEX)
         return frozenset(f for f in features if f is not None)
 
     @property
     def bytes(self) -> int:
-        """Bytes that the data take when they are materialised."""
+        """Return the bytes that the data take when they are materialised."""
         arrays = [self.q, self.lower, self.upper, self.integer]
         total = sum(a.nbytes for a in arrays)
         total += sum(c.F.data.nbytes + c.F.indices.nbytes + c.F.indptr.nbytes + c.g.nbytes for c in self.constraints)
@@ -834,7 +844,7 @@ class StandardForm(Displayed, ExportMethods):
         return [name for block in self.blocks for name in block.names()]
 
     def constraint(self, label: str) -> Constraint:
-        """The constraint of this label.
+        """Return the constraint of this label.
 
         Parameters
         ----------
@@ -855,7 +865,7 @@ class StandardForm(Displayed, ExportMethods):
         raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}", name=label)
 
     def block(self, label: str) -> Block:
-        """The block of this label.
+        """Return the block of this label.
 
         Parameters
         ----------
@@ -903,14 +913,14 @@ class StandardForm(Displayed, ExportMethods):
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, x: FloatArray) -> float:
-        """½x'Px + q'x + r (always to be minimised)."""
+        """Return ½x'Px + q'x + r, which is always minimised."""
         value = float(self.q @ x) + self.r
         if self.quadratic is not None:
             value += 0.5 * float(x @ self.quadratic.product(x))
         return value
 
     def evaluate(self, x: FloatArray) -> Rounded:
-        """The objective with a bound of its rounding error."""
+        """Return the objective with a bound of its rounding error."""
         value = dot(self.q, x) + Rounded(self.r)
         if self.quadratic is None:
             return value
@@ -918,36 +928,36 @@ class StandardForm(Displayed, ExportMethods):
 
     @cached_property
     def convexity(self) -> Convexity:
-        """Evidence that the objective is convex where the equalities hold."""
+        """Return the evidence that the objective is convex where the equalities hold."""
         if self.quadratic is None:
             return Convexity(Evidence.CONSTRUCTION, "the objective is linear")
         of_quadratic = self.quadratic.convexity
         rows = [c.F for c in self.constraints if isinstance(c.cone, Zero) and c.rows]
-        if of_quadratic.known or not rows or self.n > VERIFY_UP_TO:
+        if of_quadratic.is_proved or not rows or self.n > LARGEST_VERIFIED_ORDER:
             return of_quadratic
-        return on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or of_quadratic
+        return convexity_on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or of_quadratic
 
     def gradient(self, x: FloatArray) -> FloatArray:
-        """P x + q."""
+        """Return the gradient P x + q of the objective."""
         return self.q.copy() if self.quadratic is None else self.quadratic.product(x) + self.q
 
     def split(self, x: FloatArray) -> dict[str, FloatArray]:
-        """Values by label, in the blocks' own shapes."""
+        """Return the values of x by label, in the blocks' own shapes."""
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
 
-    def values_given(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
-        """Values of some blocks as a user gives them, by block or by the names of single variables, as arrays.
+    def read_values(self, mapping: Mapping[str, object], noun: str) -> dict[str, FloatArray]:
+        """Return values that a user gives by block, or by the names of single variables, as arrays by block.
 
         Raises
         ------
         InputError
             A name that no block and no variable has, a variable without a value beside others of its block that have one, a shape
-        that is not the block's, numbers that are not finite; ``noun`` names the argument.
+            that is not the block's, numbers that are not finite; ``noun`` names the argument.
         """
         if not isinstance(mapping, Mapping):
             raise InputError(f"{noun} must be a mapping of block to array; it is a {type(mapping).__name__}", name=noun)
         blocks = {block.label: block for block in self.blocks}
-        named = one_by_one(self.blocks, {name: value for name, value in mapping.items() if name not in blocks})
+        named = split_indexed_values(self.blocks, {name: value for name, value in mapping.items() if name not in blocks})
         values = self._by_names({name: value for name, value in named.items() if name not in blocks}, noun)
         mapping = {**mapping, **named}
         for label, value in mapping.items():
@@ -984,7 +994,7 @@ class StandardForm(Displayed, ExportMethods):
         return values
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """x from values by label: the inverse of `split`.
+        """Return x from values by label: the inverse of `split`.
 
         Parameters
         ----------
@@ -1009,23 +1019,23 @@ class StandardForm(Displayed, ExportMethods):
     # -- new forms ----------------------------------------------------------------------------------------------
 
     def rows_matrix(self, labels: Iterable[str] | None = None) -> tuple[sp.csr_array, FloatArray]:
-        """All (or the named) constraints stacked: F and g."""
+        """Return F and g of all (or the named) constraints, one below the other."""
         chosen = self.constraints if labels is None else tuple(self.constraint(label) for label in labels)
         F, g = self._stacked(chosen)
         return F.csr, g
 
-    def rows_in(self, *cones: type[Cone]) -> BoolArray:
+    def rows_mask(self, *cones: type[Cone]) -> BoolArray:
         """Return the mask of the rows that are in cones of these types."""
         return np.concatenate([np.full(c.rows, isinstance(c.cone, cones)) for c in self.constraints] or [np.zeros(0, bool)])
 
-    def stacked(self) -> tuple[Entries, FloatArray]:
-        """Return the rows as `rows_matrix` does, for readers that turn them before SciPy sees them."""
+    def csr_rows(self) -> tuple[CSRRows, FloatArray]:
+        """Return F and g of all constraints, F without SciPy's checks."""
         return self._stacked(self.constraints)
 
-    def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:
+    def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[CSRRows, FloatArray]:
         if not chosen:
-            return Entries.of(np.zeros((0, self.n))), np.zeros(0)
-        return Entries.vstack(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
+            return CSRRows.from_matrix(np.zeros((0, self.n))), np.zeros(0)
+        return CSRRows.vstack(*(CSRRows.from_matrix(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])
 
 
 def _decided(c: Constraint, x: FloatArray) -> Constraint | None:

@@ -1,4 +1,4 @@
-"""A lower bound of a convex form's optimum from any multipliers, and the bounds of variables that rows imply.
+"""The Lagrangian dual bound: a proved lower bound of a convex form's optimum from any multipliers.
 
 For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P x̂ + d and y = x - x̂,
 
@@ -46,7 +46,7 @@ from ..arrays import BoolArray, FloatArray
 from ..deadline import OutOfTimeError
 from ..rounding import Rounded, dot, gamma, total
 from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
-from .convexity import Convexity, Evidence, definite_on
+from .convexity import Convexity, Evidence, curvature_bounds
 from .exponential_cones import Exponential, Power
 from .form import Constraint, StandardForm
 from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correct_multipliers
@@ -57,7 +57,7 @@ _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
 
 @dataclass(frozen=True, eq=False)
 class ImpliedBounds:
-    """A box that holds every point of a form.
+    """Bounds of the variables that hold at every feasible point of a form, derived from its rows.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ImpliedBounds:
 
 
 def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
-    """Return the box that the rows imply; None if it is not smaller than the form's own, or the rows are too many."""
+    """Return the bounds that the rows imply; None if no infinite bound becomes finite, or the rows have too many entries."""
     if not form.constraints or not form.n:
         return None
     F, g = form.rows_matrix()
@@ -138,7 +138,7 @@ def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArr
         return np.zeros_like(low), np.zeros_like(high)
     if isinstance(cone, Nonnegative):
         return np.maximum(low, 0.0), high
-    low, high = low.reshape(-1, cone.block).copy(), high.reshape(-1, cone.block).copy()
+    low, high = low.reshape(-1, cone.group_size).copy(), high.reshape(-1, cone.group_size).copy()
     if isinstance(cone, SecondOrder):
         low[:, 0] = np.maximum(low[:, 0], 0.0)
         _within(low, high, slice(1, None), high[:, :1])
@@ -223,7 +223,7 @@ _GAIN = 0.25
 _STEPS = 200
 
 
-def raise_slopes(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
+def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers | None:
     """Return the multipliers after a step along one direction in the linear rows that gives every one-sided slope the right sign;
     None without such a direction.
     """
@@ -269,11 +269,7 @@ _ROUNDINGS = (1e-9, 1e-8)
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved lower bound of the form's optimum, and the argument for it in one sentence.
-
-    ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
-    argument (that P is positive semidefinite, where that is not known); empty as a rule. ``derived`` says which bounds of
-    variables follow from which rows, where the argument needs them.
+    """A proved lower bound of the form's optimum, with its argument in one sentence.
 
     Parameters
     ----------
@@ -295,14 +291,14 @@ class Bound:
     derived: str = ""
 
 
-def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> float:
-    """The value of `lagrangian`; -inf where convexity is not known."""
-    bound = lagrangian(form, x, multipliers)
+def dual_bound_value(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> float:
+    """Return the value of `dual_bound`; -inf where convexity is not proved."""
+    bound = dual_bound(form, x, multipliers)
     return -np.inf if bound.condition else bound.value
 
 
-def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> Bound:
-    """Lower bound of the continuous form's optimum (see the module's text).
+def dual_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> Bound:
+    """Return a lower bound of the continuous form's optimum, by the module's theorem.
 
     Parameters
     ----------
@@ -314,9 +310,9 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         z_k; a constraint without an entry counts with z_k = 0. Any finite numbers of the right number.
     """
     convexity = form.convexity
-    if convexity.refuted:
+    if convexity.is_refuted:
         return Bound(-np.inf, convexity.argument, condition=convexity.condition)
-    z = Multipliers.projected(form, multipliers)
+    z = Multipliers.in_dual_cones(form, multipliers)
     if z is None:
         return Bound(-np.inf, "the multipliers are not finite, or not one for each row")
     try:
@@ -346,7 +342,7 @@ def _with_implied_bounds(
         return otherwise
     boxed = form.with_bounds(box.lower, box.upper)
     vars(boxed)["convexity"] = form.convexity
-    bound = lagrangian(boxed, x, multipliers)
+    bound = dual_bound(boxed, x, multipliers)
     if not np.isfinite(bound.value):
         return otherwise
     if x is not None and not form.objective(x) - bound.value <= _NEAR * max(abs(bound.value), abs(form.objective(x))):
@@ -360,38 +356,38 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
     tangent = _Tangent.of(form, x)
     raised_multipliers: Multipliers | None = z
     for _ in range(2):  # the second takes what the first one's rounding left
-        if raised_multipliers is not None and tangent.open_side(*tangent.slopes(raised_multipliers)).any():
-            raised_multipliers = raise_slopes(raised_multipliers, *tangent.slopes(raised_multipliers))
+        if raised_multipliers is not None and tangent.needs_zero_slope(*tangent.slopes(raised_multipliers)).any():
+            raised_multipliers = _correct_slope_signs(raised_multipliers, *tangent.slopes(raised_multipliers))
     return otherwise if raised_multipliers is None else _bound(form, raised_multipliers, tangent, None)
 
 
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> Bound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
-    change = MultiplierChange.nothing(form.n)
+    change = MultiplierChange.zero(form.n)
     curved = any(c.cone.dual_map is not None for c in form.constraints)
     settle, candidates, failures = True, list[_State](), list[BoolArray]()
     for _ in range(_LAGRANGIAN_ROUNDS):
         slope, error = tangent.slopes(z, settle)
-        if form.quadratic is None and not change.zeroed.any():
+        if form.quadratic is None and not change.zero_slopes.any():
             _settle_zeros(tangent, z, slope, error)
-        open_sides = tangent.open_side(slope, error + change.slopes) | change.zeroed
+        open_sides = tangent.needs_zero_slope(slope, error + change.slopes) | change.zero_slopes
         if not open_sides.any():
             break
-        if (open_sides == change.zeroed).all():
+        if (open_sides == change.zero_slopes).all():
             return _value(form, tangent, z, slope, error, change)
         start, certified = z, None
         if not any(open_sides[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
             z, certified = correct_multipliers(start, open_sides, tangent, point)
             for share in _LIFTS:  # a degenerate vertex of the dual has too few multipliers that are positive
                 if certified is None and (share == _LIFTS[0] or curved):
-                    z, certified = correct_multipliers(start.lifted(share), open_sides, tangent, point)
+                    z, certified = correct_multipliers(start.with_raised_zeros(share), open_sides, tangent, point)
             if certified is None:
                 failures.append(open_sides)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
             if certified is None and open_sides.any():
                 z = start.without_small(share)
-                open_sides = tangent.open_side(*tangent.slopes(z, settle)) | change.zeroed
-                state = z.z, open_sides, tangent.hat.copy()
+                open_sides = tangent.needs_zero_slope(*tangent.slopes(z, settle)) | change.zero_slopes
+                state = z.z, open_sides, tangent.x_hat.copy()
                 if open_sides.any() and not _among(state, candidates):
                     candidates.append(state)
                     z, certified = correct_multipliers(z, open_sides, tangent, point)
@@ -413,7 +409,7 @@ def _among(state: _State, candidates: list[_State]) -> bool:
 
 def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray) -> None:
     """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
-    undecided = tangent.open_side(slope, error) & (np.abs(slope) <= error)
+    undecided = tangent.needs_zero_slope(slope, error) & (np.abs(slope) <= error)
     if undecided.any():
         exact = z.exact_lagrangian_gradient(undecided)
         zero = np.flatnonzero(undecided)[exact == 0.0]
@@ -425,7 +421,7 @@ class _Tangent:
     """The quadratic part: x̂ and what curvature is known where a bound is missing."""
 
     form: StandardForm
-    hat: FloatArray
+    x_hat: FloatArray
     convexity: Convexity
     curved: BoolArray  # unbounded on some side, with verified curvature
     min_curvature: FloatArray  # μD_j there
@@ -433,7 +429,7 @@ class _Tangent:
 
     @classmethod
     def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
-        hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
+        x_hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
         curved, curvature, convexity = _curvature(form)
         solved = curved & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
         factor = None
@@ -442,11 +438,11 @@ class _Tangent:
             block = form.quadratic.submatrix(indices)
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
-        hat[~np.isfinite(hat)] = 0.0
-        return cls(form, hat, convexity, curved, curvature, factor)
+        x_hat[~np.isfinite(x_hat)] = 0.0
+        return cls(form, x_hat, convexity, curved, curvature, factor)
 
     def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
-        """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
+        """Return s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
         quadratic = self.form.quadratic
         d, error = z.lagrangian_gradient
         if quadratic is None:
@@ -454,9 +450,9 @@ class _Tangent:
         if self.factor is not None and settle:
             free = self.curved & ~np.isfinite(self.form.lower) & ~np.isfinite(self.form.upper)
             for _ in range(2):  # the second step takes away the rounding of the first
-                self.hat[free] -= potrs(self.factor, (quadratic.product(self.hat) + d)[free], lower=1)[0]
-        s = quadratic.product(self.hat) + d
-        return s, (error + quadratic.product_error(self.hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
+                self.x_hat[free] -= potrs(self.factor, (quadratic.product(self.x_hat) + d)[free], lower=1)[0]
+        s = quadratic.product(self.x_hat) + d
+        return s, (error + quadratic.product_error(self.x_hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
 
     @classmethod
     def flat(cls, form: StandardForm, x: FloatArray | None) -> _Tangent | None:
@@ -464,16 +460,16 @@ class _Tangent:
         quadratic, convexity = form.quadratic, form.convexity
         if quadratic is None or quadratic.matrix is None or convexity.deficit is not None or convexity.penalty:
             return None
-        hat = np.zeros(form.n) if x is None else np.where(np.isfinite(x), x, 0.0)
-        return cls(form, hat, convexity, np.zeros(form.n, dtype=bool), np.zeros(form.n), None)
+        x_hat = np.zeros(form.n) if x is None else np.where(np.isfinite(x), x, 0.0)
+        return cls(form, x_hat, convexity, np.zeros(form.n, dtype=bool), np.zeros(form.n), None)
 
     @property
     def moves(self) -> PointMoves:
         assert self.form.quadratic is not None
-        return PointMoves(self.hat, self.form.quadratic)
+        return PointMoves(self.x_hat, self.form.quadratic)
 
-    def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
-        """Variables without curvature whose slope descends, or may within its error, where there is no bound."""
+    def needs_zero_slope(self, slope: FloatArray, error: FloatArray) -> BoolArray:
+        """Return the variables without curvature whose slope descends, or may within its error, where there is no bound."""
         below, above = ~np.isfinite(self.form.lower), ~np.isfinite(self.form.upper)
         falls, rises = slope - error < 0.0, slope + error > 0.0
         return np.asarray(((above & falls) | (below & rises)) & ~self.curved)
@@ -490,7 +486,7 @@ def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
     key = "_definite_on_unbounded"
     if key not in vars(form):  # factored once for each form
         rounding = 0.0 if form.quadratic.factor is None else form.n * gamma(form.quadratic.factor.shape[0] + 2)
-        vars(form)[key] = definite_on(form.quadratic.materialised, unbounded, 4.0 * rounding)
+        vars(form)[key] = curvature_bounds(form.quadratic.materialised, unbounded, 4.0 * rounding)
     cached: tuple[FloatArray, FloatArray] | None = vars(form)[key]
     if cached is None:
         return no_mask, zero, form.convexity
@@ -503,15 +499,15 @@ def _value(
 ) -> Bound:
     """The sum of all contributions, rounded down."""
     value = Rounded(form.r) - z.constant
-    hat, quadratic = tangent.hat, form.quadratic
+    x_hat, quadratic = tangent.x_hat, form.quadratic
     if quadratic is not None:
-        value = value - dot(hat, quadratic.product(hat), quadratic.product_error(hat)).times(0.5)
+        value = value - dot(x_hat, quadratic.product(x_hat), quadratic.product_error(x_hat)).times(0.5)
     loss, convexity = change.constant, tangent.convexity
     if convexity.deficit is not None or convexity.penalty > 0.0:
-        loss += _deficit(form, hat, convexity)
+        loss += _deficit(form, x_hat, convexity)
     uncertain = error + change.slopes
     low, high = slope - uncertain, slope + uncertain
-    used = ~change.zeroed & ((slope != 0.0) | (uncertain > 0.0))
+    used = ~change.zero_slopes & ((slope != 0.0) | (uncertain > 0.0))
     open_side = ((~np.isfinite(form.upper) & (low < 0.0)) | (~np.isfinite(form.lower) & (high > 0.0))) & used
     closed = used & ~open_side
     corner = np.where(slope > 0.0, form.lower, form.upper)
@@ -522,12 +518,12 @@ def _value(
     loss += float(uncertain[closed] @ reach[closed])
     if open_side.any():
         s, size = slope[open_side], np.abs(slope[open_side]) + uncertain[open_side]
-        value = value + dot(s, hat[open_side])
-        loss += float(uncertain[open_side] @ np.abs(hat[open_side]))
+        value = value + dot(s, x_hat[open_side])
+        loss += float(uncertain[open_side] @ np.abs(x_hat[open_side]))
         loss += float(total(size * size / (2.0 * tangent.min_curvature[open_side])).upper)
     argument = "Lagrangian at multipliers moved into their dual cones, minimised over the bounds"
-    if change.zeroed.any():
-        argument += f"; multipliers with slope exactly 0 of {int(change.zeroed.sum())} unbounded variables exist beside them"
+    if change.zero_slopes.any():
+        argument += f"; multipliers with slope exactly 0 of {int(change.zero_slopes.sum())} unbounded variables exist beside them"
     loss *= 1.0 + 1e-9
     result = value.lower - loss
     if not np.isfinite(result):
@@ -544,17 +540,18 @@ def _is_cone(form: StandardForm) -> bool:
     return bool(((form.lower == 0.0) | np.isinf(form.lower)).all() and ((form.upper == 0.0) | np.isinf(form.upper)).all())
 
 
-def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float:
+def _deficit(form: StandardForm, x_hat: FloatArray, convexity: Convexity) -> float:
     """Return the cost over the bounds of P's lack of semidefiniteness, of rounding size; infinite where a variable has none."""
     loss = 0.0
     if convexity.deficit is not None:
-        distance = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
+        distance = np.maximum(np.abs(form.upper - x_hat), np.abs(x_hat - form.lower))
         deficient = convexity.deficit > 0.0
         loss += 0.5 * float(convexity.deficit[deficient] @ distance[deficient] ** 2)
     if convexity.penalty > 0.0:
         rows = [c for c in form.constraints if isinstance(c.cone, Zero) and c.rows]
         rounding = sum(
-            float(np.sum((np.abs(c.value(hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(hat) + np.abs(c.g))) ** 2)) for c in rows
+            float(np.sum((np.abs(c.value(x_hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(x_hat) + np.abs(c.g))) ** 2))
+            for c in rows
         )
         loss += 0.5 * convexity.penalty * rounding
     return loss

@@ -1,4 +1,4 @@
-"""Multipliers that meet stationarity exactly beside computed ones: the equations, and moves of the tangent's point.
+"""Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound of unbounded variables is finite.
 
 A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
@@ -47,8 +47,8 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..deadline import check_repair
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
-from .convexity import definite_on
-from .entries import Entries
+from .convexity import curvature_bounds
+from .csr_rows import CSRRows
 from .form import Constraint, Quadratic, StandardForm
 
 #: Eigenvalues of the scaled matrix that may be zero.
@@ -61,8 +61,16 @@ _SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Rank:
-    """A maximal set of independent equations, and ℓ > 0 with BB' ⪰ diag(ℓ) on them."""
+class IndependentEquations:
+    """A maximal set of linearly independent equations, with a proved distance from dependence.
+
+    Parameters
+    ----------
+    independent : ndarray of int
+        The independent equations.
+    diagonal_bound : ndarray
+        ℓ > 0 with BB' ⪰ diag(ℓ) on them.
+    """
 
     independent: IntArray
     diagonal_bound: FloatArray
@@ -70,33 +78,33 @@ class Rank:
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """A y = s, one equation for each variable in question (see the module's text).
+    """The equations A y = s of a repair: one for each variable whose slope must be zero, one unknown for each move.
 
     Parameters
     ----------
-    A : Entries
+    A : CSRRows
         Without zeros.
     singletons, singleton_moves : ndarray of int
         Equations with one move, and these moves.
     others : ndarray of int
         The other equations.
-    B, C : Entries
+    B, C : CSRRows
         The other equations' entries: at the remaining moves, and at those that a single equation determines.
     """
 
-    A: Entries
+    A: CSRRows
     singletons: IntArray
     singleton_moves: IntArray
     others: IntArray
-    B: Entries
-    C: Entries
+    B: CSRRows
+    C: CSRRows
 
     @classmethod
-    def of(cls, A: Entries, *, separate: bool) -> Equations:
-        """Return the equations of a repair; ``separate`` are those that a single move determines."""
+    def of(cls, A: CSRRows, *, separate: bool) -> Equations:
+        """Return the equations of a repair; with ``separate`` those of a single move are solved before the others."""
         nonzero = A.data != 0.0
-        A = A if nonzero.all() else A.where(nonzero)
-        singletons = np.flatnonzero(A.counts == 1) if separate else np.zeros(0, dtype=np.intp)
+        A = A if nonzero.all() else A.keep_entries(nonzero)
+        singletons = np.flatnonzero(A.row_counts == 1) if separate else np.zeros(0, dtype=np.intp)
         moves = A.indices[A.indptr[singletons]]
         once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move agree, or have no solution: `rank` finds that out
         singletons, moves = singletons[once], moves[once]
@@ -105,29 +113,29 @@ class Equations:
         used, remaining = np.zeros(A.width, dtype=bool), np.ones(A.rows, dtype=bool)
         used[moves], remaining[singletons] = True, False
         hit = used[A.indices]
-        B, C = A.where(~hit), A.where(hit)
-        B = Entries(
+        B, C = A.keep_entries(~hit), A.keep_entries(hit)
+        B = CSRRows(
             B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][remaining]]), A.width
         )  # rows that are left out are empty
-        return cls(A, singletons, moves, np.flatnonzero(remaining), B, C.at(remaining))
+        return cls(A, singletons, moves, np.flatnonzero(remaining), B, C.take_rows(remaining))
 
     def check_time(self, rounds: int) -> None:
-        """Raise `OutOfTimeError` where there is no time to solve them so often."""
+        """Raise `OutOfTimeError` where the deadline leaves no time to solve the equations ``rounds`` times."""
         once = _SECONDS * self.others.size**3 + _SECONDS_OF_ENTRIES * self.A.data.size
         check_repair(rounds * once)
 
     @property
     def pivots(self) -> FloatArray:
-        """The coefficients A_jk of moves that a single equation determines."""
+        """Return the coefficients A_jk of moves that a single equation determines."""
         return self.A.data[self.A.indptr[self.singletons]]
 
     @cached_property
     def gram(self) -> FloatArray:
-        """The Gram matrix BB' of the equations."""
+        """Return the Gram matrix BB' of the other equations."""
         return self.B.gram()
 
-    def rank(self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray) -> Rank | None:
-        """Return the independent equations and their distance from dependence; None where that is not proved.
+    def rank(self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray) -> IndependentEquations | None:
+        """Return a maximal set of independent equations and their distance from dependence; None where that is not proved.
 
         Parameters
         ----------
@@ -143,16 +151,16 @@ class Equations:
         if not (np.diagonal(M) > 0.0).all():
             return None
         if not size:
-            return Rank(self.others, np.zeros(0))
+            return IndependentEquations(self.others, np.zeros(0))
         rounding = 4.0 * size * gamma(self.A.width + sum(F.shape) + 8)  # relative, of the products in M
-        factor = definite_on(M, np.ones(size, dtype=bool), rounding)
+        factor = curvature_bounds(M, np.ones(size, dtype=bool), rounding)
         if factor is not None:
-            return Rank(self.others, factor[0])
+            return IndependentEquations(self.others, factor[0])
         independent = _independent(form, F, used, indices[self.others], M)
         if independent is None:
             return None
-        factor = definite_on(M[np.ix_(independent, independent)], np.ones(int(independent.sum()), dtype=bool), rounding)
-        return None if factor is None else Rank(self.others[independent], factor[0])
+        factor = curvature_bounds(M[np.ix_(independent, independent)], np.ones(int(independent.sum()), dtype=bool), rounding)
+        return None if factor is None else IndependentEquations(self.others[independent], factor[0])
 
     def solution(self, right: FloatArray, *, definite: bool) -> FloatArray | None:
         """Return the least-norm y in floating point, with the determined moves fixed; None without a solution."""
@@ -166,8 +174,8 @@ class Equations:
             y += self.B.weighted_sum(weights)
         return y
 
-    def distance(self, sizes: FloatArray, rank: Rank) -> float:
-        """Bound ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
+    def distance(self, sizes: FloatArray, rank: IndependentEquations) -> float:
+        """Return a bound of ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
         with np.errstate(over="ignore"):
             steps = sizes[self.singletons] / np.abs(self.pivots)
             residual = sizes.copy()
@@ -210,7 +218,7 @@ def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: 
     count = null.shape[1]
     if not 0 < count < indices.size:
         return None
-    columns, free_rows = Entries.of(F).at(used).take_columns(indices), np.ones(indices.size, dtype=bool)
+    columns, free_rows = CSRRows.from_matrix(F).take_rows(used).take_columns(indices), np.ones(indices.size, dtype=bool)
     pivots = scipy.linalg.qr(null.T, mode="r", pivoting=True)[1][:count]
     try:
         basis = np.linalg.solve(null[pivots].T, null.T).T  # the identity on the pivots
@@ -246,7 +254,7 @@ def _whole(direction: FloatArray) -> FloatArray | None:
     return None
 
 
-def _unseen(columns: Entries, direction: FloatArray) -> bool:
+def _unseen(columns: CSRRows, direction: FloatArray) -> bool:
     """Return whether every row's product with the direction is exactly zero."""
     ends = columns.indptr.tolist()
     return all(_sum(columns.data[a:b], direction[columns.indices[a:b]]) == 0.0 for a, b in pairwise(ends))
@@ -259,36 +267,36 @@ def _sum(a: FloatArray, b: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PointMoves:
-    """Moves of the tangent's point x̂.
+    """The allowed moves of the point x̂ at which the tangent touches the quadratic.
 
     Parameters
     ----------
-    hat : ndarray (n,)
+    x_hat : ndarray (n,)
         x̂ itself, which is moved in place.
     quadratic : Quadratic
         P, given as a matrix.
     """
 
-    hat: FloatArray
+    x_hat: FloatArray
     quadratic: Quadratic
 
     @cached_property
     def scale(self) -> float:
-        """The diagonal of the scaling D."""
-        return max(1.0, float(np.abs(self.hat).max(initial=0.0)))
+        """Return the scaling D of the moves, one number for all variables."""
+        return max(1.0, float(np.abs(self.x_hat).max(initial=0.0)))
 
     @cached_property
     def columns(self) -> sp.csr_array:
-        """The columns of P D."""
+        """Return the columns of P D: the change of the slopes for a unit move of each variable."""
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:
         """Move the point to x̂ - D v, in place."""
-        self.hat[:] -= self.scale * v
+        self.x_hat[:] -= self.scale * v
 
     def cost(self, distance: float) -> float:
         """Return a bound of the change of -½x̂'Px̂ under a move v of this length."""
-        slope = self.scale * (np.abs(self.quadratic.product(self.hat)) + self.quadratic.product_error(self.hat))
+        slope = self.scale * (np.abs(self.quadratic.product(self.x_hat)) + self.quadratic.product_error(self.x_hat))
         bend = self.scale * float(np.linalg.norm(self.columns.data))
         return (float(np.linalg.norm(slope)) + 0.5 * bend * distance) * distance * (1.0 + 1e-9)
 
@@ -318,30 +326,39 @@ class _Rows:
 
     @classmethod
     def of(cls, form: StandardForm) -> _Rows:
-        return cls(*form.rows_matrix(), form.rows_in(Nonnegative))
+        return cls(*form.rows_matrix(), form.rows_mask(Nonnegative))
 
     @cached_property
-    def by_variable(self) -> Entries:
-        """F'."""
-        return Entries.of(self.F.T)
+    def by_variable(self) -> CSRRows:
+        """Return F'."""
+        return CSRRows.from_matrix(self.F.T)
 
     @cached_property
     def longest(self) -> int:
-        """The most entries of a variable."""
+        """Return the most entries of a variable."""
         return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """The multipliers z of all rows, each in its dual cone, rounding included."""
+    """The multipliers z of all rows of a form, each in its dual cone in exact arithmetic.
+
+    Parameters
+    ----------
+    form : StandardForm
+    rows : _Rows
+        F and g of all rows.
+    z : ndarray (rows,)
+        The multipliers, in the order of the rows.
+    """
 
     form: StandardForm
     rows: _Rows
     z: FloatArray
 
     @classmethod
-    def projected(cls, form: StandardForm, multipliers: Mapping[str, FloatArray]) -> Multipliers | None:
-        """The given multipliers moved into their dual cones; None where they are not finite or have the wrong number."""
+    def in_dual_cones(cls, form: StandardForm, multipliers: Mapping[str, FloatArray]) -> Multipliers | None:
+        """Return given multipliers, moved into their dual cones; None where they are not finite or have the wrong number."""
         pieces = []
         for c in form.constraints:
             values = np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64))
@@ -358,14 +375,14 @@ class Multipliers:
     @cached_property
     def lagrangian_gradient(self) -> tuple[FloatArray, FloatArray]:
         """Return the gradient q - F'z of the Lagrangian's linear part and the bound of its error."""
-        q, rows = self.form.q, Entries.of(self.rows.F)
+        q, rows = self.form.q, CSRRows.from_matrix(self.rows.F)
         d = q - rows.weighted_sum(self.z)
         absolute = np.abs(q) + rows.absolute.weighted_sum(np.abs(self.z))
         return d, gamma(self.rows.longest + 4) * absolute
 
     def exact_lagrangian_gradient(self, chosen: BoolArray) -> FloatArray:
         """Return q - F'z of the chosen variables, each sum rounded once, so that an exact zero is zero."""
-        columns = self.rows.by_variable.at(chosen)
+        columns = self.rows.by_variable.take_rows(chosen)
         products, rests = two_product(columns.data, -self.z[columns.indices])
         if not (np.isfinite(products).all() and np.isfinite(rests).all()):
             return np.full(int(chosen.sum()), np.nan)
@@ -374,9 +391,9 @@ class Multipliers:
         return np.array([math.fsum([q[k], *terms[a:b], *remainders[a:b]]) for k, (a, b) in enumerate(ends)])
 
     @cached_property
-    def moves(self) -> tuple[Entries, FloatArray]:
+    def moves(self) -> tuple[CSRRows, FloatArray]:
         """Return the allowed moves as columns (rows × moves), and the largest multiple of each column; ∞ without a limit."""
-        pieces: list[Entries] = []
+        pieces: list[CSRRows] = []
         reach, start = list[FloatArray](), 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
         for c in (c for c in self.form.constraints if c.rows):
@@ -385,20 +402,20 @@ class Multipliers:
             equal = isinstance(c.cone, Zero)
             if equal or isinstance(c.cone, Nonnegative):
                 diagonal = np.full(c.rows, largest) if equal else z.copy()
-                pieces.append(Entries.identity(c.rows).times(diagonal))
+                pieces.append(CSRRows.identity(c.rows).scale_rows(diagonal))
                 reach.append(np.full(c.rows, np.inf if equal else 1.0))
             else:
                 inner, reach_inside = _moves_inside(c, z)
                 pieces.append(inner)
                 reach.append(reach_inside)
         if not pieces:
-            return Entries.identity(0), np.zeros(0)
+            return CSRRows.identity(0), np.zeros(0)
         ends = np.cumsum([piece.width for piece in pieces])
         shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
-        all_rows = Entries.vstack(*shifted)
-        return all_rows.where(all_rows.data != 0.0), np.concatenate(reach)
+        all_rows = CSRRows.vstack(*shifted)
+        return all_rows.keep_entries(all_rows.data != 0.0), np.concatenate(reach)
 
-    def lifted(self, share: float) -> Multipliers:
+    def with_raised_zeros(self, share: float) -> Multipliers:
         """Return multipliers in which zeros of inequalities are raised to this share of the largest, so that they may move.
 
         Those of exponential and power cones are moved into the interior by as much.
@@ -406,7 +423,7 @@ class Multipliers:
         threshold = share * np.abs(self.z).max(initial=0.0)
         raised, start = np.where(self.rows.inequality, np.maximum(self.z, threshold), self.z), 0
         for c in self.form.constraints:
-            raised[start : start + c.rows] += share * c.cone.dual_inward(self.z[start : start + c.rows])
+            raised[start : start + c.rows] += share * c.cone.dual_interior_direction(self.z[start : start + c.rows])
             start += c.rows
         return replace(self, z=raised)
 
@@ -415,8 +432,8 @@ class Multipliers:
         threshold = share * np.abs(self.z).max(initial=0.0)
         return replace(self, z=np.where(self.rows.inequality & (self.z < threshold), 0.0, self.z))
 
-    def moved(self, change: FloatArray) -> Multipliers:
-        """Return the multipliers after a change, projected into the dual cones."""
+    def shifted(self, change: FloatArray) -> Multipliers:
+        """Return the multipliers after adding ``change``, moved back into the dual cones."""
         pieces, start = [], 0
         for c in self.form.constraints:
             pieces.append(c.cone.moved_into_dual((self.z + change)[start : start + c.rows]))
@@ -424,20 +441,22 @@ class Multipliers:
         return replace(self, z=np.concatenate(pieces))
 
 
-def _moves_inside(c: Constraint, z: FloatArray) -> tuple[Entries, FloatArray]:
+def _moves_inside(c: Constraint, z: FloatArray) -> tuple[CSRRows, FloatArray]:
     """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone; and their reach."""
     owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
     # a little less than half the depth: its own rounding is within the rest
-    depth, size = 0.499 * c.cone.dual_depth(z), np.linalg.norm(c.cone.stacked(z), axis=1)
+    depth, size = 0.499 * c.cone.dual_depth(z), np.linalg.norm(c.cone.by_cone(z), axis=1)
     interior = depth > 0.499 * (_DEEP if c.cone.dual_map is None else _SHALLOW) * size
     rays = sp.csr_array((np.where(interior[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
     if not interior.any():
-        return Entries.of(rays), np.ones(c.cone.count)
+        return CSRRows.from_matrix(rays), np.ones(c.cone.count)
     inner = np.flatnonzero(interior[owner])
     column = depth if c.cone.dual_map is None else np.maximum(depth, _COLUMN * size)
     balls = sp.csr_array((column[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
     reach = np.divide(depth, column, out=np.ones_like(depth), where=column > 0.0)
-    return Entries.of(sp.hstack([rays, balls], format="csr")), np.concatenate([np.ones(c.cone.count), reach[owner][inner]])
+    return CSRRows.from_matrix(sp.hstack([rays, balls], format="csr")), np.concatenate(
+        [np.ones(c.cone.count), reach[owner][inner]]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,7 +465,7 @@ class MultiplierChange:
 
     Parameters
     ----------
-    zeroed : ndarray of bool (n,)
+    zero_slopes : ndarray of bool (n,)
         Variables whose slope is exactly 0 there.
     slopes : ndarray (n,)
         How far the other slopes may move.
@@ -454,23 +473,23 @@ class MultiplierChange:
         How far Σ<z_k, g_k> may move.
     """
 
-    zeroed: BoolArray
+    zero_slopes: BoolArray
     slopes: FloatArray
     constant: float
 
     @classmethod
-    def nothing(cls, n: int) -> MultiplierChange:
-        """Return the change of size zero."""
+    def zero(cls, n: int) -> MultiplierChange:
+        """Return the change of size zero for n variables."""
         return cls(np.zeros(n, dtype=bool), np.zeros(n), 0.0)
 
 
-class Slopes(Protocol):
-    """The protocol of tangents: the slopes that multipliers leave, and the variables whose slope must be zero."""
+class TangentSlopes(Protocol):
+    """The protocol of tangents of the objective: slopes that multipliers leave, and variables whose slope must be zero."""
 
     def slopes(self, z: Multipliers) -> tuple[FloatArray, FloatArray]:
         """Return the slopes and the bounds of their errors."""
 
-    def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
+    def needs_zero_slope(self, slope: FloatArray, error: FloatArray) -> BoolArray:
         """Return the mask of variables whose slope must be 0."""
 
 
@@ -479,40 +498,41 @@ class _FreeEquations:
     """The equations of the chosen variables, for any multipliers."""
 
     indices: IntArray
-    columns: Entries  # F_S'
-    curved: Entries | None  # P D of these variables
+    columns: CSRRows  # F_S'
+    curved: CSRRows | None  # P D of these variables
     point: PointMoves | None
 
     @classmethod
     def of(cls, z: Multipliers, chosen: BoolArray, point: PointMoves | None) -> _FreeEquations:
         indices = np.flatnonzero(chosen)
-        curved = None if point is None else Entries.of(point.columns).at(indices)
-        return cls(indices, z.rows.by_variable.at(indices), curved, point)
+        curved = None if point is None else CSRRows.from_matrix(point.columns).take_rows(indices)
+        return cls(indices, z.rows.by_variable.take_rows(indices), curved, point)
 
-    def at(self, z: Multipliers, W: Entries, *, separate: bool) -> Equations:
+    def at(self, z: Multipliers, W: CSRRows, *, separate: bool) -> Equations:
         """Return the repair with the moves W of these, or with the part that one move settles ``separate``."""
         A = self.columns.product(W)
         if self.curved is not None:
-            A = Entries.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
+            A = CSRRows.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, separate=separate)
 
-    def ranked(self, z: Multipliers, W: Entries, *, separate: bool) -> tuple[Equations, Rank | None, bool]:
-        """The equations, how far they are from dependent, and whether those with one move stand apart.
+    def ranked(self, z: Multipliers, W: CSRRows, *, separate: bool) -> tuple[Equations, IndependentEquations | None, bool]:
+        """Return the equations, how far they are from dependent, and whether those with one move stand apart.
 
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
         equations = self.at(z, W, separate=separate)
         equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
-        rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.counts > 0)), self.indices)
+        rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.row_counts > 0)), self.indices)
         if rank is None and equations.singletons.size:
             return self.ranked(z, W, separate=False)
         return equations, rank, separate
 
 
 def correct_multipliers(
-    z: Multipliers, chosen: BoolArray, tangent: Slopes, point: PointMoves | None = None
+    z: Multipliers, chosen: BoolArray, tangent: TangentSlopes, point: PointMoves | None = None
 ) -> tuple[Multipliers, MultiplierChange | None]:
-    """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.
+    """Correct multipliers in floating point, and bound the distance to exact ones with slope 0 on ``chosen``; None where
+    unproved.
 
     What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
     """
@@ -523,7 +543,7 @@ def correct_multipliers(
         last = steps == _STEPS or float(np.abs(slope[equations_at.indices]).max()) <= 4.0 * float(
             error[equations_at.indices].max()
         )
-        added = tangent.open_side(slope, error) & ~chosen
+        added = tangent.needs_zero_slope(slope, error) & ~chosen
         if last and grown < _GROWN and added.any():
             chosen, steps, grown = chosen | added, min(steps, 1), grown + 1
             equations_at = _FreeEquations.of(z, chosen, point)
@@ -543,14 +563,14 @@ def correct_multipliers(
         change = equations.solution(slope[equations_at.indices], definite=independent)
         if change is None:
             break
-        z, steps = z.moved(W.dot(change[: W.width])), steps + 1
+        z, steps = z.shifted(W.dot(change[: W.width])), steps + 1
         if point is not None:
             point.move(change[W.width :])
     return z, None
 
 
 def _moved(
-    z: Multipliers, W: Entries, reach: FloatArray, chosen: BoolArray, distance: float, point: PointMoves | None
+    z: Multipliers, W: CSRRows, reach: FloatArray, chosen: BoolArray, distance: float, point: PointMoves | None
 ) -> MultiplierChange | None:
     """Return the changes of a move by up to this distance; None where that is too far."""
     if np.isfinite(reach).any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
@@ -558,15 +578,17 @@ def _moved(
         distance = distance if distance <= float(reach.min()) else np.inf
     if not np.isfinite(distance):
         return None
-    rows = Entries.of(z.rows.F)
-    squares = (rows.times(W.dot(np.ones(W.width))) if W.single else Entries.of(W.csr.T @ z.rows.F)).column_squares
+    rows = CSRRows.from_matrix(z.rows.F)
+    squares = (
+        rows.scale_rows(W.dot(np.ones(W.width))) if W.is_scaled_selection else CSRRows.from_matrix(W.csr.T @ z.rows.F)
+    ).column_squares
     constant = float(np.linalg.norm(W.weighted_sum(z.rows.g))) * (1.0 + 1e-9) * distance
     if point is not None:
-        squares, constant = squares + Entries.of(point.columns).column_squares, constant + point.cost(distance)
+        squares, constant = squares + CSRRows.from_matrix(point.columns).column_squares, constant + point.cost(distance)
     return MultiplierChange(chosen, np.where(chosen, 0.0, distance * np.sqrt(squares) * (1.0 + 1e-9)), constant)
 
 
-def _moves_with(point: PointMoves, z: Multipliers) -> tuple[Entries, FloatArray]:
+def _moves_with(point: PointMoves, z: Multipliers) -> tuple[CSRRows, FloatArray]:
     """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
     W, reach = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)

@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray, as_positive, as_vector
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import lagrangian_bound
+from ...models.program.lagrangian import dual_bound_value
 from ...models.rounding import two_product
 from ..reduction import PENALISED, LiftedDual, Need, Reduction, Relaxation, T, restated, without_warnings
 
@@ -139,7 +139,7 @@ class BigM(BigMReduction[StandardForm]):
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Multipliers α ≥ 0 of the ``margin`` rows, valid for the mixed-integer form as they are."""
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
-        value = lagrangian_bound(target, None, {"margin": alpha})
+        value = dual_bound_value(target, None, {"margin": alpha})
         return LiftedDual(value, {"margin": alpha}, "Lagrangian of the big-M rows, minimised over w and 0 <= z <= 1")
 
 

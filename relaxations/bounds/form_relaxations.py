@@ -49,7 +49,7 @@ from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
 from ...models.model import Model, as_model
 from ...models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, Zero, svec_indices
-from ...models.program.entries import Entries
+from ...models.program.csr_rows import CSRRows
 from ...models.program.form import StandardForm
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
@@ -213,7 +213,7 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
     terms = {}
     for label, parts in entries.items():
         row_numbers, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        terms[label] = Entries.of(sp.csr_array((data, (row_numbers, columns)), shape=(cuts.shape[0], width)))
+        terms[label] = CSRRows.from_matrix(sp.csr_array((data, (row_numbers, columns)), shape=(cuts.shape[0], width)))
     return Affine(terms, _CONSTANT[cuts[:, 3]])
 
 

@@ -29,7 +29,7 @@ from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import Bound, lagrangian
+from ...models.program.lagrangian import Bound, dual_bound
 from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
@@ -95,7 +95,7 @@ class LagrangianRelaxation(Model):
         """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
         priced objective was rounded.
         """
-        return lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
+        return dual_bound(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
 
     @property
     def statement(self) -> Statement:
@@ -221,7 +221,7 @@ class Lagrangian(Reduction[Any]):
             form, joint = model.form.relax_integrality(), {**multipliers, _BUDGET: np.array([target.lam])}
         else:
             form, joint = target.continuous, {**multipliers, self.rows: target.prices}
-        value = lagrangian(form, None, joint).value
+        value = dual_bound(form, None, joint).value
         return LiftedDual(value, joint, "Lagrangian of the form at the prices and the multipliers of what is left")
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:

@@ -44,7 +44,7 @@ from ...models.formulations.margin.model import Margin
 from ...models.formulations.ramp import RampSVM
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import dual_bound
 from ...models.rounding import Rounded
 from ...models.views import MarginProblem
 from ..composed import MarginReduction, as_margin
@@ -121,7 +121,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
     def lift(self, model: Model, target: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The Lagrangian of the 0-1 problem's form without integers."""
-        value = lagrangian(target.form.relax_integrality(), None, multipliers).value - self._steps(model).constant
+        value = dual_bound(target.form.relax_integrality(), None, multipliers).value - self._steps(model).constant
         return LiftedDual(value, dict(multipliers), "the 0-1 problem's form without integers; a ramp is a mean of steps")
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:

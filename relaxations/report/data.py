@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ...errors import InputError
-from ...instances.naming import SIZES, Naming
+from ...instances.naming import SIZES, InstanceName
 from ..relaxed import AGREE
 from .cells.exact import ExactCell
 from .cells.instance import InstanceCell
@@ -339,9 +339,9 @@ def _by_key(cells: Iterable[C]) -> dict[Key, list[C]]:
 SWEPT = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
 
 
-def _naming(instance: InstanceCell) -> Naming:
+def _naming(instance: InstanceCell) -> InstanceName:
     counted = {size: value for size, value in zip(SIZES, (instance.n, instance.p), strict=True) if value is not None}
-    return Naming(instance.instance, instance.family, instance.parameters, counted)
+    return InstanceName(instance.instance, instance.family, instance.parameters, counted)
 
 
 def family(instance: InstanceCell) -> str:

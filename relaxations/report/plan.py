@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import DataError, InputError, UnsupportedModelError
-from ...instances.naming import Naming
+from ...instances.naming import InstanceName
 from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one import Encoding
 from ...models.model import Model, as_model
@@ -89,7 +89,7 @@ def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
         model = as_model(problem)
         return [ModelSubject.of(name or model.name, model)]
     if name and callable(problem):
-        return [ModelAtLam(Naming(name, "", {}, {}), problem)]
+        return [ModelAtLam(InstanceName(name, "", {}, {}), problem)]
     if name and isinstance(problem, Sequence) and problem and all(isinstance(one, Model | StandardForm) for one in problem):
         return [ModelSubject.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
     raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}", name="problems")

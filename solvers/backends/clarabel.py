@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
-from ...models.program.form import Constraint, StandardForm, by_label
+from ...models.program.form import Constraint, StandardForm, multipliers_by_label
 from ..interface.backend import Backend, fill_order, ignored_options_note, set_natives
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
@@ -64,7 +64,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "cal
 
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up and of one factorisation."""
-    P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
+    P = 0.0 if form.quadratic is None else float(form.quadratic.column_count_bounds.sum())
     return _SET_UP * (P + form.rows_matrix()[0].nnz) + _FILLED * float(fill_order(form)) ** 3
 
 
@@ -112,7 +112,7 @@ class Clarabel(Backend):
             if "q" in parts:
                 changed["q"] = np.array(form.q)
             if parts & {"F", "F of cones"}:
-                changed["A"] = (-form.stacked()[0]).columns
+                changed["A"] = (-form.csr_rows()[0]).csc
             if parts & {"g", "g of cones"}:
                 changed["b"] = np.concatenate([c.g for c in form.constraints])
             if changed:
@@ -132,9 +132,9 @@ class Clarabel(Backend):
             for name, value in refinement.items():
                 if f"iterative_refinement_{name}" not in options.native:
                     setattr(settings, f"iterative_refinement_{name}", value)
-        F, g = form.stacked()
+        F, g = form.csr_rows()
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
-        return clarabel.DefaultSolver(_objective(form), np.array(form.q), (-F).columns, g, cones, settings)
+        return clarabel.DefaultSolver(_objective(form), np.array(form.q), (-F).csc, g, cones, settings)
 
     def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float, rescale: bool = False) -> Answer:
         recorder = Recorder("clarabel", options, maximise=form.maximise)
@@ -148,7 +148,7 @@ class Clarabel(Backend):
         native_status, iterations = solution.status, solution.iterations
         status = _STATUS.get(native_status, Status.FAILED)
         x, z = solution.x, solution.z
-        multipliers = by_label(form, z)
+        multipliers = multipliers_by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
         objective, bound = solution.primal + form.r, solution.dual + form.r
         trace = recorder.final_trace(iterations, None if ray else objective, None if ray else bound)
@@ -243,7 +243,7 @@ class _Solution:
         if not (np.isfinite(self.x).all() and np.isfinite(self.z).all()):
             return np.inf
         residual, primal, dual = form.q.copy(), 0.0, 0.0
-        multipliers = by_label(form, self.z)
+        multipliers = multipliers_by_label(form, self.z)
         for c in form.constraints:
             z = multipliers[c.label]
             primal = max(primal, c.cone.violation(c.F @ self.x + c.g) / max(1.0, float(np.abs(c.g).max(initial=0.0))))
@@ -254,11 +254,11 @@ class _Solution:
 
     def unmet(self, form: StandardForm) -> float:
         """Return by how much residuals of the dual equations and complementarity may move the objective, relative to it."""
-        multipliers, residual, products = by_label(form, self.z), form.q.copy(), 0.0
+        multipliers, residual, products = multipliers_by_label(form, self.z), form.q.copy(), 0.0
         for c in form.constraints:
             z = multipliers[c.label]
             residual -= c.F.T @ z
-            products += float(np.abs((z * (c.F @ self.x + c.g)).reshape(-1, c.cone.block).sum(axis=1)).sum())
+            products += float(np.abs((z * (c.F @ self.x + c.g)).reshape(-1, c.cone.group_size).sum(axis=1)).sum())
         scale = products + float(np.abs(residual) @ np.abs(self.x))
         return scale / max(abs(self.primal + form.r), 1e-300)
 

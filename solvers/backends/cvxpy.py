@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cvxpy
+from ...models.export.cvxpy_problem import labelled_variables, multipliers, to_cvxpy
 from ...models.importing.cvxpy import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
@@ -169,7 +169,7 @@ _CONES = {
 
 
 class CvxpySolver(Backend):
-    """A solver of CVXPY; `models.export.native.cvxpy` translates the form."""
+    """A solver of CVXPY; `models.export.cvxpy_problem` translates the form."""
 
     native_name: ClassVar[str]
 

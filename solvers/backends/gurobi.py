@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import native_size, quadratic_cones
-from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
+from ...models.export.gurobi_model import change_gurobi, silent_environment, to_gurobi
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.newton_refinement import newton_polish

@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.highs import change_highs, to_highs
+from ...models.export.highs_model import change_highs, to_highs
 from ...models.program.cones import Feature
-from ...models.program.form import StandardForm, by_label
+from ...models.program.form import StandardForm, multipliers_by_label
 from ..certification.rays import ray_residual
 from ..interface.backend import Backend, ignored_options_note, unused_start
 from ..interface.recorder import Recorder, interrupt_flag
@@ -219,7 +219,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "nod
 
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of loading the quadratic objective."""
-    return 0.0 if form.quadratic is None else _LOADED * float(form.quadratic.most_in_columns.sum())
+    return 0.0 if form.quadratic is None else _LOADED * float(form.quadratic.column_count_bounds.sum())
 
 
 class Highs(Backend):
@@ -342,7 +342,7 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
     """Set a start of all or some blocks; HiGHS completes it by solving for the continuous variables."""
     if options.start is None:
         return {}
-    start = form.values_given(options.start, "start")
+    start = form.read_values(options.start, "start")
     if not form.integer.any():
         return unused_start("highs", "HiGHS takes starts for mixed-integer models")
     blocks = [block for block in form.blocks if block.label in start]
@@ -424,11 +424,11 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, prox
         status=status,
         native_status=status_name,
         values=None if x is None else form.split(x),
-        multipliers=by_label(form, np.array(solution.row_dual)) if duals else None,
+        multipliers=multipliers_by_label(form, np.array(solution.row_dual)) if duals else None,
         reduced=np.array(solution.col_dual) if duals else None,
         objective=objective,
         bound=bound if bound is not None and np.isfinite(bound) else None,
-        farkas=None if farkas is None else by_label(form, farkas),
+        farkas=None if farkas is None else multipliers_by_label(form, farkas),
         ray=None if ray is None else form.split(ray),
         nodes=nodes,
         iterations=iterations,

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.native.mosek import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
+from ...models.export.mosek_task import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, dual_start, starts_linear_program, unused_start
@@ -228,7 +228,7 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
     """
     multipliers = dual_start(form, options)
     if starts_linear_program(form, options):
-        _put_basis(mosek, task, form, form.values_given(options.start or {}, "start"), multipliers)
+        _put_basis(mosek, task, form, form.read_values(options.start or {}, "start"), multipliers)
         return {}
     if options.start is None:
         return {}
@@ -254,7 +254,7 @@ def _put_basis(
         x[form.slices[label]] = form.block(label).pack(value)
     low, high = x <= form.lower + _NEAR, x >= form.upper - _NEAR
     columns = [keys.low if at_low else keys.upr if at_high else keys.bas for at_low, at_high in zip(low, high, strict=True)]
-    equal = form.rows_in(Zero)
+    equal = form.rows_mask(Zero)
     F, g = form.rows_matrix()
     active = np.abs(F @ x + g) <= _NEAR * (1.0 + np.abs(g)) if multipliers is None else multipliers != 0.0
     rows = [

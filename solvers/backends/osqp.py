@@ -45,7 +45,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up, nearly all of them the factorisation."""
-    P = np.zeros(form.n) if form.quadratic is None else form.quadratic.most_in_columns
+    P = np.zeros(form.n) if form.quadratic is None else form.quadratic.column_count_bounds
     return _PAIR * float(np.square(P).sum()) + _FILLED * float(fill_order(form)) ** 3
 
 

@@ -48,7 +48,7 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
     F, _ = form.rows_matrix()
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
     if form.quadratic is not None:  # as many in each column
-        pairs += float(np.square(form.quadratic.most_in_columns).sum())
+        pairs += float(np.square(form.quadratic.column_count_bounds).sum())
     return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(fill_order(form)) ** 3)
 
 

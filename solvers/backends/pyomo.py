@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import quadratic_cones
-from ...models.export.native.pyomo import indices, to_pyomo
+from ...models.export.pyomo_model import indices, to_pyomo
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
@@ -115,7 +115,7 @@ _WITHOUT_POINT = (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
 
 
 class PyomoSolver(Backend):
-    """An interface of Pyomo; `models.export.native.pyomo` translates the form.
+    """An interface of Pyomo; `models.export.pyomo_model` translates the form.
 
     Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
     bounds: our z and ζ.

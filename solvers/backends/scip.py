@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
-from ...models.export.native.scip import change_scip, extend_point, to_scip
+from ...models.export.scip_model import change_scip, extend_point, to_scip
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm

@@ -14,7 +14,7 @@ from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero, svec_size
 from ...models.program.exponential_cones import Exponential, Power
-from ...models.program.form import StandardForm, by_label
+from ...models.program.form import StandardForm, multipliers_by_label
 from ..interface.backend import Backend, ignored_options_note, start_point
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..interface.timeouts import run_with_timeout
@@ -96,9 +96,9 @@ class Scs(Backend):
     def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs
 
-        F, g = form.stacked()
+        F, g = form.csr_rows()
         order, cone = _layout(form)
-        A, b = (-F.at(order)).columns, g[order]
+        A, b = (-F.take_rows(order)).csc, g[order]
         if not order.size:  # SCS needs a row: 0'x ≤ 1
             A, b, cone = sp.csc_matrix((1, form.n)), np.ones(1), {"l": 1}
         data = {"A": A, "b": b, "c": np.array(form.q)}
@@ -155,10 +155,10 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
         status=status,
         native_status=native_status,
         values=form.split(x) if usable else None,
-        multipliers=by_label(form, z) if usable else None,
+        multipliers=multipliers_by_label(form, z) if usable else None,
         objective=float(info["pobj"]) + form.r if usable else None,
         bound=float(info["dobj"]) + form.r if usable else None,
-        farkas=by_label(form, z) if status is Status.INFEASIBLE else None,
+        farkas=multipliers_by_label(form, z) if status is Status.INFEASIBLE else None,
         ray=form.split(x) if status is Status.UNBOUNDED else None,
         iterations=int(info["iter"]),
         build_seconds=build,

@@ -19,9 +19,9 @@ from ...errors import TooLargeError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
-from ...models.program.entries import Entries
+from ...models.program.csr_rows import CSRRows
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import Bound, lagrangian
+from ...models.program.lagrangian import Bound, dual_bound
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
@@ -62,8 +62,8 @@ def natural_units(form: StandardForm) -> FloatArray:
     if not needed.any():
         return unit
     F, g = form.rows_matrix()
-    counted = _counted(F, np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)]))
-    weights = Entries.of(F).absolute.where(counted & (F.data != 0.0))
+    counted = _counted(F, np.concatenate([c.row_maxima for c in form.constraints] or [np.zeros(0)]))
+    weights = CSRRows.from_matrix(F).absolute.keep_entries(counted & (F.data != 0.0))
     if not unit.any():
         unit = _from_prices(form, weights)
     for _ in range(_STEPS):
@@ -95,7 +95,7 @@ def _from_constants(form: StandardForm) -> FloatArray:
     for c in form.constraints:
         if not c.g.any():
             continue
-        counted = _counted(c.F, c.largest)
+        counted = _counted(c.F, c.row_maxima)
         squares += _columns(c.F, np.where(counted, c.F.data**2, 0.0)) @ (c.g != 0.0)
         sides += _columns(c.F, np.where(counted, 1.0, 0.0)) @ c.g**2
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
@@ -107,12 +107,12 @@ def _from_constants(form: StandardForm) -> FloatArray:
     return np.where(determined & ((unit == 0.0) | (units < unit)), units, unit)
 
 
-def _from_prices(form: StandardForm, weights: Entries) -> FloatArray:
+def _from_prices(form: StandardForm, weights: CSRRows) -> FloatArray:
     """Return the units of variables with curvature that balance the prices of the linear terms on their rows."""
     curved, q = _curvature(form), np.abs(form.q)
     if not curved.any() or not q.any():
         return np.zeros(form.n)
-    rows = np.repeat(np.arange(weights.rows), weights.counts)
+    rows = np.repeat(np.arange(weights.rows), weights.row_counts)
     offered = np.where(q[weights.indices] > 0.0, q[weights.indices] / weights.data, np.inf)
     price = np.full(weights.rows, np.inf)
     np.minimum.at(price, rows, offered)
@@ -121,9 +121,9 @@ def _from_prices(form: StandardForm, weights: Entries) -> FloatArray:
     return np.divide(pull, curved, out=np.zeros(form.n), where=curved > 0.0)
 
 
-def _from_neighbours(weights: Entries, free: BoolArray, unit: FloatArray) -> FloatArray:
+def _from_neighbours(weights: CSRRows, free: BoolArray, unit: FloatArray) -> FloatArray:
     """Return the units with those that rows without a constant give to variables without one."""
-    rows = np.repeat(np.arange(weights.rows), weights.counts)
+    rows = np.repeat(np.arange(weights.rows), weights.row_counts)
     largest = np.zeros(weights.rows)
     np.maximum.at(largest, rows, weights.data * unit[weights.indices])
     used = (free & (largest > 0.0))[rows] & (unit[weights.indices] == 0.0)
@@ -362,7 +362,7 @@ def certify(
 
 def nonnegative(form: StandardForm) -> bool:
     """Return whether no term of the objective can be negative within the bounds, so that no point costs less than 0."""
-    if form.r < 0.0 or (form.quadratic is not None and not form.convexity.exact):
+    if form.r < 0.0 or (form.quadratic is not None and not form.convexity.is_exact):
         return False
     return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
 
@@ -402,7 +402,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
             continue
         violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
-        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.largest)))
+        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.row_maxima)))
     outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)  # -∞ where there is no bound
     violations["bounds"] = float(outside.max(initial=0.0))
     if violations["bounds"] > 0.0:
@@ -443,11 +443,11 @@ def _conditions(
         reduced_gradient += c.rmatvec(z)
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
         # row by row (cone by cone), so that a violated row does not cancel a slack one
-        complementarity = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
+        complementarity = (z * c.value(x)).reshape(-1, c.cone.group_size).sum(axis=1)
         products += float(np.abs(complementarity).sum())
         undercut += float(np.maximum(-complementarity, 0.0).sum())
         if z.any():
-            sizes = Entries.of(c.F).absolute.weighted_sum(np.abs(z))
+            sizes = CSRRows.from_matrix(c.F).absolute.weighted_sum(np.abs(z))
             rounding += gamma(form.n) * float(sizes @ np.abs(x) + np.abs(z) @ np.abs(c.g))
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     missing = np.zeros(form.n)
@@ -479,7 +479,7 @@ def _residual_weights(form: StandardForm, multipliers: Mapping[str, FloatArray])
     F, _ = form.rows_matrix()
     z = np.concatenate([np.zeros(0), *(np.ravel(multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints)])
     priced = np.abs(z) > _SEEN * np.abs(z).max(initial=0.0)
-    largest = np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)])
+    largest = np.concatenate([c.row_maxima for c in form.constraints] or [np.zeros(0)])
     sizes, share = np.repeat(np.where(priced, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
     np.maximum.at(share, F.indices, np.divide(np.abs(F.data), sizes, out=np.zeros(F.nnz), where=sizes > 0.0))
     small = (share > 0.0) & (share < _SEEN)
@@ -495,11 +495,11 @@ def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArr
         return Bound(-np.inf, "the multipliers are not finite, or not one for each row")
     if model is not None:
         return model.bound(x, multipliers)
-    if form.convexity.refuted:
+    if form.convexity.is_refuted:
         return Bound(-np.inf, form.convexity.argument, condition=form.convexity.condition)
     if multipliers is None:
         return Bound(-np.inf, "no multipliers")
-    return lagrangian(form, x, multipliers)
+    return dual_bound(form, x, multipliers)
 
 
 def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Certificate:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.program.cones import Cone, Nonnegative, Zero
-from ...models.program.form import StandardForm, by_label
+from ...models.program.form import StandardForm, multipliers_by_label
 from .rays import farkas_proves, ray_is_exact
 
 #: Multipliers of a form's own rows.
@@ -191,7 +191,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     sided, free = np.flatnonzero(needed & (below != above)), np.flatnonzero(needed & ~below & ~above)
     sign = sp.diags_array(np.where(below[sided], 1.0, -1.0))
     distance = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
-    unequal = form.rows_in(Nonnegative)
+    unequal = form.rows_mask(Nonnegative)
     inequalities = np.flatnonzero(unequal)
     m, k = F.shape[0], sided.size + inequalities.size
     slack = np.where(unequal, np.maximum(F @ x + g, 0.0), 0.0)
@@ -209,7 +209,7 @@ def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) ->
     )
     if solution.status != 0:
         return None
-    return by_label(form, solution.x[:m] * size)
+    return multipliers_by_label(form, solution.x[:m] * size)
 
 
 # Missing multipliers, Farkas multipliers and rays of linear programs, found from the data by nonnegative least squares.
@@ -255,7 +255,7 @@ class FormRows(ScaledRows):
         if not linear or not fits_least_squares(form, _MOST):
             return None
         A, b = stacked(form)
-        equal = np.append(form.rows_in(Zero), np.zeros(b.size - form.rows, dtype=bool))
+        equal = np.append(form.rows_mask(Zero), np.zeros(b.size - form.rows, dtype=bool))
         scale = np.sqrt((A**2).sum(axis=1) + b**2)
         scale[scale == 0.0] = 1.0
         return cls(form, A / scale[:, None], b / scale, scale, equal)
@@ -266,7 +266,7 @@ class FormRows(ScaledRows):
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
-            multipliers = by_label(self.form, z / self.scale)
+            multipliers = multipliers_by_label(self.form, z / self.scale)
             return (multipliers if farkas_proves(self.form, multipliers) else self._whole(z / self.scale, multipliers)), None
         return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
 
@@ -307,7 +307,11 @@ class FormRows(ScaledRows):
         y[negative] -= z[count : count + extra]
         v = (z[count + extra : count + extra + P.shape[0]] - z[count + extra + P.shape[0] :]) / unit * size
         settled_multipliers = _settled(y * size / self.scale)
-        return by_label(self.form, settled_multipliers), self.reduced(settled_multipliers), v if v.size else np.zeros(form.n)
+        return (
+            multipliers_by_label(self.form, settled_multipliers),
+            self.reduced(settled_multipliers),
+            v if v.size else np.zeros(form.n),
+        )
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Return least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
@@ -319,11 +323,11 @@ class FormRows(ScaledRows):
         if z is None:
             return None
         settled_multipliers = _settled(z * size / self.scale)
-        return by_label(self.form, settled_multipliers), self.reduced(settled_multipliers)
+        return multipliers_by_label(self.form, settled_multipliers), self.reduced(settled_multipliers)
 
     def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Return Farkas multipliers scaled to whole numbers if those prove infeasibility, else ``otherwise``."""
-        candidates = (by_label(self.form, rounded) for rounded in _rounded(z))
+        candidates = (multipliers_by_label(self.form, rounded) for rounded in _rounded(z))
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
@@ -422,7 +426,7 @@ class ConeRows(ScaledRows):
         B = np.column_stack([self.A, self.b]).T
         z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
-            return by_label(self.form, z / self.scale), None
+            return multipliers_by_label(self.form, z / self.scale), None
         certain = residual[-1] < -_UNSURE
         return None, residual[:-1] / residual[-1] if certain else None
 
@@ -451,7 +455,7 @@ class ConeRows(ScaledRows):
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
             return None
         multipliers, v = z[:count] * size / self.scale, z[count:] / unit * size
-        return by_label(self.form, multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
+        return multipliers_by_label(self.form, multipliers), self.reduced(multipliers), v if v.size else np.zeros(form.n)
 
     def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Return multipliers with ∇f(x) = F'z + ζ, complementary to the rows' values at x, as nearly as possible."""
@@ -460,7 +464,7 @@ class ConeRows(ScaledRows):
         B = np.vstack([self.A.T, row_values[None, :]])
         z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual, self.deadline)
         multipliers_in_rows = z * size / self.scale
-        return by_label(self.form, multipliers_in_rows), self.reduced(multipliers_in_rows)
+        return multipliers_by_label(self.form, multipliers_in_rows), self.reduced(multipliers_in_rows)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time.
@@ -472,7 +476,7 @@ class ConeRows(ScaledRows):
         needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
         gradient, columns = form.gradient(x), self.A.T[needed]
         size = max(float(np.linalg.norm(gradient)), 1e-300)
-        inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior for c in form.constraints]
+        inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior_direction for c in form.constraints]
         inward = np.concatenate([*inwards, np.ones(self.A.shape[0] - form.rows)])
         begin = time.perf_counter()
         for depth in _DEPTHS:
@@ -481,7 +485,7 @@ class ConeRows(ScaledRows):
             right = gradient[needed] / size - columns @ (depth * inward)
             z, residual = cone_least_squares(columns, right, self._dual, self.deadline)
             if float(np.linalg.norm(residual)) <= _INSIDE:
-                return by_label(self.form, (z + depth * inward) * size / self.scale)
+                return multipliers_by_label(self.form, (z + depth * inward) * size / self.scale)
         return None
 
     @cached_property
@@ -490,7 +494,7 @@ class ConeRows(ScaledRows):
         places: dict[Cone, list[IntArray]] = {}
         start = 0
         for c in self.form.constraints:
-            one = replace(c.cone, dim=c.cone.block, count=1)
+            one = replace(c.cone, dim=c.cone.group_size, count=1)
             places.setdefault(one, []).append(np.arange(start, start + c.rows))
             start += c.rows
         stacks = [(one, np.concatenate(rows)) for one, rows in places.items()]

@@ -135,7 +135,7 @@ def _active(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta
     mu: list[float] = []
     first = 0
     for c in form.constraints:
-        v, price = c.cone.stacked(c.value(x)), c.cone.stacked(np.asarray(z[c.label]))
+        v, price = c.cone.by_cone(c.value(x)), c.cone.by_cone(np.asarray(z[c.label]))
         if isinstance(c.cone, (Zero, Nonnegative)):
             active_rows = np.flatnonzero(np.isinf(_slack(c.cone, v)) | (price > ratio * v).ravel())
             linear += (first + active_rows).tolist()

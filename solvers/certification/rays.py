@@ -24,7 +24,7 @@ from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Block, Constraint, StandardForm
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import dual_bound
 from ...models.rounding import two_product
 from ..rational import farkas_exists, ray_exists
 from ..records import Status
@@ -123,7 +123,7 @@ def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
     if not 0.0 < largest < np.inf:
         return False
     empty = form.replace(q=np.zeros(form.n), quadratic=None, r=0.0, integer=np.zeros(form.n, dtype=bool))
-    return lagrangian(empty, None, {label: np.asarray(part) / largest for label, part in z.items()}).value > 0.0
+    return dual_bound(empty, None, {label: np.asarray(part) / largest for label, part in z.items()}).value > 0.0
 
 
 def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
@@ -180,8 +180,8 @@ def _deep(c: Constraint, v: FloatArray) -> bool:
     """
     if not np.isfinite(v).all():
         return False
-    size = np.linalg.norm(c.cone.stacked(v), axis=1)
-    return bool(((size == 0.0) | (c.cone.depth(c.cone.filled(v)) > _ROUNDING * size)).all())
+    size = np.linalg.norm(c.cone.by_cone(v), axis=1)
+    return bool(((size == 0.0) | (c.cone.depth(c.cone.fill_zero_rows(v)) > _ROUNDING * size)).all())
 
 
 def _products(F: sp.csr_array, d: FloatArray) -> list[float]:

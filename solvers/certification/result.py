@@ -16,7 +16,7 @@ from ...display import Display, Displayed
 from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
-from ...models.importing.api import recipient_of
+from ...models.importing import recipient_of
 from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAnswer, Termination
 from ...models.model import Model
 from ...models.program.form import Block, Constraint, NamedValues, StandardForm

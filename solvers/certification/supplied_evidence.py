@@ -18,7 +18,7 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
-from ...models.program.lagrangian import lagrangian
+from ...models.program.lagrangian import dual_bound
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
@@ -135,7 +135,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     bounding = rows.bounding_multipliers()
     if bounding is None:
         return CompletedClaim(answer, ray)
-    bound = lagrangian(form, bounding[2], bounding[0])
+    bound = dual_bound(form, bounding[2], bounding[0])
     if bound.condition or not np.isfinite(bound.value):
         return CompletedClaim(answer, ray)
     return CompletedClaim(answer, ray, _BOUNDED.format(_BY_MULTIPLIERS.format(bound.value)))
@@ -226,7 +226,7 @@ def _rounded(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray]) ->
         return
     for digits in _DIGITS:
         rounded = {label: np.round(value, digits) + 0.0 for label, value in z.items()}
-        projected = Multipliers.projected(form, rounded)
+        projected = Multipliers.in_dual_cones(form, rounded)
         if projected is not None and not projected.exact_lagrangian_gradient(free).any():
             yield replace(answer, multipliers=rounded, details={**answer.details, "multipliers": _WHOLE.format(digits)})
             return
@@ -293,7 +293,7 @@ def prove_zero_is_least(form: StandardForm, x: FloatArray, multipliers: Mapping[
     if nonnegative(form):
         return "no term of the objective is negative within the bounds"
     curved = form.quadratic is not None
-    if form.r != 0.0 or x[form.q != 0.0].any() or (curved and (x.any() or not form.convexity.exact)):
+    if form.r != 0.0 or x[form.q != 0.0].any() or (curved and (x.any() or not form.convexity.is_exact)):
         return ""
     active = ((c, *_active_rows(c, x)) for c in form.constraints if c.cone.convex)
     cone = form.replace(
@@ -306,11 +306,11 @@ def prove_zero_is_least(form: StandardForm, x: FloatArray, multipliers: Mapping[
     labels = {c.label: c.rows for c in cone.constraints}
     z = {k: np.ravel(v) for k, v in (multipliers or {}).items() if np.size(v) == labels.get(k)}
     origin = np.zeros(form.n)
-    if lagrangian(cone, origin, z).value == 0.0:
+    if dual_bound(cone, origin, z).value == 0.0:
         return _ARGUMENT
     rows = FormRows.of(cone)
     exact = None if rows is None else rows.bounding_multipliers()
-    return _ARGUMENT if exact is not None and lagrangian(cone, origin, exact[0]).value == 0.0 else ""
+    return _ARGUMENT if exact is not None and dual_bound(cone, origin, exact[0]).value == 0.0 else ""
 
 
 _ARGUMENT = "the objective's gradient at the point descends in no direction that the rows active there allow"

@@ -172,7 +172,7 @@ def _slacks_without_cost(form: StandardForm) -> FloatArray:
     rows = np.zeros(form.n, dtype=np.int64)
     for c in form.constraints:
         rows += np.bincount(c.F.indices, minlength=form.n)
-    costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.most_in_columns > 0)
+    costs = form.q != 0.0 if form.quadratic is None else (form.q != 0.0) | (form.quadratic.column_count_bounds > 0)
     return ((rows == 1) & ~costs & ~form.integer & np.isposinf(form.upper)).astype(np.float64)
 
 
@@ -372,7 +372,7 @@ def compare_with_sources(
     contradiction where infeasibility is proved, nor below the bound by what they are worth at its prices: ``certificate_at``
     returns the certificate of a point and these prices.
     """
-    imports = [record for record in model.imports if not record.changed]
+    imports = [record for record in model.imports if not record.source_changed]
     if not model.imports:
         return before
     remarks = [_differs(record, record.disagreement) for record in model.imports if record.disagreement]
@@ -383,14 +383,14 @@ def compare_with_sources(
         status = before.status if before.status.stopped or before.status is Status.FAILED else Status.INACCURATE
         return Verdict(status, (*before.remarks, *dict.fromkeys(remarks)))
     if len(imports) < len(model.imports):
-        names = ", ".join(dict.fromkeys(record.source.package for record in model.imports if record.changed))
+        names = ", ".join(dict.fromkeys(record.source.package for record in model.imports if record.source_changed))
         return Verdict(
             before.status, (*before.remarks, f"the program has changed in {names} since the import, which alone was compared")
         )
     if (certificate is not None and np.isfinite(certificate.bound)) or ray_proved:
         names = ", ".join(dict.fromkeys(record.source.package for record in imports))
         comparison = f"equals {names}'s program at all points compared"
-        if not all(record.compared for record in imports):
+        if not all(record.was_compared for record in imports):
             comparison = f"was not compared with {names}'s program: {names} has no value of it at the points tried"
         return replace(before, remarks=(*before.remarks, f"proved of the import, which {comparison}"))
     return before

@@ -139,7 +139,7 @@ class _Search:
 def _elements(form: StandardForm) -> list[Element]:
     elements: list[Element] = []
     for c in form.constraints:
-        elements += [(c.label, k) for k in range(c.rows // c.cone.block)]
+        elements += [(c.label, k) for k in range(c.rows // c.cone.group_size)]
     free = ~_switches(form)
     elements += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower) & free)]
     return elements + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper) & free)]
@@ -159,7 +159,7 @@ def _name(form: StandardForm, element: Element) -> str:
     if label in ("lower", "upper") and label not in {c.label for c in form.constraints}:
         return f"{form.names()[k]} {'≥' if label == 'lower' else '≤'} {(form.lower if label == 'lower' else form.upper)[k]:g}"
     c = form.constraint(label)
-    return c.names()[k] if c.cone.block == 1 else (f"{label}[{k}]" if c.cone.count > 1 else label)
+    return c.names()[k] if c.cone.group_size == 1 else (f"{label}[{k}]" if c.cone.count > 1 else label)
 
 
 def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
@@ -171,8 +171,8 @@ def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
     for c in form.constraints:
         chosen = sorted(by_label.get(c.label, []))
         if chosen:
-            rows = (np.array(chosen)[:, None] * c.cone.block + np.arange(c.cone.block)).ravel()
-            cone = type(c.cone)(rows.size, 1) if c.cone.block == 1 else type(c.cone)(c.cone.dim, len(chosen))
+            rows = (np.array(chosen)[:, None] * c.cone.group_size + np.arange(c.cone.group_size)).ravel()
+            cone = type(c.cone)(rows.size, 1) if c.cone.group_size == 1 else type(c.cone)(c.cone.dim, len(chosen))
             constraints.append(Constraint(c.label, sp.csr_array(c.F[rows]), c.g[rows], cone))
     switches = _switches(form)
     lower, upper = np.where(switches, form.lower, -np.inf), np.where(switches, form.upper, np.inf)
@@ -194,7 +194,7 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
         z = np.asarray(result.farkas.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         gradient -= c.F.T @ z
         indices = sorted(k for label, k in elements if label == c.label)
-        sizes = np.abs(z).reshape(-1, c.cone.block).max(axis=1)
+        sizes = np.abs(z).reshape(-1, c.cone.group_size).max(axis=1)
         weights.update({(c.label, k): float(size) for k, size in zip(indices, sizes, strict=True)})
     weights.update({("lower", j): float(max(gradient[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
     weights.update({("upper", j): float(max(-gradient[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})

@@ -17,7 +17,7 @@ import numpy as np
 from ...display import Display, Displayed
 from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
-from ...models.export.files.solutions import FilePoint, read_point
+from ...models.export.solution_files import FilePoint, read_point
 from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
@@ -148,7 +148,7 @@ def check_point(
         else:
             point, content = _file_point(form, values)
             named, unknown, file_objective = form.split(point), content.ignored, content.objective
-        x = form.join(problem.complete(form.values_given(named, "values")))
+        x = form.join(problem.complete(form.read_values(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)
     sign, sense = (-1.0, "maximise") if form.maximise else (1.0, "minimise")
@@ -191,10 +191,10 @@ def _exact_row(c: Constraint, i: int, x: FloatArray) -> Fraction:
 
 def _cones(c: Constraint, value: FloatArray) -> Iterator[Miss]:
     """Yield the cones that are missed: by the largest change of an entry that a projection makes."""
-    outside = np.abs(value - c.cone.project(value)).reshape(-1, c.cone.block).max(axis=1)
+    outside = np.abs(value - c.cone.project(value)).reshape(-1, c.cone.group_size).max(axis=1)
     names = c.names()
     for k in np.flatnonzero(outside > 1e-15 * (1.0 + np.abs(value).max(initial=0.0))).tolist():
-        yield Miss(names[k * c.cone.block], "row", float(outside[k]), exact=False)
+        yield Miss(names[k * c.cone.group_size], "row", float(outside[k]), exact=False)
 
 
 def _bounds(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
@@ -263,7 +263,7 @@ def certify(
         form = problem.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
         return certify_by_model(problem, _finite(values), multipliers)
-    point = form.values_given(values, "values")
+    point = form.read_values(values, "values")
     try:
         complete = problem.complete(point)
     except KeyError as missing:

@@ -195,7 +195,7 @@ class Cuts:
         vectors: list[Vector] = []
         for label in self.rows:
             c = self.form.constraint(label)
-            values, bases = np.linalg.eigh(smat(c.cone.stacked(c.value(x))))
+            values, bases = np.linalg.eigh(smat(c.cone.by_cone(c.value(x))))
             negative = values < -_ROUNDING * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1.0)
             vectors += [(label, k, bases[k, :, j]) for k, j in np.argwhere(negative).tolist()]
         return vectors

@@ -26,7 +26,7 @@ from ...models.deadline import OutOfTimeError
 from ...models.model import Model
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
 from ...models.program.cones import Feature, Zero
-from ...models.program.form import StandardForm, by_label
+from ...models.program.form import StandardForm, multipliers_by_label
 from ..records import Answer, Options, Update, UpdateKind
 from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
 from .timeouts import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
@@ -357,16 +357,16 @@ class LinearRows:
     @classmethod
     def of(cls, form: StandardForm) -> LinearRows:
         """Return the rows of a form that has linear cones only."""
-        rows, g = form.stacked()
-        equal = form.rows_in(Zero)
-        return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
+        rows, g = form.csr_rows()
+        equal = form.rows_mask(Zero)
+        return cls(form, equal, rows.take_rows(equal).csr, g[equal], rows.take_rows(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
         """Return z by label from the multipliers of E x + e = 0 and of G x + h ≥ 0, both in the form's sign."""
         z = np.empty(self.equal.size)
         z[self.equal] = equalities
         z[~self.equal] = inequalities
-        return by_label(self.form, z)
+        return multipliers_by_label(self.form, z)
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
@@ -379,7 +379,7 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     """
     if options.start is None:
         return None, {}
-    start = form.values_given(options.start, "start")
+    start = form.read_values(options.start, "start")
     missing = [block.label for block in form.blocks if block.label not in start]
     if missing:
         return None, unused_start("this solver", f"it needs every block; without {', '.join(missing)}")

@@ -18,7 +18,7 @@ from scipy.linalg import qr
 
 from ...errors import SolverError, UnsupportedModelError
 from ...models.arrays import FloatArray
-from ...models.export.native.highs import to_highs
+from ...models.export.highs_model import to_highs
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
 from ..interface.timeouts import call_outside_fork
@@ -229,7 +229,7 @@ class RelaxationSolver:
         point = program.exact.point(rounded)
         if program.feasible(point) or form.integer.all():
             return point if program.feasible(point) else None
-        fixed = form.with_integers(x)
+        fixed = form.with_integers_fixed(x)
         vertex = self._vertex(fixed)
         if vertex is not None:
             return vertex

@@ -16,10 +16,10 @@ from typing import Any
 from .errors import DataError, InputError
 from .files import read_bytes, without_compression
 from .instances import Instance, read as read_instance
-from .instances.formats.tables import Categories, Missing
+from .instances.tables import Categories, Missing
 from .labelled import is_of_frames
 from .models import StandardForm
-from .models.export.files.formats import file_formats, read_form
+from .models.export.file_formats import file_formats, read_form
 
 
 def read(

@@ -54,7 +54,7 @@ if kind in ("result", "comparison", "path"):
         read = lambda path: SolutionPath.load(path)[0].objective
     write = lambda k, path: things[k].save(path)
 elif kind.startswith("."):
-    from marginopt.models.export.files.formats import write_form
+    from marginopt.models.export.file_formats import write_form
     if kind == ".cbf":
         models = [mo.ConicSVM(X[:60], y[:60], lam=m.lam) for m in models]
     name = "model" + kind

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
 from marginopt.instances import Instance, flipped_labels, gaussian_clusters, load, rings
-from marginopt.instances.naming import Naming, composed
+from marginopt.instances.naming import InstanceName, composed_name
 from marginopt.relaxations import default_report_instances, strongest_features
 
 X, Y = np.arange(12.0).reshape(6, 2), np.array([1.0, -1.0] * 3)
@@ -33,7 +33,7 @@ def test_a_name_is_composed_where_none_is_given() -> None:
     assert Instance(X, Y, family="set", parameters={"sigma": 0.25}).name == "set[n=6, p=2, sigma=0.25]"
     mine = Instance(X, Y, "mine", family="set", parameters={"sigma": 0.25})
     assert mine.name == "mine" and mine.naming.facts_in_name is None and mine.naming.family_name == "set"
-    assert composed("set", {"tau": 0.1, "p": 1_000_000, "n": 2}) == "set[n=2, p=1000000, tau=0.1]"
+    assert composed_name("set", {"tau": 0.1, "p": 1_000_000, "n": 2}) == "set[n=2, p=1000000, tau=0.1]"
 
 
 def test_what_changes_an_instance_changes_what_it_is_said_to_be() -> None:
@@ -65,9 +65,9 @@ def test_what_changes_an_instance_changes_what_it_is_said_to_be() -> None:
 def test_a_name_says_what_it_was_composed_of(family: str, parameters: dict[str, float], n: int, p: int) -> None:
     sizes = {"n": n, "p": p}
     for counted in ({}, {"n": n}, {"p": p}, sizes):
-        naming = Naming(composed(family, {**counted, **parameters}), family, parameters, sizes)
+        naming = InstanceName(composed_name(family, {**counted, **parameters}), family, parameters, sizes)
         assert naming.facts_in_name == {**counted, **parameters}
-    assert Naming("x" + family, family, parameters, sizes).facts_in_name is None
+    assert InstanceName("x" + family, family, parameters, sizes).facts_in_name is None
 
 
 def test_a_model_of_an_instance_is_of_a_family_too() -> None:

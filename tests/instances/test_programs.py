@@ -21,7 +21,7 @@ import marginopt as mo
 from marginopt import instances
 from marginopt.errors import DataError
 from marginopt.instances.programs import MAROS_MESZAROS, SDPLIB
-from marginopt.models.export.files.formats import write_form
+from marginopt.models.export.file_formats import write_form
 from marginopt.models.program.cones import Nonnegative
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "others"))

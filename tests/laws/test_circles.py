@@ -11,14 +11,14 @@ from sources import imports_of, module_files
 DOORS = frozenset(
     {
         # with_constraint, with_variables, with_fixed and relaxed return another model, of a formulation or of a form
-        ("marginopt.models.export_methods", "marginopt.models.changes.changed_model"),
+        ("marginopt.models.export_methods", "marginopt.models.changed_model"),
         ("marginopt.models.export_methods", "marginopt.models.model"),
         # a form is written, handed to other packages and dualised by its own methods
         ("marginopt.models.program.form", "marginopt.models.export_methods"),
         # a form prints itself, and has latex(); the types of the arguments lead back
         ("marginopt.models.program.form", "marginopt.models.program.algebra"),
         # form.inspect() and form.spy(); the types of the arguments lead back
-        ("marginopt.models.program.form", "marginopt.models.inspection.inspection"),
+        ("marginopt.models.program.form", "marginopt.models.program.inspection"),
         # the κ form has an algorithm of its own over the same solver
         ("marginopt.solvers.zero_one.algorithm", "marginopt.solvers.zero_one.budget"),
     }

@@ -76,7 +76,7 @@ def test_the_check_finds_every_way_of_importing(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text(
         "import numpy\nfrom ..solvers.interface.solver import X\nfrom .. import relaxations\nfrom .form import F\n"
-        "import marginopt.instances.formats.readers\nfrom marginopt import solve\n"
+        "import marginopt.instances.readers\nfrom marginopt import solve\n"
         "def f():\n    from marginopt import instances\n    from ..errors import E\n"
     )
     parts = [part_of(module) for _, module in imports(file, "marginopt.models.module")]
@@ -161,10 +161,6 @@ def test_library_code_does_not_print() -> None:
     assert not wrong, wrong
 
 
-#: A form shows itself (`form.inspect`, `form.spy`) by a room above it; docs/explanation/design.md names it.
-DOORS = {("models/program", "models/inspection")}
-
-
 def rooms_that(part: str) -> dict[str, set[str]]:
     """Which rooms of a part (its folders, and its own files) import which, at the top of their files."""
     names = {name: path for name, path in module_files().items() if path.is_relative_to(PARTS[part])}
@@ -178,7 +174,7 @@ def rooms_that(part: str) -> dict[str, set[str]]:
                 base = statement.absolute(package)
                 for module in {base, *(f"{base}.{alias}" for alias in statement.names)} & names.keys():
                     graph[here].add(_room(names[module], part))
-    return {room: {other for other in others if other != room and (room, other) not in DOORS} for room, others in graph.items()}
+    return {room: {other for other in others if other != room} for room, others in graph.items()}
 
 
 def _room(path: Path, part: str) -> str:

@@ -12,7 +12,7 @@ from program_texts import LP, MPS, NL
 
 import marginopt as mo
 from marginopt.errors import DataError
-from marginopt.models.export.files.formats import read_form
+from marginopt.models.export.file_formats import read_form
 
 NAMES = ["plan[1]", "plan[2]", "rest"]
 HEAD = ("VER", "3", "OBJSENSE", "MIN")

@@ -18,7 +18,7 @@ from marginopt.errors import DataError, ExtensionError, MarginoptError, MissingP
 from marginopt.extensions import _Promise
 from marginopt.instances import Instance
 from marginopt.models.formulations import FormulationInfo, get_formulation
-from marginopt.models.program.cones import order_of
+from marginopt.models.program.cones import svec_order
 from marginopt.models.record import DataKind
 from marginopt.models.views import MarginProblem
 from marginopt.pictures import draw_objectives
@@ -197,7 +197,7 @@ PYTHON_ERRORS: list[tuple[type[Exception], Callable[[], object], str]] = [
         lambda: mo.solve(HINGE, "clarabel").values["w[7]"],
         "there is no entry 'w[7]'; did you mean",
     ),
-    (ValueError, lambda: order_of(2), "2 is not the length of the svec of a symmetric matrix"),
+    (ValueError, lambda: svec_order(2), "2 is not the length of the svec of a symmetric matrix"),
     (
         ValueError,
         lambda: LawVerdict(State.NOT_APPLICABLE, " "),

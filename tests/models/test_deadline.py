@@ -23,10 +23,10 @@ from marginopt.models.deadline import (
     eigenvalues,
     remaining_seconds,
 )
-from marginopt.models.export.native.highs import to_highs
-from marginopt.models.export.native.scip import to_scip
+from marginopt.models.export.highs_model import to_highs
+from marginopt.models.export.scip_model import to_scip
 from marginopt.models.kernels.gram import MatrixGram
-from marginopt.models.program.bridges import factor_of
+from marginopt.models.program.bridges import psd_factor
 from marginopt.solvers.backends.qpsolvers import is_positive_definite
 from marginopt.solvers.interface.timeouts import run_with_timeout
 from marginopt.solvers.records import Options
@@ -82,7 +82,7 @@ def test_a_computation_that_would_end_after_the_deadline_is_not_begun() -> None:
     "make",
     [
         is_positive_definite,
-        lambda quadratic: factor_of(quadratic).toarray().tolist(),
+        lambda quadratic: psd_factor(quadratic).toarray().tolist(),
         lambda quadratic: quadratic.materialised.tolist(),
     ],
 )

@@ -152,7 +152,7 @@ def test_conic_rows_and_a_gram_operator() -> None:
 
 def test_fixing_integers() -> None:
     form = bounded(0)
-    fixed = form.with_integers(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.999, 1e-7, 1, 0, 1]))
+    fixed = form.with_integers_fixed(np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.999, 1e-7, 1, 0, 1]))
     assert not fixed.integer.any()
     np.testing.assert_array_equal(fixed.lower[5:], [1, 0, 1, 0, 1])
     np.testing.assert_array_equal(fixed.upper[5:], fixed.lower[5:])

@@ -27,7 +27,7 @@ from marginopt.models import (
     Statement,
 )
 from marginopt.models.arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector
-from marginopt.models.inspection.explanation import PointExplanation, primal_weights, two_classes
+from marginopt.models.explanation import PointExplanation, primal_weights, two_classes
 from marginopt.models.record import Arrays, Chosen, always
 from marginopt.models.views import BoxPoint
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.cones import Cone, Indicator, Nonnegative
-from ...program.entries import Entries
+from ...program.csr_rows import CSRRows
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 
@@ -25,14 +25,14 @@ class Affine:
 
     Parameters
     ----------
-    terms : mapping of label to Entries
+    terms : mapping of label to CSRRows
         T_label, by the label of a block of variables.
     constant : ndarray (rows,)
     plain : str
         The block's label if the expressions are one block unchanged; else empty.
     """
 
-    terms: Mapping[str, Entries]
+    terms: Mapping[str, CSRRows]
     constant: FloatArray
     plain: str = ""
 
@@ -46,7 +46,7 @@ class Affine:
             return Affine(self.terms, self.constant + other)
         merged = dict(self.terms)
         for label, entries in other.terms.items():
-            merged[label] = Entries.of(merged[label].csr + entries.csr) if label in merged else entries
+            merged[label] = CSRRows.from_matrix(merged[label].csr + entries.csr) if label in merged else entries
         return Affine(merged, self.constant + other.constant)
 
     def __neg__(self) -> Affine:
@@ -58,18 +58,18 @@ class Affine:
     def scaled(self, factors: FloatArray | float) -> Affine:
         """Return the expressions, each times its factor."""
         factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
-        return Affine({label: entries.times(factors) for label, entries in self.terms.items()}, self.constant * factors)
+        return Affine({label: entries.scale_rows(factors) for label, entries in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:
         """Return the expressions of the given rows."""
-        return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
+        return Affine({label: entries.take_rows(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
     def premultiplied(self, matrix: Any) -> Affine:
         """Return the expressions matrix @ (these expressions)."""
         if self.plain:  # no product with the identity
-            return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
+            return Affine({self.plain: (entries := CSRRows.from_matrix(matrix))}, np.zeros(entries.rows))
         left_factor = sp.csr_array(matrix)
-        terms = {label: Entries.of(left_factor @ entries.csr) for label, entries in self.terms.items()}
+        terms = {label: CSRRows.from_matrix(left_factor @ entries.csr) for label, entries in self.terms.items()}
         return Affine(terms, np.asarray(left_factor @ self.constant))
 
     @staticmethod
@@ -82,13 +82,13 @@ class Affine:
             terms = [(j, part.terms[label]) for j, part in enumerate(parts) if label in part.terms]
             counts = np.zeros((n, k), dtype=terms[0][1].indptr.dtype)
             for j, entries in terms:
-                counts[:, j] = entries.counts
+                counts[:, j] = entries.row_counts
             indptr = np.concatenate([[0], np.cumsum(counts)]).astype(counts.dtype)
             indices, data = np.empty(indptr[-1], dtype=counts.dtype), np.empty(indptr[-1])
             for j, entries in terms:
-                places = entries.places(indptr[:-1].reshape(n, k)[:, j])
+                places = entries.entry_positions(indptr[:-1].reshape(n, k)[:, j])
                 indices[places], data[places] = entries.indices, entries.data
-            woven[label] = Entries(data, indices, indptr, width)
+            woven[label] = CSRRows(data, indices, indptr, width)
         return Affine(woven, np.stack([part.constant for part in parts], axis=1).ravel())
 
 
@@ -157,7 +157,7 @@ class Assembly:
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
         self._integer.append(integer)
-        return Affine({label: Entries.identity(size)}, np.zeros(size), label)
+        return Affine({label: CSRRows.identity(size)}, np.zeros(size), label)
 
     def binaries(self, label: str, size: int) -> Affine:
         """Add variables in {0, 1}, and return them as an expression."""
@@ -266,7 +266,7 @@ class Assembly:
             if label in rows.terms:
                 parts.append((rows.terms[label], column))
             column += width
-        stacked = Entries.hstack(parts, rows.rows, column).csr
+        stacked = CSRRows.hstack(parts, rows.rows, column).csr
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
         return stacked
@@ -279,5 +279,5 @@ def _single(rows: Affine) -> bool:
     if len(rows.terms) != 1 or rows.constant.any():
         return False
     (entries,) = rows.terms.values()
-    one_each = bool((entries.counts == 1).all() and entries.data.all())
+    one_each = bool((entries.row_counts == 1).all() and entries.data.all())
     return one_each and rows.rows > 0 and int(np.bincount(entries.indices).max()) == 1

@@ -32,7 +32,7 @@ from ...arrays import (
     in_memory,
 )
 from ...conic_bound import certified_bound
-from ...inspection.explanation import PointExplanation, primal_weights, two_classes
+from ...explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...model import Model, earlier_identity
 from ...program.form import StandardForm

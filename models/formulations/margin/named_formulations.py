@@ -15,7 +15,7 @@ import numpy as np
 from ....errors import InputError
 from ....labelled import LABELS_OF_X
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
-from ...inspection.explanation import PointExplanation
+from ...explanation import PointExplanation
 from ...kernels.feature_map import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model

@@ -17,13 +17,13 @@ from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes
-from ...inspection.explanation import PointExplanation, PointRow
+from ...explanation import PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
-from ...program.bridges import factor_of
+from ...program.bridges import psd_factor
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
-from ...program.entries import Entries
+from ...program.csr_rows import CSRRows
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.lagrangian import Bound
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
@@ -45,7 +45,7 @@ from .quadratic_factors import (
 
 def _root(model: ChebyshevNPSVC) -> FloatArray:
     """√μ B with S = B'B."""
-    return np.sqrt(model.mu) * factor_of(Quadratic(matrix=0.5 * (model.S + model.S.T))).toarray()
+    return np.sqrt(model.mu) * psd_factor(Quadratic(matrix=0.5 * (model.S + model.S.T))).toarray()
 
 
 def _rest(K: int, p: int, d: int, end: int, n: int) -> Constraint:
@@ -519,23 +519,27 @@ class ChebyshevNPSVC(Model):
         n = end if P is not None else end + p * d + K * p
         root1, root2 = np.sqrt(self.r1), np.sqrt(self.r2)
         constraints: list[Constraint] = []
-        graph = None if P is not None or self.mu == 0.0 else Entries.of(np.kron(_root(self), np.eye(d)))
+        graph = None if P is not None or self.mu == 0.0 else CSRRows.from_matrix(np.kron(_root(self), np.eye(d)))
         for k in range(K):
             near_points, m = self.near_points(k), sizes[k]
             u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
-            margin = Entries.hstack([(Entries.of(psi[~near_points]), u), (Entries.identity(m), xi)], m, n)
+            margin = CSRRows.hstack([(CSRRows.from_matrix(psi[~near_points]), u), (CSRRows.identity(m), xi)], m, n)
             constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
             weight = float(np.asarray(self.weights)[k])
-            terms = [(Entries.identity(p).times(root1), end + p * d + k * p)]
+            terms = [(CSRRows.identity(p).scale_rows(root1), end + p * d + k * p)]
             if P is not None:
-                terms = [(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)]
-            F = Entries.vstack(
-                Entries.hstack([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -self.c)), xi)], 1, n),
-                Entries.hstack([], 1, n),
-                Entries.hstack([(Entries.of(psi[near_points]), u)], int(near_points.sum()), n),
-                Entries.hstack(terms, p, n),
-                Entries.hstack([(Entries.identity(d).times(root2), v)], d, n),
-                *([] if graph is None else [Entries.hstack([(graph, end)], graph.csr.shape[0], n)]),
+                terms = [(CSRRows.identity(p).scale_rows(root1), u), (CSRRows.from_matrix(-root1 * P), v)]
+            F = CSRRows.vstack(
+                CSRRows.hstack(
+                    [(CSRRows.from_matrix(np.array([[1.0 / weight]])), 0), (CSRRows.from_matrix(np.full((1, m), -self.c)), xi)],
+                    1,
+                    n,
+                ),
+                CSRRows.hstack([], 1, n),
+                CSRRows.hstack([(CSRRows.from_matrix(psi[near_points]), u)], int(near_points.sum()), n),
+                CSRRows.hstack(terms, p, n),
+                CSRRows.hstack([(CSRRows.identity(d).scale_rows(root2), v)], d, n),
+                *([] if graph is None else [CSRRows.hstack([(graph, end)], graph.csr.shape[0], n)]),
             ).csr
             g = np.zeros(F.shape[0])
             g[0], g[1] = 0.0 if P is None else -self.smoothness(P), 1.0

@@ -17,7 +17,7 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative
-from ...program.entries import Entries
+from ...program.csr_rows import CSRRows
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.lagrangian import Bound
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
@@ -347,8 +347,10 @@ class HingeQuadratic(Model):
             constraints.append(Constraint("margin", parts.rows, -self.h, Nonnegative(m)))
         pinball = np.flatnonzero(self.tau > 0)
         if pinball.size:
-            tau, G, identity = self.tau[pinball], Entries.of(self.factor.G), Entries.identity(m)
-            rows = Entries.hstack([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
+            tau, G, identity = self.tau[pinball], CSRRows.from_matrix(self.factor.G), CSRRows.identity(m)
+            rows = CSRRows.hstack(
+                [(G.take_rows(pinball).scale_rows(-tau), 0), (identity.take_rows(pinball), p)], pinball.size, p + m
+            )
             constraints.append(Constraint("overshoot", rows.csr, tau * self.h[pinball], Nonnegative(pinball.size)))
         return StandardForm(
             name=self.name,

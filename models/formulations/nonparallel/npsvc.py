@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
-from ...inspection.explanation import ON, PointExplanation, PointRow
+from ...explanation import ON_MARGIN, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
@@ -235,9 +235,11 @@ def _placed(model: NonparallelSVM, i: int, f: float, weight: float | None, top: 
     """Point i, with f and its weight (the largest is ``top``)."""
     label = model.class_label(model.y[i])
     if model.inside[i]:
-        return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
+        return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON_MARGIN else ""))
     slack = f - model.margin
-    kind = "on its margin" if abs(slack) <= ON * model.margin else "beyond its margin" if slack > 0 else "short of its margin"
+    kind = (
+        "on its margin" if abs(slack) <= ON_MARGIN * model.margin else "beyond its margin" if slack > 0 else "short of its margin"
+    )
     supports = weight is not None and abs(weight) > ZERO * top
     return PointRow(i, label, f, slack, weight, f"another, {kind}" + (", support vector" if supports else ""))
 

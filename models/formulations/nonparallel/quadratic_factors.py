@@ -25,8 +25,8 @@ from scipy.linalg.lapack import dpotrs
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, as_array
-from ...program.convexity import definite_on
-from ...program.entries import Entries
+from ...program.convexity import curvature_bounds
+from ...program.csr_rows import CSRRows
 from ...program.form import Quadratic
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
@@ -104,7 +104,7 @@ class DenseRegulariser:
 
     def diagonal_lower_bound(self, size: int) -> FloatArray | None:
         """Return ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        factor = definite_on(self.matrix, np.ones(size, dtype=bool))
+        factor = curvature_bounds(self.matrix, np.ones(size, dtype=bool))
         return None if factor is None or not (factor[0] > 0.0).all() else factor[0]
 
     def solve(self, b: FloatArray) -> FloatArray:
@@ -454,8 +454,8 @@ class FormParts:
     def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
         """Return the pieces of these H and G."""
         m, p = G.shape
-        rows = Entries.hstack([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
-        entries = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
+        rows = CSRRows.hstack([(CSRRows.from_matrix(G), 0), (CSRRows.identity(m), p)], m, p + m)
+        entries = CSRRows.from_matrix(0.5 * (H + H.T))  # symmetric: its rows are its columns
         ends = np.concatenate([entries.indptr, np.full(m, entries.indptr[-1])])
         return cls(Quadratic(matrix=sp.csc_array((entries.data, entries.indices, ends), shape=(p + m, p + m))), rows.csr)
 

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points
-from ...inspection.explanation import ON, PointExplanation, PointRow, primal_weights, two_classes
+from ...explanation import ON_MARGIN, PointExplanation, PointRow, primal_weights, two_classes
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters
@@ -105,7 +105,7 @@ class PinballTwinSVM(TargetModel):
             weights[self.inside] = self.program.multiplier(multipliers)
         rows = []
         for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
-            kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON else "")
+            kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON_MARGIN else "")
             rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
         plotted = None if self.kernel.of_rows else partial(self._scores, values)
         note = "weights are those of the class's points in u"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....errors import DataError, InputError, MarginoptError, UnsupportedModelError
 from ....instances.instance import as_fraction, split_rows
-from ....instances.naming import Naming
+from ....instances.naming import InstanceName
 from ....models.arrays import FloatArray, Points
 from ....models.decision import decided_labels
 from ....models.formulations.zero_one import ZeroOneSVM
@@ -349,13 +349,13 @@ class ModelAtLam:
 
     Parameters
     ----------
-    naming : Naming
+    naming : InstanceName
         To which λ is added.
     state : callable
         λ to model.
     """
 
-    naming: Naming
+    naming: InstanceName
     state: Callable[[float], Model]
 
     @property

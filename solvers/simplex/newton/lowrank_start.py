@@ -24,7 +24,7 @@ import scipy.linalg
 
 from ....models.arrays import BoolArray, FloatArray, IntArray, SingleArray
 from ....models.kernels.gram import GramOperator
-from ....models.kernels.rbf import Series
+from ....models.kernels.rbf import TaylorSeries
 from ....models.kernels.threads import run_on_threads, split_range, thread_count
 from ....models.views import SimplexQP
 from .exact import FinishedPoint
@@ -221,7 +221,7 @@ def _solve(factor: SingleArray, rows: SingleArray) -> None:
     run_on_threads(solve, len(parts))
 
 
-def _terms(n: int, series: Series) -> SingleArray:
+def _terms(n: int, series: TaylorSeries) -> SingleArray:
     rows = np.empty((series.count, n), dtype=np.float32)
     parts = split_range(n, thread_count(rows.size))
 

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..models.export.files.sdpa import read_matrices
+from ..models.export.sdpa import read_matrices
 from ..models.program.cones import PSD
 from ..models.program.convexity import is_semidefinite
 from ..models.program.form import Block, Constraint, StandardForm

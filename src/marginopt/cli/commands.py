@@ -17,7 +17,7 @@ from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
 from ..models.arrays import FloatArray
-from ..models.export.files.formats import read_form
+from ..models.export.file_formats import read_form
 from ..models.formulations import all_formulations
 from ..reading import is_program
 from ..solvers import (

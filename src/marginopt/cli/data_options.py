@@ -10,9 +10,9 @@ from typing import Any, get_args
 from ..errors import DataError, InputError
 from ..files import read_arrays, without_compression
 from ..instances import Instance, load, read
-from ..instances.formats.tables import Categories, Missing
+from ..instances.tables import Categories, Missing
 from ..models import DataKind, FormulationInfo, Model, StandardForm
-from ..models.export.files.formats import read_form
+from ..models.export.file_formats import read_form
 from ..models.formulations import all_formulations, get_formulation
 from ..reading import is_program
 from ..relaxations import default_report_instances

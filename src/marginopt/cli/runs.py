@@ -16,7 +16,7 @@ from ..display import StatusLine
 from ..errors import InputError, MarginoptError
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
-from ..models.export.files.formats import file_formats, format_of, write_form
+from ..models.export.file_formats import file_formats, format_of, write_form
 from ..models.model import fingerprint
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature

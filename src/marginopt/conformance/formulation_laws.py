@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
-from ..models.export.files.formats import file_formats, read_form, takes_cones_as_rows, write_form
+from ..models.export.file_formats import file_formats, read_form, takes_cones_as_rows, write_form
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.importing.quadratic_rows import plain_products
 from ..models.record import DataKind

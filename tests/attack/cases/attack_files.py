@@ -27,7 +27,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.instances import read as read_data
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, SecondOrder, StandardForm
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.relaxations.report.runner import CellStore
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))

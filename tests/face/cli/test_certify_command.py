@@ -48,7 +48,7 @@ def test_why_names_what_excludes_what(capsys: Any, tmp_path: Path) -> None:
         "three", (Block("x", (2,)),), np.zeros(2), (Constraint("row", np.array([[1.0, 1.0]]), np.array([-3.0]), Nonnegative(1)),),
         np.full(2, -np.inf), np.ones(2), np.zeros(2, dtype=bool),
     )  # fmt: skip
-    from marginopt.models.export.files.formats import write_form
+    from marginopt.models.export.file_formats import write_form
 
     code, out, _ = run(capsys, "inspect", write_form(form, tmp_path / "three.npz"), "--why", "--json")
     assert code == 0

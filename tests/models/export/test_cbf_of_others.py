@@ -10,7 +10,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.export.files.formats import read_form
+from marginopt.models.export.file_formats import read_form
 from marginopt.models.program.cones import smat
 
 

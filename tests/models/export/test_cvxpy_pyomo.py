@@ -27,8 +27,8 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.cvxpy import labelled_constraints, labelled_variables, multipliers, to_cvxpy
-from marginopt.models.export.native.pyomo import indices, to_pyomo
+from marginopt.models.export.cvxpy_problem import labelled_constraints, labelled_variables, multipliers, to_cvxpy
+from marginopt.models.export.pyomo_model import indices, to_pyomo
 from marginopt.models.program.cones import Cone, svec
 from marginopt.solvers.certification.rays import farkas_residual
 from marginopt.solvers.records import Options
@@ -172,7 +172,7 @@ def test_pyomo_model_is_the_form_at_a_point():
             for i in auxiliary:
                 auxiliary[i].set_value(c.value(x)[i], skip_validation=True)
                 assert pyo.value(link[i].body) == pytest.approx(pyo.value(link[i].upper))
-            rows = c.cone.stacked(c.value(x))
+            rows = c.cone.by_cone(c.value(x))
             tail = (rows[:, 1:] ** 2).sum(axis=1) if isinstance(c.cone, SecondOrder) else (rows[:, 2:] ** 2).sum(axis=1)
             head = rows[:, 0] ** 2 if isinstance(c.cone, SecondOrder) else 2 * rows[:, 0] * rows[:, 1]
             assert [pyo.value(q.body) for q in model.component(label).values()] == pytest.approx(tail - head)

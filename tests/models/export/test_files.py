@@ -44,7 +44,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.files.formats import file_formats, read_form, write_form
+from marginopt.models.export.file_formats import file_formats, read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor

@@ -13,7 +13,7 @@ from program_texts import LP as BASE
 import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import Block, StandardForm
-from marginopt.models.export.files.formats import write_form
+from marginopt.models.export.file_formats import write_form
 
 #: What of the base is written otherwise, and how.
 SPELLINGS = {

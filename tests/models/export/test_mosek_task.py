@@ -11,7 +11,7 @@ from mosek_tasks import FORMS, MATRICES, REAL, form_of_new, mixed_cones, stated_
 
 from marginopt.errors import ExportError, UnsupportedModelError
 from marginopt.models import PSD, Constraint, Nonnegative, Quadratic, StandardForm, Zero
-from marginopt.models.export.native.mosek import change_mosek, to_mosek, updatable_parts
+from marginopt.models.export.mosek_task import change_mosek, to_mosek, updatable_parts
 from marginopt.models.model import BareForm
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.mosek import Mosek

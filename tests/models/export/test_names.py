@@ -11,7 +11,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.models.export.files.formats import write_form
+from marginopt.models.export.file_formats import write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.program.form import Block
 

@@ -23,7 +23,7 @@ from marginopt.models import (
     SecondOrder,
     StandardForm,
 )
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.export.programs import FlatProgram
 from marginopt.models.importing.quadratic_rows import plain_products, slack_of
@@ -59,7 +59,7 @@ def program(seed: int, *, switched: bool = False) -> StandardForm:
 
 def slacks(form: StandardForm, x: np.ndarray) -> np.ndarray:
     """Return the slacks of all quadratic rows, in the order of the file."""
-    stacks = [c.cone.stacked(c.value(x)) for c in form.constraints if isinstance(c.cone, Bilinear)]
+    stacks = [c.cone.by_cone(c.value(x)) for c in form.constraints if isinstance(c.cone, Bilinear)]
     return np.concatenate([v[:, 0] - np.einsum("ij,ij->i", *np.split(v[:, 1:], 2, axis=1)) for v in stacks])
 
 

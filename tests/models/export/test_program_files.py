@@ -23,7 +23,7 @@ from programs import form_of
 import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import Indicator, Model, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm
-from marginopt.models.export.files.formats import file_formats, read_form, write_form
+from marginopt.models.export.file_formats import file_formats, read_form, write_form
 from marginopt.models.export.layout import sidecar
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))

@@ -12,7 +12,7 @@ import pytest
 import marginopt as mo
 from marginopt import relaxations as rx
 from marginopt.models import StandardForm, StiefelQP
-from marginopt.models.export.files.formats import write_form
+from marginopt.models.export.file_formats import write_form
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

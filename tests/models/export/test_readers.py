@@ -28,7 +28,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.program.bridges import EpigraphBridge
 
@@ -88,7 +88,7 @@ def test_mosek_reads_the_same_data(suffix: str, form: StandardForm, tmp_path: Pa
 def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
     """The same program by MOSEK's writer: other line breaks, names of the cones' rows, no sidecar."""
     pytest.importorskip("mosek", reason="mosek is not installed")
-    from marginopt.models.export.native.mosek import to_mosek
+    from marginopt.models.export.mosek_task import to_mosek
 
     X, y = nine_points()
     form = ConicSVM(X, y, kappa=0.2).form
@@ -108,7 +108,7 @@ def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
 def test_matrix_variables_that_mosek_writes_are_read(suffix: str, tmp_path: Path) -> None:
     """W and w of the conic SVM are entries of one matrix; a task is read through the PTF file that MOSEK makes of it."""
     mosek = pytest.importorskip("mosek", reason="mosek is not installed")
-    from marginopt.models.export.native.mosek import to_mosek
+    from marginopt.models.export.mosek_task import to_mosek
 
     X, y = nine_points()
     form = ConicSVM(X, y, kappa=0.2).form

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.export.layout import sidecar
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import smat, svec
-from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.models.program.lagrangian import dual_bound_value
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.solver import OPEN
@@ -179,7 +179,7 @@ def test_multipliers_on_a_face_prove_an_optimum_that_the_solver_misses(tmp_path:
     form = read_form(put(tmp_path, "2\n1\n2\n1 0\n1 1 1 1 1\n2 1 1 2 1\n0 1 2 2 -1\n"))
     computed = {form.constraints[0].label: np.array([1.0 + 1e-9, 2e-10, 3e-9])}
     exact = {form.constraints[0].label: np.array([1.0, 0.0, 0.0])}
-    assert lagrangian_bound(form, None, exact) == 0.0
+    assert dual_bound_value(form, None, exact) == 0.0
     answer = Answer(Status.OPTIMAL, multipliers=computed, values={"x": np.array([1e-5, 0.0])}, objective=1e-5, bound=1e-5)
     result = judge(BareForm(form), Clarabel(), answer, Options(), OPEN)
     assert result.status is Status.OPTIMAL and abs(result.objective) < 1e-10

@@ -120,7 +120,7 @@ def tampered(form: StandardForm, **changes: Any) -> StandardForm:
     source = form.imports[0].source
     held: Any = vars(source).get("_canonical") or vars(source)["_imported"]
     object.__setattr__(held, "form", form.replace(**changes))
-    return source.form.imported_by(Import.of(source))
+    return source.form.with_import(Import.of(source))
 
 
 @pytest.mark.parametrize("package", IMPORTS)
@@ -149,7 +149,7 @@ def test_a_point_of_the_source_refutes_infeasibility() -> None:
     c = form.constraints[0]
     false = type(c)("false", -1.0 * c.F, -c.g - 1.0, c.cone)
     other = form.replace(constraints=(*form.constraints, false))
-    held = other.imported_by(Import.of(form.imports[0].source))
+    held = other.with_import(Import.of(form.imports[0].source))
     result = mo.solve(held, "clarabel")
     assert result.status is mo.Status.INACCURATE
     assert "violates no constraint" in result.evidence
@@ -162,7 +162,7 @@ def test_a_point_of_the_source_refutes_a_bound() -> None:
     form = mo.from_highs(h)
     c = form.constraints[0]
     false = type(c)("false", c.F * 0.0 + np.eye(3)[[1]], c.g * 0.0 - 1.0, c.cone)
-    held = form.replace(constraints=(*form.constraints, false)).imported_by(Import.of(form.imports[0].source))
+    held = form.replace(constraints=(*form.constraints, false)).with_import(Import.of(form.imports[0].source))
     result = mo.solve(held, "clarabel")
     assert result.status is mo.Status.INACCURATE
     assert "HiGHS finds a feasible point" in result.evidence
@@ -237,7 +237,7 @@ def test_an_import_that_its_package_cannot_evaluate_is_not_said_to_equal_it(monk
     x = cp.Variable()
     problem = cp.Problem(cp.Minimize(cp.square(x - 1)), [x >= 2])
     compared = mo.from_cvxpy(problem)
-    assert all(record.compared for record in compared.imports)
+    assert all(record.was_compared for record in compared.imports)
 
     def raising(self: object) -> None:
         raise cp.error.SolverError("no licence")
@@ -248,7 +248,7 @@ def test_an_import_that_its_package_cannot_evaluate_is_not_said_to_equal_it(monk
         patch.setattr(type(problem.constraints[0]), "violation", raising)
         form = mo.from_cvxpy(problem)
         result = mo.solve(form, "clarabel")
-    assert not any(record.compared for record in form.imports)
+    assert not any(record.was_compared for record in form.imports)
     assert result.status is mo.Status.OPTIMAL and result.evidence != mo.solve(compared, "clarabel").evidence
 
 

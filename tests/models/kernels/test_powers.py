@@ -10,7 +10,7 @@ import pytest
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.kernels.powers import DOUBLE, ROWS, SINGLE, tile_of
-from marginopt.models.kernels.tiles import STRIP, Strips
+from marginopt.models.kernels.tiles import STRIP, PointStrips
 
 RNG = np.random.default_rng(7)
 #: ln 2 to 60 digits.
@@ -44,7 +44,7 @@ def formula(Z, half, points, direct):
 def test_powers_of_every_shape(kind, n, p, m):
     Z, points = RNG.standard_normal((n, p)).astype(kind), RNG.standard_normal((m, p)).astype(kind)
     half, computed = 0.5 * np.square(Z).sum(axis=1), 0.5 * np.square(points).sum(axis=1)
-    expected, strips = formula(Z, half, points, computed), Strips(Z, half)
+    expected, strips = formula(Z, half, points, computed), PointStrips(Z, half)
     for first in range(0, n, STRIP):
         for stop in {first, n, min(n, first + STRIP)}:
             out = np.full((m, stop - first), np.nan, dtype=kind)
@@ -56,10 +56,10 @@ def test_powers_of_every_shape(kind, n, p, m):
 def test_far_points_and_coinciding_ones(kind):
     Z = np.array([[0.0], [1.0], [30.0], [1e4]], dtype=kind)
     half, out = 0.5 * Z[:, 0] ** 2, np.empty((4, 4), dtype=kind)
-    Strips(Z, half).powers(Z, half, 0, out)
+    PointStrips(Z, half).powers(Z, half, 0, out)
     assert (np.diagonal(out) == 1.0).all()
     assert ((out[:2, 2:] >= 0.0) & (out[:2, 2:] <= 3e-38)).all()
-    Strips(Z, half - kind(1.0)).powers(Z, half, 0, out)  # rounding must not bring a value above one
+    PointStrips(Z, half - kind(1.0)).powers(Z, half, 0, out)  # rounding must not bring a value above one
     assert (out <= 1.0).all()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models.kernels.float32 import FeatureProducts
+from marginopt.models.kernels.float32 import SparseProducts
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 
@@ -21,7 +21,7 @@ def data(density, n=120, p=30, seed=0):
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_rows_are_those_of_the_dense_product(density, kind):
     X = data(density)
-    features = FeatureProducts(sp.csr_array(X).astype(kind))
+    features = SparseProducts(sp.csr_array(X).astype(kind))
     for chosen in (np.array([7]), np.array([5, 0, 5]), np.arange(40)):
         wanted = X[chosen] @ X.T
         result = features.rows(chosen)
@@ -37,7 +37,7 @@ def test_rows_are_those_of_the_dense_product(density, kind):
 def test_points_together_are_points_one_by_one(kind):
     X = data(0.3, n=130)
     X[::7] = (np.random.default_rng(3).random((19, 30)) < 0.9) * 1.0  # some points have many features
-    features = FeatureProducts(sp.csr_array(X).astype(kind))
+    features = SparseProducts(sp.csr_array(X).astype(kind))
     for chosen in (np.array([7]), np.arange(0, 130, 7), np.random.default_rng(0).permutation(130)[:70]):
         apart, together = np.empty((chosen.size, 130), dtype=kind), np.empty((chosen.size, 130), dtype=kind)
         for start in range(0, chosen.size, 32):

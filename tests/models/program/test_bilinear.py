@@ -13,7 +13,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import ExportError, InputError, UnsupportedModelError
 from marginopt.models import Bilinear, Block, Constraint, Feature, Quadratic, StandardForm
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.model import as_model
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers import Options, Status

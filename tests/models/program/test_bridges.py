@@ -13,7 +13,7 @@ from facts import about
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError
-from marginopt.models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge, factor_of
+from marginopt.models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge, psd_factor
 from marginopt.models.program.cones import Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
@@ -147,11 +147,11 @@ def matrices() -> list[Any]:
 
 @pytest.mark.parametrize("quadratic", matrices())
 def test_factors(quadratic: Quadratic) -> None:
-    R = factor_of(quadratic)
+    R = psd_factor(quadratic)
     np.testing.assert_allclose((R.T @ R).toarray(), quadratic.csc.toarray(), atol=1e-12)
 
 
 @pytest.mark.parametrize("P", [np.diag([1.0, -1.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.diag([-1.0, -2.0])])
 def test_nonconvex_objectives_are_refused(P: np.ndarray) -> None:
     with pytest.raises(InputError, check=about("P")):
-        factor_of(Quadratic(matrix=P))
+        psd_factor(Quadratic(matrix=P))

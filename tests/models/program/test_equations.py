@@ -14,8 +14,8 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.deadline import OutOfTimeError, repair_deadline
-from marginopt.models.program.entries import Entries
-from marginopt.models.program.lagrangian import lagrangian
+from marginopt.models.program.csr_rows import CSRRows
+from marginopt.models.program.lagrangian import dual_bound
 from marginopt.models.program.multiplier_repair import Equations
 from marginopt.solvers.rational import RationalForm
 
@@ -59,7 +59,7 @@ def _levels(cost: float, seen: float = 1.0) -> StandardForm:
 
 
 def test_a_direction_that_costs_nothing_takes_an_equation_away() -> None:
-    bound = lagrangian(_levels(0.25), None, PRICES).value
+    bound = dual_bound(_levels(0.25), None, PRICES).value
     assert 7 / 16 - 1e-9 <= bound <= 13 / 16
 
 
@@ -67,7 +67,7 @@ def test_a_direction_that_costs_nothing_takes_an_equation_away() -> None:
     "form", [_levels(np.nextafter(0.25, 1.0)), _levels(0.25, seen=np.nextafter(1.0, 2.0))], ids=["costs", "is seen"]
 )
 def test_a_direction_that_costs_or_is_seen_by_a_rounding_is_unbounded_and_nothing_is_proved(form: StandardForm) -> None:
-    assert lagrangian(form, None, PRICES).value == -np.inf
+    assert dual_bound(form, None, PRICES).value == -np.inf
 
 
 def _with_slacks(seed: int) -> np.ndarray:
@@ -85,7 +85,7 @@ def _with_slacks(seed: int) -> np.ndarray:
 def test_moves_meet_their_equations_within_the_distance(seed: int, apart: bool) -> None:
     """Whatever the slopes are within their sizes; the least-norm solution is no further, so the distance is no less than it."""
     A, rng = _with_slacks(seed), np.random.default_rng(seed)
-    equations = Equations.of(Entries.of(A), separate=apart)
+    equations = Equations.of(CSRRows.from_matrix(A), separate=apart)
     assert equations.singletons.size == (int((np.count_nonzero(A, axis=1) == 1).sum()) if apart else 0)
     form = mo.HingeSVM(*clouds(rng, 8, 2)).form
     nothing = sp.csr_array((1, A.shape[1])), np.zeros(1, dtype=bool)
@@ -105,7 +105,7 @@ def test_moves_meet_their_equations_within_the_distance(seed: int, apart: bool) 
 
 def test_two_equations_of_one_move_do_not_stand_apart() -> None:
     """They agree or have no solution: neither settles the move for the other."""
-    equations = Equations.of(Entries.of(np.array([[2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])), separate=True)
+    equations = Equations.of(CSRRows.from_matrix(np.array([[2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])), separate=True)
     np.testing.assert_array_equal(equations.singletons, [2])
     np.testing.assert_array_equal(equations.others, [0, 1])
 
@@ -128,10 +128,10 @@ def _shared(copies: int, cost: float) -> tuple[StandardForm, dict[str, np.ndarra
 @pytest.mark.parametrize("copies", [2, 50])  # few equations, and so many that those with one move stand apart at first
 def test_an_equation_that_follows_from_those_that_stand_apart(copies: int) -> None:
     form, prices = _shared(copies, 1.75)
-    bound = lagrangian(form, None, prices).value
+    bound = dual_bound(form, None, prices).value
     assert copies * 1.75 - 1e-6 <= bound <= copies * 1.75
     form, prices = _shared(copies, np.nextafter(1.75, 2.0))
-    assert lagrangian(form, None, prices).value == -np.inf
+    assert dual_bound(form, None, prices).value == -np.inf
 
 
 def test_many_points_on_the_margin_are_proved() -> None:
@@ -152,17 +152,17 @@ def test_under_a_time_limit_multipliers_are_repaired_if_there_is_time() -> None:
     result = mo.solve(model, "clarabel")
     assert result.multipliers is not None
     x, multipliers = model.form.join(result.values), result.multipliers
-    free = lagrangian(model.form, x, multipliers)
+    free = dual_bound(model.form, x, multipliers)
     with repair_deadline(time.perf_counter() + 3600.0):
-        assert lagrangian(model.form, x, multipliers) == free
+        assert dual_bound(model.form, x, multipliers) == free
     with repair_deadline(time.perf_counter() - 1.0):
-        late = lagrangian(model.form, x, multipliers)
+        late = dual_bound(model.form, x, multipliers)
     assert free.value > late.value == -np.inf and "time limit" in late.argument
-    assert lagrangian(model.form, x, multipliers) == free
+    assert dual_bound(model.form, x, multipliers) == free
 
 
 def test_many_equations_take_more_time_than_few() -> None:
-    few, many = (Equations.of(Entries.identity(k), separate=False) for k in (10, 20_000))
+    few, many = (Equations.of(CSRRows.identity(k), separate=False) for k in (10, 20_000))
     with repair_deadline(time.perf_counter() + 60.0):
         few.check_time(4)
         with pytest.raises(OutOfTimeError):
@@ -179,4 +179,4 @@ def test_a_repair_without_time_ends_the_bound_wherever_it_runs(monkeypatch: pyte
 
     monkeypatch.setattr(module, "_with_raised_slopes", late)
     form = mo.from_scipy(np.array([1.0, 1.0]), A_ub=-np.ones((1, 2)), b_ub=[-1.0], bounds=(None, None))
-    assert module.lagrangian(form, None, {"upper": np.zeros(1)}).value == -np.inf
+    assert module.dual_bound(form, None, {"upper": np.zeros(1)}).value == -np.inf

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from marginopt.errors import DataError, InputError
 from marginopt.models import Block, Constraint, Exponential, Nonnegative, Power, Quadratic, StandardForm, Zero
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.program.dual import dual_form
-from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.models.program.lagrangian import dual_bound_value
 from marginopt.models.rounding import entropy, exponential, logarithm, logarithm_of_one_plus, softplus
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver
@@ -133,16 +133,16 @@ def test_repaired_multipliers_are_in_the_dual(cone, spread: float) -> None:
 def test_projection_is_moreaus(cone) -> None:
     v = RNG.normal(size=(N, 3)) * 10.0 ** RNG.uniform(-3, 3, (N, 3))
     p, size = cone.project(v.ravel()).reshape(N, 3), np.abs(v).max(axis=1)
-    inward = 1e-9 * size[:, None] * cone.interior.reshape(N, 3)
+    inward = 1e-9 * size[:, None] * cone.interior_direction.reshape(N, 3)
     assert (np.abs((p * (p - v)).sum(axis=1)) <= 1e-12 * size**2).all()
     assert cone.surely_inside((p + inward).ravel()).all() and cone.surely_inside_dual((p - v + inward).ravel()).all()
     assert cone.violation(p.ravel()) <= 1e-9 * size.max()
-    assert cone.surely_inside(cone.interior).all() and cone.surely_inside_dual(cone.interior).all()
+    assert cone.surely_inside(cone.interior_direction).all() and cone.surely_inside_dual(cone.interior_direction).all()
 
 
 @pytest.mark.parametrize("cone", CONES[:3], ids=str)
 def test_depth_is_the_radius_of_a_ball_inside(cone) -> None:
-    rows = cone.interior.reshape(N, 3) + 0.6 * RNG.normal(size=(N, 3))
+    rows = cone.interior_direction.reshape(N, 3) + 0.6 * RNG.normal(size=(N, 3))
     for depth, check in ((cone.depth, holds), (cone.dual_depth, dual_holds)):
         radius = depth(rows.ravel())
         assert (radius > 0.0).any()
@@ -213,9 +213,9 @@ def test_optimum_bound_and_multipliers(name: str, solver: str) -> None:
         if c.cone.dual_map is not None:
             assert c.cone.dual_violation(np.asarray(result.multipliers[c.label])) <= 1e-6
     z = {c.label: RNG.normal(size=c.rows) for c in form.constraints}
-    assert lagrangian_bound(form, None, z) <= least + 1e-12 * abs(least)
+    assert dual_bound_value(form, None, z) <= least + 1e-12 * abs(least)
     pushed = {k: np.asarray(v) + 1e-3 * RNG.normal(size=np.size(v)) for k, v in result.multipliers.items()}
-    assert lagrangian_bound(form, None, pushed) <= least + 1e-12 * abs(least)
+    assert dual_bound_value(form, None, pushed) <= least + 1e-12 * abs(least)
 
 
 @pytest.mark.parametrize("name", OPTIMA)
@@ -288,7 +288,7 @@ def test_other_domains_of_files_are_refused(tmp_path, cone: str) -> None:
 def test_cvxpy_and_back(make) -> None:
     cp = pytest.importorskip("cvxpy")
     from marginopt.models import from_cvxpy
-    from marginopt.models.export.native.cvxpy import multipliers, to_cvxpy
+    from marginopt.models.export.cvxpy_problem import multipliers, to_cvxpy
 
     form = make()
     problem = to_cvxpy(form)
@@ -305,7 +305,7 @@ def test_cvxpy_and_back(make) -> None:
 
 def test_pyomo_states_the_cones() -> None:
     pyo = pytest.importorskip("pyomo.environ")
-    from marginopt.models.export.native.pyomo import to_pyomo
+    from marginopt.models.export.pyomo_model import to_pyomo
 
     form = mixed_form()
     model = to_pyomo(form)
@@ -317,7 +317,7 @@ def test_pyomo_states_the_cones() -> None:
             if c.cone.dual_map is None:
                 continue
             value = c.value(x)
-            bases = c.cone.stacked(value)[:, [1]] if isinstance(c.cone, Exponential) else c.cone.stacked(value)[:, :2]
+            bases = c.cone.by_cone(value)[:, [1]] if isinstance(c.cone, Exponential) else c.cone.by_cone(value)[:, :2]
             if ((bases > 0.0) & (bases <= 0.02)).any():
                 continue  # e^{x/y} overflows
             auxiliary = getattr(model, f"{c.label}_value")
@@ -331,7 +331,7 @@ def test_mosek_holds_them() -> None:
     pytest.importorskip("mosek", reason="MOSEK is not installed")
     from mosek_reader import form_of_task
 
-    from marginopt.models.export.native.mosek import to_mosek
+    from marginopt.models.export.mosek_task import to_mosek
 
     form = mixed_form().replace(quadratic=None)
     with to_mosek(form) as task:

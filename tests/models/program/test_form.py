@@ -114,7 +114,7 @@ def test_quadratic_in_all_its_shapes(sparse: bool) -> None:
         assert quadratic.csc.has_sorted_indices
         np.testing.assert_array_equal(quadratic.upper.toarray(), np.triu(quadratic.csc.toarray()))
         np.testing.assert_array_equal(quadratic.lower.toarray(), np.tril(quadratic.csc.toarray()))
-        assert (quadratic.most_in_columns >= np.diff(quadratic.csc.indptr)).all()
+        assert (quadratic.column_count_bounds >= np.diff(quadratic.csc.indptr)).all()
 
 
 def test_triangles_of_a_dense_p_without_zeros() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
-from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.models.program.lagrangian import dual_bound_value
 from marginopt.solvers.rational import solve_linear
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem
@@ -54,7 +54,7 @@ def test_any_multipliers_bound_from_below(seed: int, linear: bool, size: float) 
     for _ in range(5):
         multipliers = {c.label: size * rng.normal(size=c.rows) for c in form.constraints if rng.random() < 0.8}
         for x in (None, size * rng.normal(size=form.n)):
-            bound = lagrangian_bound(form, x, multipliers)
+            bound = dual_bound_value(form, x, multipliers)
             assert bound <= optimum.objective + 1e-6 * (1 + abs(optimum.objective))
 
 
@@ -64,7 +64,7 @@ def test_the_optimum_s_own_multipliers_are_tight(seed: int, linear: bool) -> Non
     form = form.with_bounds(form.lower, np.where(np.isfinite(form.lower), np.minimum(form.upper, 50.0), np.inf))
     result = solve_problem(form, "clarabel", Options(tol=1e-8))
     assert result.multipliers is not None
-    bound = lagrangian_bound(form, form.join(result.values), result.multipliers)
+    bound = dual_bound_value(form, form.join(result.values), result.multipliers)
     assert bound == pytest.approx(result.objective, rel=1e-6, abs=1e-5)
 
 
@@ -81,22 +81,22 @@ def test_by_hand() -> None:
         quadratic=Quadratic(matrix=np.eye(1)),
     )
     for z in (0.0, 0.5, 1.0, 3.0):
-        assert lagrangian_bound(form, None, {"c": np.array([z])}) == pytest.approx(-((1 - z) ** 2) / 2 - z / 2)
+        assert dual_bound_value(form, None, {"c": np.array([z])}) == pytest.approx(-((1 - z) ** 2) / 2 - z / 2)
     # a multiplier outside the dual cone is moved into it
-    assert lagrangian_bound(form, None, {"c": np.array([-4.0])}) == lagrangian_bound(form, None, {})
+    assert dual_bound_value(form, None, {"c": np.array([-4.0])}) == dual_bound_value(form, None, {})
 
 
 def test_no_bound_where_the_infimum_is_minus_infinity() -> None:
     free = StandardForm(
         "free", (Block("x", (2,)),), np.array([0.0, 1.0]), (), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2, dtype=bool)
     )
-    assert lagrangian_bound(free, None, {}) == -np.inf
+    assert dual_bound_value(free, None, {}) == -np.inf
     flat = free.replace(quadratic=Quadratic(matrix=np.diag([1.0, 0.0])))
-    assert lagrangian_bound(flat, np.zeros(2), {}) == -np.inf
-    assert lagrangian_bound(flat.replace(q=np.array([1.0, 0.0])), None, {}) == pytest.approx(-0.5)
+    assert dual_bound_value(flat, np.zeros(2), {}) == -np.inf
+    assert dual_bound_value(flat.replace(q=np.array([1.0, 0.0])), None, {}) == pytest.approx(-0.5)
     half = free.with_bounds(np.zeros(2), np.full(2, np.inf))
-    assert lagrangian_bound(half, None, {}) == 0.0
-    assert lagrangian_bound(half.replace(q=np.array([-1.0, 0])), None, {}) == -np.inf
+    assert dual_bound_value(half, None, {}) == 0.0
+    assert dual_bound_value(half.replace(q=np.array([-1.0, 0])), None, {}) == -np.inf
 
 
 def test_a_singular_block_gives_no_wrong_bound() -> None:
@@ -111,9 +111,9 @@ def test_a_singular_block_gives_no_wrong_bound() -> None:
         np.zeros(2, dtype=bool),
         quadratic=Quadratic(matrix=np.ones((2, 2))),
     )
-    assert lagrangian_bound(form, None, {}) < -1e12
+    assert dual_bound_value(form, None, {}) < -1e12
     nearly = form.replace(quadratic=Quadratic(matrix=np.ones((2, 2)) + 1e-15 * np.eye(2)))
-    assert lagrangian_bound(nearly, None, {}) < -1e12
+    assert dual_bound_value(nearly, None, {}) < -1e12
 
 
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError("SVD did not converge"), ValueError("illegal value in 4-th argument")])
@@ -126,14 +126,14 @@ def test_least_squares_that_fail_leave_no_bound_and_raise_nothing(error: Excepti
     rows = Constraint("rows", sp.csr_array([[3.0, 1.0], [1.0, 7.0]]), np.array([-1.0, -1.0]), Zero(2))
     form = StandardForm("free", (Block("x", (2,)),), np.array([1.0, 2.0]), (rows,), -free, free, np.zeros(2, dtype=bool))
     z = {"rows": np.linalg.solve([[3.0, 1.0], [1.0, 7.0]], [1.0, 2.0]) + 1e-7}
-    assert np.isfinite(lagrangian_bound(form, None, z))
+    assert np.isfinite(dual_bound_value(form, None, z))
 
     def fails(*args: object, **kwargs: object) -> None:
         raise error
 
     monkeypatch.setattr("scipy.linalg.lstsq", fails)
     monkeypatch.setattr("scipy.linalg.solve", fails)
-    assert lagrangian_bound(form, None, z) == -np.inf
+    assert dual_bound_value(form, None, z) == -np.inf
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 1e-9, 1e-3, 10.0]))
@@ -168,7 +168,7 @@ def test_free_variables_without_curvature_are_bounded_by_moving_the_point_too(se
     )
     point = np.array([float(v) for v in x]) + off * rng.normal(size=n)
     vector = np.array([float(v) for v in z]) + off * rng.normal(size=len(E))
-    bound = lagrangian_bound(form, point, {"rows": vector})
+    bound = dual_bound_value(form, point, {"rows": vector})
     assert Fraction(bound) <= optimum if np.isfinite(bound) else bound == -np.inf
     if off <= 1e-9:
         assert bound == pytest.approx(float(optimum), rel=1e-6, abs=1e-6)

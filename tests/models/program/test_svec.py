@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
-from marginopt.models.program.cones import order_of, smat, svec, svec_indices, svec_rank_one, svec_size
+from marginopt.models.program.cones import smat, svec, svec_indices, svec_order, svec_rank_one, svec_size
 
 finite = st.floats(-1e3, 1e3, allow_subnormal=False)
 
@@ -57,10 +57,10 @@ def test_stacks() -> None:
 
 @pytest.mark.parametrize("order", range(8))
 def test_order_of_a_size(order: int) -> None:
-    assert order_of(svec_size(order)) == order
+    assert svec_order(svec_size(order)) == order
 
 
 @pytest.mark.parametrize("size", [2, 4, 5, 7])
 def test_no_order(size: int) -> None:
     with pytest.raises(ValueError):
-        order_of(size)
+        svec_order(size)

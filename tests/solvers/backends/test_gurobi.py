@@ -30,7 +30,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.cone_rows import native_size
-from marginopt.models.export.native.gurobi import to_gurobi
+from marginopt.models.export.gurobi_model import to_gurobi
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver, require

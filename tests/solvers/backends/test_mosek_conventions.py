@@ -14,7 +14,7 @@ from programs import form_of
 
 from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, Nonnegative, StandardForm, Zero
-from marginopt.models.export.native.mosek import psd_order, to_mosek
+from marginopt.models.export.mosek_task import psd_order, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _start, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify

@@ -12,7 +12,7 @@ from mosek_tasks import FORMS, X, Y
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError
 from marginopt.models import HingeSVM
-from marginopt.models.export.native.mosek import to_mosek
+from marginopt.models.export.mosek_task import to_mosek
 from marginopt.solvers.backends.mosek import Mosek
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.records import Options, Status

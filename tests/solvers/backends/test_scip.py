@@ -24,7 +24,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.native.scip import extend_point, to_scip
+from marginopt.models.export.scip_model import extend_point, to_scip
 from marginopt.models.formulations import all_formulations
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers.backends.scip import Scip

@@ -24,9 +24,9 @@ from marginopt.models import (
 )
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.program.cones import Nonnegative
-from marginopt.models.program.convexity import Evidence, matrix_convexity, on_equalities
+from marginopt.models.program.convexity import Evidence, convexity_on_equalities, matrix_convexity
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
-from marginopt.models.program.lagrangian import lagrangian
+from marginopt.models.program.lagrangian import dual_bound
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.records import Status
 
@@ -94,7 +94,7 @@ def test_quadratics_of_condition_1e10() -> None:
         free = np.arange(n) < (n if k % 2 else n // 2)
         form = box(P, q, np.where(free, -np.inf, -1.0), np.where(free, np.inf, 1.0))
         x = np.linalg.solve(P, -q) if free.all() else np.clip(rng.normal(size=n), -1, 1)
-        bound = lagrangian(form, x, {})
+        bound = dual_bound(form, x, {})
         value = quadratic(P, q, x)
         assert Fraction(bound.value) <= value
         close += bool(free.all() and value - Fraction(bound.value) <= Fraction(1, 10**6) * abs(value))
@@ -159,7 +159,7 @@ def saddle() -> StandardForm:
 
 @pytest.mark.parametrize("solver", ["clarabel", "osqp", "scs", "piqp", "highs"])
 def test_xy_on_a_square(solver: str, tmp_path: Path) -> None:
-    for form in (saddle(), mo.read(mo.models.export.files.formats.write_form(saddle(), tmp_path / "saddle.lp"))):
+    for form in (saddle(), mo.read(mo.models.export.file_formats.write_form(saddle(), tmp_path / "saddle.lp"))):
         try:
             result = mo.solve(form, solver)
         except mo.errors.MarginoptError:
@@ -169,17 +169,17 @@ def test_xy_on_a_square(solver: str, tmp_path: Path) -> None:
 
 
 def test_evidence_for_a_matrix() -> None:
-    assert matrix_convexity(np.eye(3)).known
-    assert matrix_convexity(np.array([[1.0, 1.0], [1.0, 1.0]])).known  # singular, decided in fractions
+    assert matrix_convexity(np.eye(3)).is_proved
+    assert matrix_convexity(np.array([[1.0, 1.0], [1.0, 1.0]])).is_proved  # singular, decided in fractions
     gram = np.random.default_rng(0).normal(size=(40, 5))
-    assert matrix_convexity(gram @ gram.T).known
+    assert matrix_convexity(gram @ gram.T).is_proved
     for P in (np.array([[0.0, 1.0], [1.0, 0.0]]), np.diag([1.0, -1e-30]), np.array([[1.0, 2.0], [2.0, 1.0]])):
         convexity = matrix_convexity(P)
         assert convexity.evidence is Evidence.NEGATIVE and convexity.witness is not None
         assert quadratic(P, np.zeros(len(P)), convexity.witness) < 0
     distance = -np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
-    assert matrix_convexity(distance).refuted  # but it is convex where the weights sum to a constant
-    assert on_equalities(distance, np.ones((1, 20))) is not None
+    assert matrix_convexity(distance).is_refuted  # but it is convex where the weights sum to a constant
+    assert convexity_on_equalities(distance, np.ones((1, 20))) is not None
 
 
 def sigmoid(A: Any, B: Any) -> Any:
@@ -298,7 +298,7 @@ def test_linear_programs_with_free_variables() -> None:
             "lp", (Block("x", (n,)),), q, (Constraint("rows", sp.csr_array(A), -side, Nonnegative(m)),),
             np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, bool),
         )  # fmt: skip
-        bound = lagrangian(form, point, {"rows": z * (1.0 + 1e-9 * rng.normal(size=m))})
+        bound = dual_bound(form, point, {"rows": z * (1.0 + 1e-9 * rng.normal(size=m))})
         optimum = Fraction(float(q @ point))
         assert np.isfinite(bound.value)
         assert Fraction(bound.value) <= optimum

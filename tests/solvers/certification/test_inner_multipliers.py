@@ -15,7 +15,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.model import BareForm
-from marginopt.models.program.lagrangian import lagrangian
+from marginopt.models.program.lagrangian import dual_bound
 from marginopt.solvers.certification.evidence import ConeRows, FormRows, interior
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options
@@ -73,7 +73,7 @@ def test_the_inner_multipliers_bound_the_optimum() -> None:
         free = np.isinf(form.lower) & np.isinf(form.upper)
         assert np.abs(slopes[free]).max(initial=0.0) <= 1e-6
         assert (slopes[(form.lower == 0.0) & np.isinf(form.upper)] > 0.0).all()
-        assert -np.inf < lagrangian(form, x, inner).value <= result.objective + 1e-9
+        assert -np.inf < dual_bound(form, x, inner).value <= result.objective + 1e-9
     assert inside >= 20
 
 
@@ -113,12 +113,12 @@ def test_a_finite_bound_over_a_cone_is_zero_and_an_endless_descent_has_none(seed
     F = rng.normal(size=(6, 3))
     z, price = rng.uniform(0.1, 1.0, 6), rng.uniform(0.1, 1.0)
     bounded = cone(F.T @ z + price * np.eye(3)[0], F)
-    assert lagrangian(bounded, None, {"rows": z}).value == 0.0
+    assert dual_bound(bounded, None, {"rows": z}).value == 0.0
     d = np.abs(rng.normal(size=3))
     rows = F * np.sign(F @ d)[:, None]  # d satisfies every row
     endless = cone(-d, rows)
     for _ in range(10):
-        assert lagrangian(endless, None, {"rows": rng.uniform(0.0, 3.0, 6)}).value == -np.inf
+        assert dual_bound(endless, None, {"rows": rng.uniform(0.0, 3.0, 6)}).value == -np.inf
 
 
 @pytest.mark.parametrize(("seed", "solver"), [(0, "highs"), (1, "clarabel")])

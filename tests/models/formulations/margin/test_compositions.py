@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import ExportError, InputError
-from marginopt.models.export.files.formats import file_formats, read_form, write_form
+from marginopt.models.export.file_formats import file_formats, read_form, write_form
 from marginopt.models.program.cones import Feature
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

@@ -26,7 +26,7 @@ X, Y = clouds(RNG, 16, order="halves", first=-1.0)
 @pytest.mark.parametrize("mu", [1.0, 0.4])
 def test_the_conic_loss_is_proposition_1_and_bounds_the_zero_one_loss(mu: float) -> None:
     model = mo.Margin(X, Y, "conic", margin.SquaredNorm(mu), sample_weight=0.5)
-    assert model.form.convexity.known
+    assert model.form.convexity.is_proved
     result = mo.solve(model, "clarabel", tol=1e-9)
     w = result.values["w"]
     gamma = model.loss.gamma

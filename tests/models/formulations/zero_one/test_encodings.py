@@ -15,7 +15,7 @@ from oracles import enumerated
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, ZeroOneSVM
 from marginopt.models.conic_bound import repair_gamma
-from marginopt.models.export.files.formats import read_form, write_form
+from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.program.cones import Feature, Indicator, Nonnegative
 from marginopt.solvers import certify, solve
 from marginopt.solvers.polishing import polish
@@ -158,11 +158,11 @@ def test_indicators_become_rows_where_they_are_decided_and_go_where_they_are_rel
     assert form.relax_integrality().constraints == ()
     z = np.zeros(9)
     z[[1, 4]] = 1.0
-    fixed = form.with_integers(np.concatenate([np.zeros(3), z]))
+    fixed = form.with_integers_fixed(np.concatenate([np.zeros(3), z]))
     assert fixed.constraint("margin").cone == Nonnegative(7)
     A = y[:, None] * X
     assert np.array_equal(fixed.constraint("margin").F.toarray()[:, :3], A[z == 0])
-    assert form.with_integers(np.concatenate([np.zeros(3), np.ones(9)])).constraints == ()
+    assert form.with_integers_fixed(np.concatenate([np.zeros(3), np.ones(9)])).constraints == ()
 
 
 def test_who_reads_indicators(tmp_path: Path) -> None:

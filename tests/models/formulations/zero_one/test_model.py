@@ -134,7 +134,7 @@ def test_the_relaxation_is_a_bound_and_fixing_the_optimum_recovers_it(seed: int)
     relaxed = solve_problem(model.form.relax_integrality(), "clarabel", Options(tol=1e-8))
     assert relaxed.objective <= optimum + 1e-7
     x = model.form.join(model.point(w, tol=1e-6))
-    fixed = solve_problem(model.form.with_integers(x), "clarabel", Options(tol=1e-8))
+    fixed = solve_problem(model.form.with_integers_fixed(x), "clarabel", Options(tol=1e-8))
     assert fixed.objective == pytest.approx(optimum, rel=1e-5)
 
 

@@ -117,10 +117,10 @@ def test_a_ray_inside_a_cone_is_exact() -> None:
 def test_a_ball_of_that_depth_is_in_the_cone(cone: Cone) -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):
-        v = cone.interior * rng.exponential() + rng.normal(size=cone.rows)
+        v = cone.interior_direction * rng.exponential() + rng.normal(size=cone.rows)
         depth = cone.depth(v)
-        step = cone.stacked(rng.normal(size=cone.rows))
+        step = cone.by_cone(rng.normal(size=cone.rows))
         step = step / np.linalg.norm(step, axis=1)[:, None] * depth[:, None]
-        inside = cone.stacked(v + step.ravel())[depth > 0.0]
+        inside = cone.by_cone(v + step.ravel())[depth > 0.0]
         same = type(cone)(cone.dim, inside.shape[0])
         assert not inside.size or same.violation(inside.ravel()) <= 1e-12 * np.abs(inside).max()

@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
 from marginopt.models.model import as_model
-from marginopt.models.program.lagrangian import lagrangian
+from marginopt.models.program.lagrangian import dual_bound
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import FormRows
 from marginopt.solvers.certification.rays import Ray
@@ -74,7 +74,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
             residual = Ray.of(form, d).residual
             assert residual is not None and residual <= 1e-12, seed
         if z is None and bounding is not None:  # an optimum exists: the bound, where it is one, lies below it
-            bound = lagrangian(form, bounding[2], bounding[0])
+            bound = dual_bound(form, bounding[2], bounding[0])
             best = mo.solve(form, "clarabel").objective
             assert bound.value <= best + 1e-6 * max(1.0, abs(best)), seed
     assert proved >= trials(2, 5)

@@ -1,1 +1,0 @@
-"""Readers of data files, one for each family of formats."""

@@ -1,0 +1,486 @@
+"""Readers of data files: LIBSVM, CSV, ARFF, Parquet and npz, plain or compressed; errors are `DataError` and name file and line.
+
+Heavy packages are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError, InputError, MissingPackageError
+from ..files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
+from ..labelled import is_missing, is_of_frames, names_of_rows
+from .arff_and_csv import parse_arff, parse_csv, split_lines
+from .instance import Instance
+from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, instance_from_table, label_column
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path, with ~ expanded."""
+    try:
+        return Path(path).expanduser()
+    except TypeError:
+        raise InputError(f"path must be a file name, got {path!r}", name="path") from None
+
+
+def suffix(path: Path) -> str:
+    """Return the suffix that names the format, in lower case, a compression suffix aside; "" if there is none."""
+    return Path(without_compression(path.name.lower())).suffix
+
+
+def stem(path: Path) -> str:
+    """Return the file's name without the suffixes of compression and format."""
+    return Path(without_compression(path.name)).stem
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file, decompressed by its suffix.
+
+    A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.unpack_limit` bytes.
+    """
+    if not path.exists():
+        raise DataError(f"no such file: {path}", file=path)
+    if path.is_dir():
+        raise DataError(f"{path} is a directory; the name of a data file is needed", file=path)
+    return _read_bytes(path)
+
+
+def read_text(path: Path) -> str:
+    """Read a whole file as UTF-8 text."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8", file=path) from None
+
+
+PathLike = str | os.PathLike[str]
+
+_AS_IT_IS = Tidying()
+#: Bytes that a small Parquet table may unpack to.
+_TABLE = 2**26
+
+#: Sparse text whose matrix is filled beyond this is kept as a dense array, which then costs less and can be centred.
+DENSE_FROM = 0.15
+
+LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
+#: Columns that LIBSVM text may have: a vector of as many numbers takes 0.8 GB.
+MOST_COLUMNS = 10**8
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?", re.ASCII)
+#: Bytes of LIBSVM text without query numbers and comments.
+_LIBSVM_BYTES = b"0123456789+-.eE: \t\n"
+
+
+def read(
+    path: PathLike | Any,
+    label: str | int | None = None,
+    name: str | None = None,
+    *,
+    missing: Missing = "refuse",
+    categories: Categories = "refuse",
+    leave_out: Sequence[str | int] = (),
+) -> Instance:
+    """Read a data set by its file's suffix, or a data frame.
+
+    Parameters
+    ----------
+    path : str or path, or data frame of pandas or polars
+        ``.libsvm .svm .svmlight .t .tr .val``, ``.csv .tsv``, ``.arff``, each also with ``.bz2 .gz .xz`` behind it;
+        ``.parquet .pq``; ``.npz``.
+    label : str or int, optional
+        The label column's name or index (CSV, ARFF, Parquet) or the array's name (npz; "y" by default). By default
+        the one column named label, class, target or y, or else the last. LIBSVM files have their labels first.
+    name : str, optional
+        What to call the instance; by default the file's name.
+    missing : {"refuse", "drop", "median"}
+        Cells that hold nothing: an error; rows left out; the column's median. In CSV and frames these are "", ?, NA, N/A, nan and
+        null (also na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
+    categories : {"refuse", "indicators"}
+        Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
+    leave_out : sequence of str or int
+        Columns that are no features, by name or index.
+
+    Returns
+    -------
+    Instance
+        Rows, labels, and the names of features and classes that the file has.
+
+    Notes
+    -----
+    Names of rows are no features: the first column of a CSV file if its header is empty or "Unnamed: 0", and the index columns
+    that pandas stores in Parquet. An index of a data frame is none.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read, or holds what is not asked to be tidied; the line and the column are named.
+    InputError
+        Options that the file's format does not take.
+    """
+    tidying = Tidying(missing, categories, leave_out)
+    if is_of_frames(path, "DataFrame"):
+        return read_frame(path, label, name, tidying)
+    file = as_path(path)
+    kind = suffix(file)
+    if tidying.is_active and kind not in (".csv", ".tsv", ".arff", ".parquet", ".pq"):
+        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV, ARFF and Parquet files", name="missing")
+    if kind in LIBSVM_SUFFIXES:
+        if label is not None:
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
+        return read_libsvm(file, name)
+    if kind in (".csv", ".tsv"):
+        return read_csv(file, label, name, tidying=tidying)
+    if kind == ".arff":
+        return read_arff(file, label, name, tidying)
+    if kind in (".parquet", ".pq"):
+        return read_parquet(file, label, name, tidying)
+    if kind == ".npz":
+        if isinstance(label, int):
+            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}", name="label")
+        return read_npz(file, "y" if label is None else label, name)
+    if not file.exists():
+        raise DataError(f"no such file: {file}", file=file)
+    suffixes = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
+    raise DataError(
+        f"the suffix {kind!r} is not one of a data file: {suffixes}. Call marginopt.read for programs (.lp, .mps, .qps, .sif, "
+        ".cbf, .nl, .qplib, .ptf, .mof.json), and read_libsvm, read_csv or read_arff for a data file with another name",
+        file=file,
+    )
+
+
+def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None = None, dense: bool | None = None) -> Instance:
+    """Read LIBSVM (svmlight) text through scikit-learn. Indices count from 0 if one of them is 0, else from 1.
+
+    Query numbers (``qid:3``) and comments behind # are passed over.
+
+    Parameters
+    ----------
+    path, name
+        As in `read`.
+    n_features : int, optional
+        Number of columns, where the file's last columns may be all zero; by default the largest index found.
+    dense : bool, optional
+        Dense array or CSR; by default dense if at least 15% of the matrix is filled.
+
+    Returns
+    -------
+    Instance
+        Rows, dense or sparse, with their labels.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, holds no rows, is no LIBSVM text, or a line of it is at fault.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    file = as_path(path)
+    content = libsvm_lines(read_bytes(file))
+    if not content.strip():
+        raise DataError(f"{file} holds no rows of data", file=file)
+    if b":" not in content:
+        raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere", file=file)
+    check_libsvm(file, content)
+    try:
+        X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
+    except READ_ERRORS as error:
+        raise libsvm_fault(file, content, read_error(error)) from None
+    if X.shape[1] > MOST_COLUMNS:
+        raise libsvm_fault(file, content, f"it has {X.shape[1]:,} columns")
+    if dense is None:
+        dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
+    matrix: Any = X.toarray() if dense else sp.csr_array(X)
+    return _built(file, matrix, y, name, None)
+
+
+def libsvm_lines(content: bytes, first: bool = True) -> bytes:
+    """Return LIBSVM text with line ends that scikit-learn knows, without the mark of the byte order in its first piece."""
+    if first:
+        content = content.removeprefix(b"\xef\xbb\xbf")
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
+    """Raise DataError for the first line that is not LIBSVM text, if any byte of the content is suspicious.
+
+    scikit-learn reads what Python reads as a number: nan, inf and 1_0 too.
+    """
+    if not content.translate(None, _LIBSVM_BYTES):
+        return
+    for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1 + before):
+        text = line.split("#", 1)[0].strip()
+        if text and not LIBSVM_LINE.fullmatch(text):
+            raise DataError(f"not 'label index:value index:value ...': {text[:60]!r}", file=file, line=number)
+
+
+def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
+    """Return the error for the first line that is not LIBSVM text; the content begins after ``before`` lines of the file."""
+    for number, raw in enumerate(split_lines(content.decode("utf-8", "replace")), 1 + before):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if not LIBSVM_LINE.fullmatch(line):
+            return DataError(f"not 'label index:value index:value ...': {line[:60]!r}", file=file, line=number)
+        indices = [k.lstrip("0") or "0" for k in re.findall(r"\s(\d+):", line.split("#")[0])]
+        largest = max(indices, key=lambda k: (len(k), k), default="0")  # Python reads no number of 5,000 digits
+        if len(largest) > len(str(MOST_COLUMNS)) or int(largest) > MOST_COLUMNS:
+            shown = largest if len(largest) <= 20 else f"of {len(largest):,} digits"
+            return DataError(f"the feature index {shown}; indices up to {MOST_COLUMNS:,} are read", file=file, line=number)
+        if any(int(a) >= int(b) for a, b in pairwise(indices)):
+            return DataError("feature indices must increase along the line", file=file, line=number)
+    return DataError(f"{file} cannot be read as LIBSVM text: {error}", file=file)
+
+
+def read_csv(
+    path: PathLike,
+    label: str | int | None = None,
+    name: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+    tidying: Tidying = _AS_IT_IS,
+) -> Instance:
+    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    header : bool, optional
+        Whether the first line holds names; detected where it is not given.
+    delimiter : str, optional
+        Detected where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
+    file = as_path(path)
+    if delimiter is None and suffix(file) == ".tsv":
+        delimiter = "\t"
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
+        raise InputError(f"delimiter must be one character, got {delimiter!r}", name="delimiter")
+    table = parse_csv(read_text(file), str(file), header, delimiter)
+    return _tidied(table, label, _name(file, name), tidying)
+
+
+def read_frame(frame: Any, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
+    """Read a data frame of pandas or polars; an index of words names the points."""
+    names = tuple(map(str, frame.columns))
+    columns = [np.asarray(frame[column]) for column in frame.columns]
+    plain = [
+        col.astype(np.int64) if col.dtype.kind == "b" and column != label else col
+        for column, col in zip(names, columns, strict=True)
+    ]
+    kinds: dict[int, Kind] = {j: "date" for j, column in enumerate(columns) if column.dtype.kind in "mM"}
+    table = _table_of_columns("the data frame", names, [column.tolist() for column in plain], kinds | index_kind(names))
+    return _tidied(replace(table, points=names_of_rows(frame)), label, name or "frame", tidying)
+
+
+def _table_of_columns(
+    source: str, names: tuple[str, ...], columns: Sequence[Sequence[object]], kinds: Mapping[int, Kind]
+) -> Table:
+    """Return columns of values as the cells of a CSV file; rows count from 1."""
+    cells = [[None if is_missing(value) else _cell(value) for value in column] for column in columns]
+    rows = [list(row) for row in zip(*cells, strict=True)]
+    return Table(source, names, rows, list(range(1, len(rows) + 1)), kinds)
+
+
+def _cell(value: object) -> str | None:
+    """Return a value as the cell of a CSV file; None for a text that stands for a missing value there."""
+    text = (repr(value) if isinstance(value, float) else str(value)).strip()
+    return None if text in MISSING else text
+
+
+def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
+    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
+    file = as_path(path)
+    return _tidied(parse_arff(read_text(file), str(file)), label, _name(file, name), tidying)
+
+
+def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
+    """The table's instance, whose source says what was tidied."""
+    index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
+    note = f"{'names of rows from' if table.point_names else 'without the names of rows in'} {index[0]}" if index else ""
+    if tidying.is_active:
+        table, label, tidied = tidying.apply(table, label)
+        note = "; ".join(filter(None, (note, tidied)))
+    instance = instance_from_table(table, label, name)
+    return replace(instance, source=f"{instance.source}: {note}") if note else instance
+
+
+def read_parquet(
+    path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
+) -> Instance:
+    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``).
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str or int, optional
+        Column of the labels by name or index; the rule of `read` where it is not given.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+    tidying : Tidying
+        What to do with missing values and columns of words.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist, or a cell cannot be read; the message names file and line.
+    """
+    pa, pq = import_pyarrow()
+    file = as_path(path)
+    try:
+        stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
+        size = 8 * stored.metadata.num_rows * stored.metadata.num_columns
+        limit = unpack_limit(8 * file.stat().st_size, _TABLE)  # a column of a few values takes a bit a row
+        if size > limit:
+            raise DataError(
+                f"{file} unpacks to {size:,} bytes; tables of its size beyond {limit:,} bytes are not read", file=file
+            )
+        table = stored.read()
+    except DataError:
+        raise
+    except (pa.ArrowException, *READ_ERRORS) as error:
+        raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}", file=file) from None
+    if table.num_rows == 0:
+        raise DataError(f"{file} holds no rows of data", file=file)
+    table = table.select(feature_columns_of_schema(table.schema))
+    names = [str(column) for column in table.column_names]
+    if tidying.is_active:
+        dates: dict[int, Kind] = {j: "date" for j, kind in enumerate(table.schema.types) if pa.types.is_temporal(kind)}
+        cells = _table_of_columns(str(file), tuple(names), [column.to_pylist() for column in table.columns], dates)
+        return _tidied(cells, label, _name(file, name), tidying)
+    target = label_column(str(file), names, len(names), label)
+    check_numbers(file, table, target)
+    columns = [j for j in range(len(names)) if j != target]
+    X = np.column_stack([np.asarray(table.column(j).to_pylist(), dtype=np.float64) for j in columns])
+    return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
+
+
+def import_pyarrow() -> tuple[Any, Any]:
+    """Import pyarrow and its Parquet module."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingPackageError("reading Parquet needs pyarrow", "pyarrow", 'pip install "marginopt[parquet]"') from None
+    return pyarrow, pyarrow.parquet
+
+
+def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
+    """Raise DataError for a feature of a Parquet table that is not numeric, or for a missing value.
+
+    The table is the whole file, or a batch of it with ``before`` rows ahead of it.
+    """
+    types = import_pyarrow()[0].types
+    for j, (name, kind) in enumerate(zip(table.schema.names, table.schema.types, strict=True)):
+        if j != target and not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise DataError(f"{file}, column {j} ({name!r}) is {kind}; features must be numbers", file=file)
+        if table.column(j).null_count:
+            row = before + table.column(j).is_null().to_pylist().index(True)
+            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({name!r}): the value is missing", file=file)
+
+
+def feature_columns_of_schema(schema: Any) -> list[int]:
+    """Return the columns of a Parquet schema that are not the index of the pandas frame it was written from."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [j for j, name in enumerate(schema.names) if name not in index]
+
+
+def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Instance:
+    """Read arrays of numpy's npz: ``X`` (or ``X_data, X_indices, X_indptr, X_shape`` of a CSR matrix), ``y``,
+    and optionally ``feature_names``. Pickled objects are refused.
+
+    Parameters
+    ----------
+    path : str or Path
+    label : str
+        Name of the array of labels.
+    name : str, optional
+        Name of the instance; the file's name where it is not given.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    DataError
+        The file does not exist or cannot be read, an array is missing, or the arrays make no instance.
+    """
+    file = as_path(path)
+    if not file.exists():
+        raise DataError(f"no such file: {file}", file=file)
+    arrays = read_arrays(file, f"npz with arrays X and {label}")
+    parts = [f"X_{part}" for part in ("data", "indices", "indptr", "shape")]
+    sparse = "X" not in arrays and all(part in arrays for part in parts)
+    if label not in arrays or not ("X" in arrays or sparse):
+        raise DataError(f"{file} needs arrays X and {label}; it has {', '.join(arrays) or 'none'}", file=file)
+    X: Any = arrays["X"] if not sparse else None
+    if sparse:
+        data, indices, indptr, shape = (arrays[part] for part in parts)
+        try:
+            X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in np.ravel(shape)))
+        except READ_ERRORS as error:
+            raise DataError(f"X_data, X_indices, X_indptr, X_shape are no CSR matrix: {read_error(error)}", file=file) from None
+        if X.shape[1] > MOST_COLUMNS:
+            raise DataError(f"X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read", file=file)
+    names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
+    return _built(file, X, arrays[label], name, names)
+
+
+def _name(file: Path, name: str | None) -> str:
+    return stem(file) if name is None else name
+
+
+def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: list[str] | None) -> Instance:
+    """Build the instance; its errors name the file."""
+    try:
+        return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
+    except READ_ERRORS as error:
+        raise DataError(read_error(error), file=file) from None

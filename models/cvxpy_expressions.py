@@ -1,0 +1,322 @@
+"""The blocks of a form as CVXPY variables, in which users state constraints and costs, and the text and LaTeX of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import MissingPackageError
+from .program.cones import svec_indices
+from .program.form import Block, StandardForm
+from .program.name_lookup import find_entry, find_indexed_entries
+from .statement import Line, latex_symbol, latex_words
+
+#: Entries up to which a vector of constants is written out.
+_SHOWN = 4
+#: Binding strengths: what an expression needs around it to bind less tightly.
+_SUM, _PRODUCT, _ATOM = 0, 1, 2
+
+
+class _Writer:
+    """Text or LaTeX of expressions; constants that are too long are named c, c2, ... and described.
+
+    Entries of ``blocks`` whose variables have names of their own are shown by these.
+    """
+
+    def __init__(self, latex: bool, blocks: Sequence[Block]) -> None:
+        self.latex = latex
+        self.names = {block.label: block for block in blocks if block.given_names is not None}
+        self.constants: list[Any] = []
+
+    def of(self, expression: Any, precedence: int = _SUM) -> str:
+        """Return the expression, in parentheses where it binds less tightly than is needed."""
+        text, strength = self._of(expression)
+        return text if strength >= precedence else (rf"\left({text}\right)" if self.latex else f"({text})")
+
+    def _of(self, e: Any) -> tuple[str, int]:
+        kind = type(e).__name__
+        writer: Callable[[Any], tuple[str, int]] | None = getattr(self, f"_{kind.lower()}", None)
+        if writer is not None:
+            return writer(e)
+        if kind in _THROUGH and len(e.args) == 1:
+            return self._of(e.args[0])
+        arguments = ", ".join(self.of(a) for a in e.args)
+        name = kind.replace("_", r"\_") if self.latex else kind
+        return (rf"\operatorname{{{name}}}({arguments})" if self.latex else f"{name}({arguments})"), _ATOM
+
+    # -- leaves ---------------------------------------------------------------------------------------------------
+
+    def _variable(self, e: Any) -> tuple[str, int]:
+        return self._symbol(e.name()), _ATOM
+
+    _parameter = _variable
+
+    def _symbol(self, name: str) -> str:
+        return latex_symbol(name) if self.latex else name
+
+    def _constant(self, e: Any) -> tuple[str, int]:
+        value = e.value
+        value = value.toarray() if sp.issparse(value) else np.asarray(value)
+        if value.size == 1:
+            number = float(value.reshape(-1)[0])
+            return f"{number:g}", _ATOM if number >= 0.0 else _SUM
+        if np.ptp(value) == 0.0:
+            number = float(value.reshape(-1)[0])
+            return (f"{number:g}" if number != 1.0 else (r"\mathbf{1}" if self.latex else "1")), _ATOM
+        if value.ndim == 1 and value.size <= _SHOWN:
+            return "(" + ", ".join(f"{v:g}" for v in value) + ")", _ATOM
+        equal_parameters = [
+            k for k, constant in enumerate(self.constants) if constant.shape == value.shape and np.array_equal(constant, value)
+        ]
+        if not equal_parameters:
+            self.constants.append(value)
+        k = equal_parameters[0] if equal_parameters else len(self.constants) - 1
+        symbol = "c" if value.ndim == 1 else "C"
+        number_of = "" if k == 0 else (f"_{{{k + 1}}}" if self.latex else f"{k + 1}")
+        return f"{symbol}{number_of}", _ATOM
+
+    # -- operators ------------------------------------------------------------------------------------------------
+
+    def _addexpression(self, e: Any) -> tuple[str, int]:
+        parts = [self.of(e.args[0])]
+        for argument in e.args[1:]:
+            negative = type(argument).__name__ == "NegExpression"
+            parts.append(f" - {self.of(argument.args[0], _PRODUCT)}" if negative else f" + {self.of(argument, _PRODUCT)}")
+        return "".join(parts), _SUM
+
+    def _negexpression(self, e: Any) -> tuple[str, int]:
+        return f"-{self.of(e.args[0], _PRODUCT)}", _SUM
+
+    def _mulexpression(self, e: Any) -> tuple[str, int]:
+        left, right = e.args
+        transposed = left.ndim == 1 and right.ndim >= 1
+        first, second = self.of(left, _ATOM if transposed else _PRODUCT), self.of(right, _PRODUCT)
+        if self.latex:
+            return f"{first}^\\top {second}" if transposed else f"{first}\\,{second}", _PRODUCT
+        return f"{first}'{second}" if transposed else f"{first} {second}", _PRODUCT
+
+    def _multiply(self, e: Any) -> tuple[str, int]:
+        first, second = (self.of(a, _PRODUCT) for a in e.args)
+        scalar = any(a.size == 1 for a in e.args)
+        dot = ("\\," if scalar else r"\odot ") if self.latex else (" " if scalar else " .* ")
+        return f"{first}{dot}{second}", _PRODUCT
+
+    def _divexpression(self, e: Any) -> tuple[str, int]:
+        if self.latex:
+            return rf"\frac{{{self.of(e.args[0])}}}{{{self.of(e.args[1])}}}", _ATOM
+        return f"{self.of(e.args[0], _PRODUCT)}/{self.of(e.args[1], _ATOM)}", _PRODUCT
+
+    def _index(self, e: Any) -> tuple[str, int]:
+        places = [_place(key, length) for key, length in zip(e.key, e.args[0].shape, strict=False)]
+        if type(e.args[0]).__name__ == "Variable" and e.args[0].name() in self.names and e.size == 1:
+            return self._symbol(self.names[e.args[0].name()].names()[int(places[0])]), _ATOM
+        inside = self.of(e.args[0], _ATOM)
+        subscript = ",".join(places)
+        return (f"{inside}_{{{subscript}}}" if self.latex else f"{inside}[{subscript}]"), _ATOM
+
+    def _transpose(self, e: Any) -> tuple[str, int]:
+        return self.of(e.args[0], _ATOM) + (r"^\top" if self.latex else "'"), _ATOM
+
+    # -- functions ------------------------------------------------------------------------------------------------
+
+    def _abs(self, e: Any) -> tuple[str, int]:
+        inside = self.of(e.args[0])
+        return (rf"\left|{inside}\right|" if self.latex else f"|{inside}|"), _ATOM
+
+    def _norm(self, e: Any, order: str) -> tuple[str, int]:
+        inside = self.of(e.args[0])
+        return (rf"\left\|{inside}\right\|_{{{order}}}" if self.latex else f"||{inside}||_{order}"), _ATOM
+
+    def _norm1(self, e: Any) -> tuple[str, int]:
+        return self._norm(e, "1")
+
+    def _norminf(self, e: Any) -> tuple[str, int]:
+        return self._norm(e, r"\infty" if self.latex else "inf")
+
+    def _pnorm(self, e: Any) -> tuple[str, int]:
+        return self._norm(e, f"{float(e.p):g}")
+
+    _pnormapprox = _pnorm
+
+    def _sum(self, e: Any) -> tuple[str, int]:
+        inside = self.of(e.args[0], _PRODUCT)
+        return (rf"\textstyle\sum {inside}" if self.latex else f"sum {inside}"), _PRODUCT
+
+    def _power(self, e: Any) -> tuple[str, int]:
+        exponent = f"{float(e.p.value):g}"
+        base = self.of(e.args[0], _ATOM)
+        return (f"{base}^{{{exponent}}}" if self.latex else f"{base}^{exponent}"), _ATOM
+
+    _powerapprox = _power
+
+    def _quad_over_lin(self, e: Any) -> tuple[str, int]:
+        top, below = self._norm(e, "2")[0], e.args[1]
+        if below.is_constant() and float(np.asarray(below.value).reshape(-1)[0]) == 1.0:
+            return f"{top}^2", _ATOM
+        return (rf"\frac{{{top}^2}}{{{self.of(below)}}}" if self.latex else f"{top}^2/{self.of(below, _ATOM)}"), _PRODUCT
+
+    def _quadform(self, e: Any) -> tuple[str, int]:
+        x, P = self.of(e.args[0], _ATOM), self.of(e.args[1], _ATOM)
+        return (rf"{x}^\top {P}\,{x}" if self.latex else f"{x}'{P} {x}"), _PRODUCT
+
+    def _maximum(self, e: Any) -> tuple[str, int]:
+        zero = [a for a in e.args if not (a.is_constant() and not np.any(a.value))]
+        if len(e.args) == 2 and len(zero) == 1:
+            inside = self.of(zero[0])
+            return (rf"\left({inside}\right)_+" if self.latex else f"({inside})_+"), _ATOM
+        return self._call("max", e)
+
+    def _minimum(self, e: Any) -> tuple[str, int]:
+        return self._call("min", e)
+
+    _min = _minimum
+
+    def _max(self, e: Any) -> tuple[str, int]:
+        return self._call("max", e)
+
+    def _trace(self, e: Any) -> tuple[str, int]:
+        return (rf"\operatorname{{tr}}{self.of(e.args[0], _ATOM)}" if self.latex else f"tr {self.of(e.args[0], _ATOM)}"), _PRODUCT
+
+    def _call(self, name: str, e: Any) -> tuple[str, int]:
+        inside = ", ".join(self.of(a) for a in e.args)
+        return (rf"\{name}\{{{inside}\}}" if self.latex else f"{name}{{{inside}}}"), _ATOM
+
+
+#: Atoms that change a shape alone.
+_THROUGH = frozenset({
+    "Promote", "reshape", "Hstack", "Vstack", "broadcast_to", "Wrap", "psd_wrap", "upper_tri", "vec", "special_index",
+})  # fmt: skip
+#: Constraints between two expressions, and those that compare one with zero.
+_RELATIONS = {"Inequality": ("<=", r"\le"), "Equality": ("=", "=")}
+_ENDINGS = {"Zero": ("= 0", "= 0"), "NonPos": ("<= 0", r"\le 0"), "NonNeg": (">= 0", r"\ge 0"), "PSD": ("psd", r"\succeq 0")}
+
+
+def _place(key: slice, length: int) -> str:
+    first, last, step = key.indices(length)
+    if last - first == step:
+        return str(first)
+    if (first, last, step) == (0, length, 1):
+        return ":"
+    return f"{first}:{last}" if step == 1 else f"{first}:{last}:{step}"
+
+
+def _described(writer: _Writer, text: str) -> str:
+    """The text, with the shapes of the constants that have symbols."""
+    shapes = [
+        f"{'c' if value.ndim == 1 else 'C'}{'' if k == 0 else k + 1} in R^{' x '.join(map(str, value.shape))}"
+        for k, value in enumerate(writer.constants)
+    ]
+    return f"{text}, {', '.join(shapes)}" if shapes else text
+
+
+def expression_line(expression: Any, blocks: Sequence[Block]) -> Line:
+    """Return an expression as a line of text and LaTeX."""
+    text = _Writer(False, blocks)
+    return Line(_described(text, text.of(expression)), _Writer(True, blocks).of(expression))
+
+
+def row_line(row: Any, blocks: Sequence[Block]) -> Line:
+    """Return a constraint as a line of text and LaTeX, with its label."""
+    plain, tex, kind = _Writer(False, blocks), _Writer(True, blocks), type(row).__name__
+    if kind in _RELATIONS:
+        (left, right), (sign, tex_sign) = row.args, _RELATIONS[kind]
+        text, latex = f"{plain.of(left)} {sign} {plain.of(right)}", f"{tex.of(left)} {tex_sign} {tex.of(right)}"
+    elif kind in _ENDINGS:
+        ending, tex_ending = _ENDINGS[kind]
+        text, latex = f"{plain.of(row.args[0])} {ending}", f"{tex.of(row.args[0])} {tex_ending}"
+    elif kind == "SOC":
+        bound, vector = row.args
+        text = f"||{plain.of(vector)}||_2 <= {plain.of(bound)}"
+        latex = rf"\left\|{tex.of(vector)}\right\|_2 \le {tex.of(bound)}"
+    else:
+        # exempt (text): printed rows of CVXPY
+        return Line.of_words(" ".join(str(row).removeprefix(f"{row.label}: ").split()), row.label)
+    return Line(_described(plain, text), rf"{latex} \qquad\text{{({latex_words(row.label)})}}", row.label)
+
+
+def cvxpy_module() -> Any:
+    """Import and return CVXPY."""
+    try:
+        import cvxpy
+    except ImportError as error:
+        message = "constraints are stated in CVXPY, which is not installed"
+        raise MissingPackageError(message, "cvxpy", "pip install cvxpy") from error
+    return cvxpy
+
+
+class BlockVariables:
+    """The blocks of a form as CVXPY variables of their shapes, ``v.w`` or ``v["alpha plus"]``; a symmetric block as its matrix.
+
+    ``v["w[age]"]`` is the entry of this name, ``v["open"]`` the vector of an indexed variable of another package.
+
+    Variables that are added at the same time, ``new``, are there by their names. A block with lower bounds ≥ 0 is known to CVXPY
+    as nonnegative, one with upper bounds ≤ 0 as nonpositive.
+
+    Raises
+    ------
+    InputError
+        There is no such block or variable; names those that there are.
+    """
+
+    def __init__(self, form: StandardForm, new: Sequence[Any] = ()) -> None:
+        self._form = form
+        self._expressions: dict[str, Any] = {variable.name(): variable for variable in new}
+        self._variables: list[Any] = []
+
+    def __getitem__(self, label: str) -> Any:
+        if label not in self._expressions:
+            self._expressions[label] = self._made(self._form.block(label)) if label in self._form.slices else self._named(label)
+        return self._expressions[label]
+
+    def _named(self, name: str) -> Any:
+        """Return the variable of this name, or the vector of an indexed variable of another package."""
+        if entries := find_indexed_entries(self._form.blocks, name):
+            return cvxpy_module().hstack([self[block.label][block.index(place)] for block, place in entries])
+        block, place = find_entry(self._form.blocks, name)
+        return self[block.label][block.index(place)]
+
+    def __getattr__(self, label: str) -> Any:
+        if label.startswith("_"):  # what copies and notebooks ask every object for
+            raise AttributeError(label)
+        return self[label]
+
+    def __dir__(self) -> list[str]:
+        return [b.label for b in self._form.blocks]
+
+    def __repr__(self) -> str:
+        return "variables " + ", ".join(f"{b.label} {b.shape}" for b in self._form.blocks)
+
+    def _made(self, block: Block) -> Any:
+        cvxpy = cvxpy_module()
+        s = self._form.slices[block.label]
+        if block.symmetric:
+            entries = cvxpy.Variable(block.size, name=block.label)
+            self._variables.append(entries)
+            return cvxpy.reshape(_smat(block.shape[0]) @ entries, block.shape, order="C")
+        sign = {}
+        if block.size and (self._form.lower[s] >= 0).all():
+            sign["nonneg"] = True
+        elif block.size and (self._form.upper[s] <= 0).all():
+            sign["nonpos"] = True
+        variable = cvxpy.Variable(block.shape, name=block.label, **sign)
+        self._variables.append(variable)
+        return variable
+
+
+def variables_behind(v: BlockVariables) -> tuple[Any, ...]:
+    """Return the CVXPY variables of the blocks that were read; no property of ``v``, whose attributes are the blocks."""
+    return tuple(v._variables)
+
+
+def _smat(order: int) -> sp.csr_array:
+    """From an svec to the matrix, by rows."""
+    rows, columns = svec_indices(order)
+    entries = np.arange(rows.size)
+    off_diagonal = rows != columns
+    positions = np.concatenate([rows * order + columns, (columns * order + rows)[off_diagonal]])
+    scale = np.where(off_diagonal, np.sqrt(0.5), 1.0)
+    places = (positions, np.concatenate([entries, entries[off_diagonal]]))
+    return sp.csr_array((np.concatenate([scale, scale[off_diagonal]]), places), shape=(order**2, rows.size))

@@ -1,0 +1,220 @@
+"""Reading and writing of programs as files: the interface of a file format, and the choice of the format by the suffix.
+
+Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
+sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
+one block ``x`` and plain rows, with the names that the file gives. A sidecar belongs to one text, whose digest it holds: a file
+that another program saved under the name is read as that program's. Compressed files are read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import DataError, ExportError
+from ...files import READ_ERRORS, read_error, read_text, without_compression
+from ..program.bridges import ConesToQuadraticRows
+from ..program.cones import Feature
+from ..program.form import StandardForm
+from .layout import Layout, sidecar
+
+#: Modules of this package that define ``FORMAT``.
+_MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
+
+#: Cones that a format states as quadratic rows where it has none.
+_CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
+
+#: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[ED][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE | re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+
+
+def is_number(word: str) -> bool:
+    """Return whether a word of a file is a number."""
+    return _NUMBER.fullmatch(word) is not None
+
+
+def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
+    """Return the word of a file that denotes a number, its exponent written with e."""
+    if not is_number(word):
+        raise DataError(f"{noun} must be a number, not {word[:40]!r}")
+    text = word.translate({ord("d"): "e", ord("D"): "e"})
+    if finite and not np.isfinite(float(text)):
+        raise DataError(f"{noun} must be finite, not {word[:40]}")
+    return text
+
+
+def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
+    """Return the number that a word of a file denotes."""
+    return float(number_text(word, noun, finite=finite))
+
+
+def whole(word: str, noun: str = "a whole number") -> int:
+    """Return the integer that a word of a file denotes."""
+    if not _WHOLE.fullmatch(word):
+        raise DataError(f"{noun} is needed, not {word[:40]!r}")
+    return int(word)
+
+
+def index(word: str | int, size: int, first: int = 0) -> int:
+    """Return the index from 0 of an entry that a file counts from ``first``."""
+    place = (word if isinstance(word, int) else whole(word)) - first
+    if not 0 <= place < size:
+        raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
+    return place
+
+
+def signed(value: float) -> str:
+    """Return sign and number as two words, since readers differ on a number with a sign."""
+    return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
+
+
+class Source:
+    """A file that is being read, with the number of the current line, which error messages name."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+
+    @cached_property
+    def text(self) -> str:
+        """Return the text of the whole file."""
+        return read_text(self.path)
+
+    @cached_property
+    def sidecar(self) -> Layout | None:
+        """Return the layout beside the file, whichever text it belongs to."""
+        return Layout.load(self.path)
+
+    @property
+    def layout(self) -> Layout | None:
+        """Return the layout beside the file, if it belongs to this very text."""
+        return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text, one after the other."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            self.line = number
+            yield line
+
+
+class FileFormat(ABC):
+    """The interface of a file format: what it can hold, and how it is written and read.
+
+    Attributes
+    ----------
+    suffix : str
+        The format's own suffix.
+    also_read, also_written : tuple of str
+        Other suffixes of such files.
+    title : str
+        Name of the format in messages.
+    carries : frozenset of Feature
+        Features of a form that the format can hold.
+    """
+
+    suffix: ClassVar[str]
+    #: Other suffixes under which files of this format go about; they are read.
+    also_read: ClassVar[tuple[str, ...]] = ()
+    #: Those of them under which files are written too.
+    also_written: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar[str]
+    carries: ClassVar[frozenset[Feature]]
+
+    @abstractmethod
+    def write(self, form: StandardForm, path: Path) -> None:
+        """Write a form whose features the format carries."""
+
+    @abstractmethod
+    def read(self, source: Source) -> StandardForm:
+        """Read a file of this format."""
+
+
+def file_formats() -> dict[str, FileFormat]:
+    """Return every format by its suffix."""
+    modules = [importlib.import_module(f"{__package__}.{name}") for name in _MODULES]
+    return {module.FORMAT.suffix: module.FORMAT for module in modules}
+
+
+def write_form(form: StandardForm, path: str | Path) -> Path:
+    """Write a form in the format that the path's suffix names, and return the path.
+
+    Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
+    """
+    target = Path(path)
+    chosen = format_of(target)
+    missing, as_rows = form.features - chosen.carries, takes_cones_as_rows(form, chosen)
+    if as_rows:
+        form = ConesToQuadraticRows(form).target
+    elif missing:
+        suffixes = ", ".join(f.suffix for f in file_formats().values() if form.features <= f.carries) or "none"
+        features = " and ".join(sorted(f.value for f in missing))
+        raise ExportError(
+            f"{chosen.title} cannot carry {features}, which {form.name} has; formats that can: {suffixes}", name=chosen.title
+        )
+    chosen.write(form, target)
+    if as_rows:  # a layout would name products; the file's own rows are read as cones again
+        sidecar(target).unlink()
+    return target
+
+
+def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
+    """Return whether a format lacks nothing for a form but second-order cones, which it takes as quadratic rows."""
+    missing = form.features - kind.carries
+    return bool(missing) and missing <= _CONES_OF_ROWS and Feature.BILINEAR in kind.carries
+
+
+def read_form(path: str | Path) -> StandardForm:
+    """Read a form from a file by its suffix."""
+    source = Path(path)
+    if not source.exists():
+        raise DataError(f"there is no file {source}", file=source)
+    chosen = format_of(source, reading=True)
+    reading = Source(source)
+    try:
+        return _checked(chosen.read(reading))
+    except READ_ERRORS as error:
+        if isinstance(error, DataError) and error.file:
+            raise
+        prefix = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
+        raise DataError(f"{prefix}{read_error(error)}", file=source, line=reading.line) from error
+
+
+def _checked(form: StandardForm) -> StandardForm:
+    """The form, unless no point could ever be one of it."""
+    if not form.n:
+        raise DataError("it declares no variable")
+    wrong = (form.lower == np.inf) | (form.upper == -np.inf)
+    if wrong.any():
+        raise DataError(f"the variable {form.names()[int(np.argmax(wrong))]} has the lower bound +inf or the upper bound -inf")
+    return form
+
+
+def format_of(path: Path, *, reading: bool = False) -> FileFormat:
+    """Return the format that a file is written in, or read as, by its suffix.
+
+    Raises
+    ------
+    ExportError
+        There is none for the suffix.
+    """
+    formats = file_formats()
+    for file_format in list(formats.values()):
+        formats |= dict.fromkeys(file_format.also_read if reading else file_format.also_written, file_format)
+    name = without_compression(path.name.lower()) if reading else path.name.lower()
+    for suffix in sorted(formats, key=len, reverse=True):
+        if name.endswith(suffix):
+            return formats[suffix]
+    advice = ""
+    if not reading and without_compression(name) != name:
+        advice = "; compressed files are read, and written by gzip"
+    elif name.endswith(".tex"):
+        advice = "; model.latex(standalone=True) is the text of a LaTeX document"
+    raise ExportError(f"no file format for {path.name!r}; the suffixes are {', '.join(sorted(formats))}{advice}", name="path")

@@ -1,1 +1,0 @@
-"""Files: one format each, written and read back."""

@@ -1,0 +1,67 @@
+"""Export of a standard form with linear rows as a HiGHS model, and changes of a loaded model in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..deadline import check_scan
+from ..program.form import StandardForm, changed_entries
+from .programs import FlatProgram
+
+#: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.
+_SCANS = 14
+
+
+def to_highs(highspy: Any, form: StandardForm) -> Any:
+    """Return the form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
+    flat = FlatProgram.of(form, quadratic=False)
+    model = highspy.HighsModel()
+    lp = model.lp_
+    lp.num_col_, lp.num_row_ = form.n, flat.b.size
+    lp.col_cost_, lp.offset_ = np.array(form.q), form.r
+    lp.col_lower_, lp.col_upper_ = np.array(form.lower), np.array(form.upper)
+    lp.row_lower_, lp.row_upper_ = flat.b, np.where(flat.equal, flat.b, np.inf)
+    A = sp.csr_array(flat.A)
+    matrix = lp.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.num_col_, matrix.num_row_ = form.n, flat.b.size
+    matrix.start_, matrix.index_, matrix.value_ = A.indptr, A.indices, A.data
+    if form.integer.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(integer)] for integer in form.integer]
+    lower = None if form.quadratic is None else form.quadratic.lower
+    if lower is not None and lower.nnz:
+        check_scan(_SCANS * lower.nnz)
+        hessian = model.hessian_
+        hessian.dim_, hessian.format_ = form.n, highspy.HessianFormat.kTriangular
+        hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data
+    return model
+
+
+def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
+    """Turn the model of ``old`` into that of ``form`` in place; ``parts`` names the differences (`solvers.interface.solver`)."""
+    columns = np.arange(form.n, dtype=np.int32)
+    # always: the backend's proximal steps leave other costs behind
+    highs.changeColsCost(form.n, columns, np.array(form.q))
+    if "r" in parts:
+        highs.changeObjectiveOffset(float(form.r))
+    if "bounds" in parts:
+        highs.changeColsBounds(form.n, columns, np.array(form.lower), np.array(form.upper))
+    if "P" in parts:
+        assert form.quadratic is not None
+        lower = form.quadratic.lower
+        kind = int(highspy.HessianFormat.kTriangular)
+        starts = np.asarray(lower.indptr[:-1], dtype=np.int32)
+        highs.passHessian(form.n, lower.nnz, kind, starts, np.asarray(lower.indices, dtype=np.int32), lower.data)
+    if parts & {"F", "g"}:
+        flat = FlatProgram.of(form, quadratic=False)
+        if "g" in parts:
+            rows = np.arange(flat.b.size, dtype=np.int32)
+            highs.changeRowsBounds(flat.b.size, rows, flat.b, np.where(flat.equal, flat.b, np.inf))
+        if "F" in parts:
+            entries = changed_entries(old.rows_matrix()[0], flat.A)
+            for i, j, value in zip(*entries, strict=True):
+                highs.changeCoeff(i, j, value)

@@ -1,0 +1,581 @@
+"""Reader and writer of CPLEX LP files.
+
+Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
+quadratic part in this format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import DataError
+from ..arrays import BoolArray
+from ..importing.quadratic_rows import plain_products
+from ..program.cones import Bilinear, Feature, Indicator, Zero
+from ..program.form import Constraint, StandardForm
+from .cone_rows import cone_names
+from .file_formats import FileFormat, Source, signed
+from .layout import Layout
+from .programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+
+#: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
+_MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
+#: What a form does not hold, under the words that begin its section.
+REFUSED = {
+    "semi-continuous variables": ("semi-continuous", "semi", "semis"),
+    "special ordered sets": ("sos", "sos1", "sos2"),
+    "general constraints": ("general constraints", "general constraint", "gencons"),
+    "piecewise-linear objectives": ("pwlobj",),
+    "several objectives": tuple(f"{sense} multi-objectives" for sense in (*_MINIMISE, *_MAXIMISE)),
+    "scenarios": ("scenario", "scenarios"),
+}
+#: Lazy constraints are rows like others; user cuts hold at every integer point that is feasible without them.
+_ROWS = ("subject to", "such that", "st", "s.t.", "st.", "lazy constraints", "user cuts")
+_SECTIONS = {
+    **dict.fromkeys(_MINIMISE, "minimum"), **dict.fromkeys(_MAXIMISE, "maximum"), **dict.fromkeys(_ROWS, "rows"),
+    **dict.fromkeys(("bounds", "bound"), "bounds"),
+    **dict.fromkeys(("general", "generals", "gen", "integer", "integers", "int"), "integer"),
+    **dict.fromkeys(("binary", "binaries", "bin"), "binary"),
+    **{word: what for what, words in REFUSED.items() for word in words}, "end": "end",
+}  # fmt: skip
+#: Names that a file must not have: they begin a section, or are numbers or bounds.
+RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
+
+_ANY_TOKEN = "|".join(
+    re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end"
+)
+#: A section that begins with a name or a number on the line of its word.
+_INLINE = re.compile(rf"({_ANY_TOKEN})\s+([^\s:<>=+*^/\]-].*)", re.IGNORECASE)
+#: The objective comes first, so that a sign or a bracket there is no term of something that goes on.
+_FIRST = re.compile(rf"({'|'.join((*_MINIMISE, *_MAXIMISE))})\s+([^\s:].*)", re.IGNORECASE)
+
+_SENSES = {"<=": "<=", "=<": "<=", "<": "<=", ">=": ">=", "=>": ">=", ">": ">=", "=": "=", "==": "="}
+_MARKS = r"!\"#$%&(),;?@{}~'`|"
+#: A name, with an index in brackets as Gurobi and JuMP write it; the brackets of a quadratic part stand alone.
+_NAME = rf"(?:[^\W\d]|[{_MARKS}])[\w.{_MARKS}/]*(?:\[[^\[\]\s]*\])*"
+_TOKEN = re.compile(
+    rf"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?(?=[\s:<>=+*^\]-]|$))|(?P<name>{_NAME})"
+    r"|(?P<sign>->|<=|>=|=<|=>|==|[<>=+\-*^/:\[\]])|(?P<other>\S)",
+    re.IGNORECASE,
+)
+
+
+#: A line and its number in the file.
+Line: TypeAlias = tuple[int, str]
+
+
+def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
+    """Yield each section that is not empty: objective ("minimum" or "maximum"), "rows", "bounds", "integer", "binary"."""
+    current, lines, headings = "", list[Line](), {""}
+    for number, raw in enumerate(source.lines(), 1):
+        line = raw.split("\\", 1)[0].strip()
+        section, line = _head(line, current)
+        if section:
+            if lines or current in ("minimum", "maximum"):
+                yield current, lines
+            current, lines = section, []
+            headings.add(section)
+        if line and current in ("", "end"):
+            source.line = number
+            raise DataError(f"text outside every section: {line[:60]!r}")
+        if line:
+            lines.append((number, line))
+    if "end" not in headings or headings.isdisjoint(("minimum", "maximum")):
+        raise DataError("it has no objective, or ends before its 'end'")
+
+
+def _head(line: str, current: str) -> tuple[str, str]:
+    """The section that a line begins, "" where it begins none, and what else is on the line."""
+    if section := _SECTIONS.get(" ".join(line.lower().split())):
+        return section, ""
+    inline = (_INLINE if current else _FIRST).fullmatch(line)
+    return ("", line) if inline is None else (_SECTIONS[" ".join(inline[1].lower().split())], inline[2])
+
+
+class Token(NamedTuple):
+    """A token of an LP file: a number, a name or a sign."""
+
+    text: str
+    kind: str
+    line: int
+
+
+class Side(NamedTuple):
+    """The right-hand side of a row: a sense, <=, >= or =, and a number."""
+
+    sense: str
+    value: float
+
+    @property
+    def turned(self) -> str:
+        """Return the sense as it reads from the other side."""
+        return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
+
+
+class TokenReader:
+    """A reader of the tokens of a section, one after the other; errors name the line of the last token."""
+
+    def __init__(self, lines: list[Line], source: Source) -> None:
+        self._source, self._at = source, 0
+        self._tokens = []
+        for number, line in lines:
+            for match in _TOKEN.finditer(line):
+                if match.lastgroup == "other":
+                    source.line = number
+                    raise DataError(f"a sign that is not understood: {line[match.start() :][:20]!r}")
+                self._tokens.append(Token(match.group(), match.lastgroup or "", number))
+
+    def peek(self, offset: int = 0) -> Token:
+        """Return a token that comes later, without consuming it; one of no kind after the last."""
+        position = self._at + offset
+        return self._tokens[position] if position < len(self._tokens) else Token("", "", 0)
+
+    def take(self) -> Token:
+        """Consume and return the next token."""
+        token = self.peek()
+        self._at += 1
+        self._source.line = token.line or self._source.line
+        return token
+
+    def accept(self, *texts: str) -> bool:
+        """Consume these tokens if they come next, and return whether they did."""
+        matched = all(self.peek(k).text.lower() == text for k, text in enumerate(texts))
+        if matched:
+            for _ in texts:
+                self.take()
+        return matched
+
+    def read_sign(self) -> float | None:
+        """Consume the signs that come, and return their product; None where there is none."""
+        sign = None
+        while self.peek().text in ("+", "-"):
+            sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
+        return sign
+
+    def read_factor(self) -> bool:
+        """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
+        return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
+
+    def read_number(self) -> float | None:
+        """Consume and return a number without a sign; None where none comes."""
+        return float(self.take().text) if self.peek().kind == "number" else None
+
+    def read_label(self) -> str:
+        """Consume and return the name before a colon; "" where there is none."""
+        if self.peek(1).text != ":":
+            return ""
+        label = self.take().text
+        self.take()
+        return label
+
+    def read_side_before(self) -> Side | None:
+        """Consume and return a number and the sense after it, as it reads from the other side; None where none comes."""
+        position = self._at
+        value, sense = self._read_signed_number(), self._read_sense()
+        if value is None or sense is None:
+            self._at = position
+            return None
+        return Side(Side(sense, value).turned, value)
+
+    def read_side_behind(self) -> Side | None:
+        """Consume and return a sense and the number after it; None where no sense comes."""
+        sense = self._read_sense()
+        if sense is None:
+            return None
+        value = self._read_signed_number()
+        if value is None:
+            raise DataError(f"no number behind {sense}, but {self.peek().text!r}")
+        return Side(sense, value)
+
+    def _read_signed_number(self) -> float | None:
+        """A number with its signs, which may stand apart."""
+        sign, number = self.read_sign(), self.read_number()
+        return number if number is None or sign is None else sign * number
+
+    def _read_sense(self) -> str | None:
+        return _SENSES[self.take().text] if self.peek().text in _SENSES else None
+
+
+# The reader of LP files, as CPLEX, Gurobi, HiGHS, SCIP, Pyomo and people write them.
+#
+# A row ends with the number on its right, not with its line: every term but the first has a sign, and so rows need no names. What
+# bounds and sections say of a variable holds together: a binary variable keeps the bounds that it has. A number among the terms
+# of a row is refused, since readers pass it over.
+
+
+@dataclass
+class _Expression:
+    """A sum of terms."""
+
+    linear: dict[int, float] = field(default_factory=dict)
+    quadratic: list[tuple[int, int, float]] = field(default_factory=list)
+    constant: float = 0.0
+
+    @property
+    def empty(self) -> bool:
+        """Return whether the expression has no variable."""
+        return not self.linear and not self.quadratic
+
+
+@dataclass
+class _Interval:
+    """Between what the sides of a row or a bound leave it."""
+
+    low: float = -np.inf
+    high: float = np.inf
+
+    def cut(self, *sides: Side | None) -> None:
+        """Take the sides that a line gives."""
+        stated_sides = [side for side in sides if side is not None]
+        if len(stated_sides) == 2 and {side.sense for side in stated_sides} != {"<=", ">="}:
+            raise DataError("two sides that do not go together")
+        for sense, value in stated_sides:
+            if sense != "<=":
+                self.low = value
+            if sense != ">=":
+                self.high = value
+
+
+@dataclass
+class _Row:
+    """A row: its name, terms, sides and line, and the variable and value that switch it on."""
+
+    name: str
+    terms: _Expression
+    sides: _Interval
+    line: int
+    switch: tuple[int, int] | None = None
+
+
+@dataclass
+class _Parser:
+    """Collects the sections of an LP file, each by one of its methods."""
+
+    source: Source
+    index: dict[str, int] = field(default_factory=dict)
+    objective: _Expression = field(default_factory=_Expression)
+    maximise: bool = False
+    rows_read: list[_Row] = field(default_factory=list)
+    limits: dict[int, _Interval] = field(default_factory=dict)
+    integers: set[int] = field(default_factory=set)
+    binaries: set[int] = field(default_factory=set)
+
+    def minimum(self, tokens: TokenReader) -> None:
+        tokens.read_label()
+        self.objective = self._expression(tokens)
+        if tokens.peek().text:
+            raise DataError(f"an objective that is not understood, at {tokens.take().text!r}")
+
+    def maximum(self, tokens: TokenReader) -> None:
+        self.minimum(tokens)
+        self.maximise = True
+
+    def rows(self, tokens: TokenReader) -> None:
+        while tokens.peek().text:
+            self.rows_read.append(self._row(tokens))
+
+    def bounds(self, tokens: TokenReader) -> None:
+        while tokens.peek().text:
+            left_side, name = tokens.read_side_before(), tokens.take()
+            if name.kind != "name":
+                raise DataError(f"a bound that is not understood, at {name.text!r}")
+            j = self._variable(name.text)
+            if left_side is None and tokens.accept("free"):
+                if self.limits.setdefault(j, _Interval()) != _Interval():
+                    raise DataError(f"{name.text} is free and has bounds: readers differ in which of them counts")
+                continue
+            interval = self.limits.setdefault(j, _Interval(low=0.0))
+            right_side = tokens.read_side_behind()
+            if left_side is None and right_side is None:
+                raise DataError(f"a bound that is not understood, at {name.text!r}")
+            interval.cut(left_side, right_side)
+
+    def integer(self, tokens: TokenReader) -> set[int]:
+        variables = set()
+        while tokens.peek().text:
+            name = tokens.take()
+            if name.kind != "name":
+                raise DataError(f"{name.text!r} is no name of a variable")
+            variables.add(self._variable(name.text))
+        self.integers |= variables
+        return variables
+
+    def binary(self, tokens: TokenReader) -> None:
+        self.binaries |= self.integer(tokens)
+
+    def _variable(self, name: str) -> int:
+        if name.lower() in _SECTIONS:
+            raise DataError(f"a variable is called {name}, which begins a section to other readers: rename it")
+        return self.index.setdefault(name, len(self.index))
+
+    def _expression(self, tokens: TokenReader) -> _Expression:
+        """Terms, constants and quadratic parts, up to a word that is none."""
+        expression = _Expression()
+        first = True
+        while (sign := tokens.read_sign()) is not None or first:
+            number = tokens.read_number()
+            factor = _finite((1.0 if sign is None else sign) * (1.0 if number is None else number))
+            if number is not None and tokens.peek(1).kind == "name":
+                tokens.accept("*")
+            if tokens.peek().kind == "name" and tokens.peek(1).text != ":":
+                j = self._variable(tokens.take().text)
+                expression.linear[j] = expression.linear.get(j, 0.0) + factor
+            elif number is not None:
+                expression.constant += factor
+            elif tokens.accept("["):
+                expression.quadratic += self._products(tokens, factor)
+            elif sign is not None:
+                raise DataError(f"a sign without a term before {tokens.take().text!r}")
+            first = False
+        return expression
+
+    def _products(self, tokens: TokenReader, factor: float) -> list[tuple[int, int, float]]:
+        """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
+        products = list[tuple[int, int, float]]()
+        while not tokens.accept("]"):
+            sign, number = tokens.read_sign(), tokens.read_number()
+            if number is not None:
+                tokens.accept("*")
+            name = tokens.take()
+            j = self._variable(name.text)
+            if name.kind == "name" and tokens.accept("^", "2"):
+                other = j
+            elif name.kind == "name" and tokens.read_factor():
+                other = self._variable(tokens.take().text)
+            else:
+                raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {tokens.peek().text}")
+            if products and sign is None:
+                raise DataError(f"a quadratic term without a sign before {name.text!r}")
+            value = _finite(factor * (1.0 if sign is None else sign) * (1.0 if number is None else number))
+            products.append((j, other, value if j == other else 0.5 * value))
+        if tokens.accept("/", "2"):
+            return products
+        if tokens.peek().text == "/":
+            raise DataError("a quadratic part ends with ']' or with '] / 2'")
+        return [(i, j, 2.0 * value) for i, j, value in products]
+
+    def _row(self, tokens: TokenReader) -> _Row:
+        """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""
+        name = tokens.read_label()
+        shown = name or f"number {len(self.rows_read) + 1}"
+        line, switch = tokens.peek().line, self._switch(tokens)
+        left_side = tokens.read_side_before()
+        expression = self._expression(tokens)
+        right_side = tokens.read_side_behind()
+        follows, last = tokens.peek(), tokens.peek(-1)
+        if follows.text == "->":
+            raise DataError(f"an indicator that is not understood: row {shown}; it must begin with a binary variable = 0 or 1")
+        if (
+            expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
+        ):  # 0 ≤ 3: no term, and a side
+            left_side, expression.constant = Side(left_side.turned, expression.constant), 0.0
+        if left_side is None and right_side is None:
+            raise DataError(f"a row without a side: {shown}")
+        if expression.constant:
+            raise DataError(f"a number stands among the terms of the row {shown}; it belongs to the side")
+        if follows.line == last.line and tokens.peek(1).text != ":":
+            raise DataError(f"variables stand left of the side alone: row {shown}, at {follows.text!r}")
+        sides = _Interval()
+        sides.cut(left_side, right_side)
+        if switch is not None and expression.quadratic:
+            raise DataError(f"indicators of quadratic rows are not read: row {shown}")
+        return _Row(name, expression, sides, line, switch)
+
+    def _switch(self, tokens: TokenReader) -> tuple[int, int] | None:
+        """Take ``b = 1 ->``, where it comes: the variable and its value."""
+        if tokens.peek().kind != "name" or tokens.peek(1).text not in ("=", "==") or tokens.peek(3).text != "->":
+            return None
+        name = tokens.take()
+        tokens.take()
+        value = tokens.read_number()
+        tokens.take()
+        if value not in (0.0, 1.0):
+            raise DataError(f"an indicator asks for {name.text} = 0 or 1")
+        return self._variable(name.text), int(value)
+
+    def program(self) -> FlatProgram:
+        n, m = len(self.index), len(self.rows_read)
+        entries = [(i, j, v) for i, row in enumerate(self.rows_read) for j, v in row.terms.linear.items() if v != 0]
+        q, lower, upper, integer = np.zeros(n), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
+        q[list(self.objective.linear)] = list(self.objective.linear.values())
+        lower[list(self.limits)] = [limit.low for limit in self.limits.values()]
+        upper[list(self.limits)] = [limit.high for limit in self.limits.values()]
+        binary = sorted(self.binaries)
+        lower[binary], upper[binary] = np.maximum(lower[binary], 0.0), np.minimum(upper[binary], 1.0)
+        integer[sorted(self.integers)] = True
+        sides = np.array([(row.sides.low, row.sides.high) for row in self.rows_read], dtype=np.float64).reshape(-1, 2)
+        left, right = (
+            np.where(sides[:, 0] <= -INFINITE, -np.inf, sides[:, 0]),
+            np.where(sides[:, 1] >= INFINITE, np.inf, sides[:, 1]),
+        )
+        names = self._row_names()
+        quadratic = {i: symmetric_matrix(row.terms.quadratic, n) for i, row in enumerate(self.rows_read)}
+        products = {i: Q for i, Q in quadratic.items() if Q is not None}
+        switches = self._switches(names, integer & (lower >= 0) & (upper <= 1))
+        rows, indicators, quadratic_rows = rows_by_kind(
+            matrix_of_entries(entries, (m, n)), (left, right), names, products, switches
+        )
+        return FlatProgram(
+            symmetric_matrix(self.objective.quadratic, n), q, self.objective.constant, rows.A, rows.b, rows.equal, lower, upper,
+            integer, tuple(self.index), rows.names, self.maximise, INFINITE, indicators, quadratic_rows,
+        )  # fmt: skip
+
+    def _switches(self, names: list[str], binary: BoolArray) -> dict[int, tuple[int, int]]:
+        """Return the switches of indicators, by row."""
+        switches = {}
+        for i, row in enumerate(self.rows_read):
+            if row.switch is not None:
+                if not binary[row.switch[0]]:
+                    self.source.line = row.line
+                    variable = [*self.index][row.switch[0]]
+                    raise DataError(f"the switch of the indicator {names[i]}, {variable}, must be a binary variable")
+                switches[i] = row.switch
+        return switches
+
+    def _row_names(self) -> list[str]:
+        """Rows without a name are c and their number, as in the other readers."""
+        names, numbered = {row.name for row in self.rows_read}, []
+        for number, row in enumerate(self.rows_read, 1):
+            numbered.append(row.name or next(free for k in count() if (free := f"c{number}" + "_" * k) not in names))
+        return numbered
+
+
+def _finite(value: float) -> float:
+    if not np.isfinite(value):
+        raise DataError("a coefficient must be finite")
+    return value
+
+
+def read_program(source: Source) -> FlatProgram:
+    """Return the program of a file."""
+    parser = _Parser(source)
+    objectives = 0
+    for section, lines in sections(source):
+        objectives += section in ("minimum", "maximum")
+        if objectives > 1:
+            raise DataError("a second objective")
+        if section in REFUSED:
+            source.line = lines[0][0]
+            raise DataError(f"{section} are not read: {lines[0][1][:60]}")
+        getattr(parser, section)(TokenReader(lines, source))  # the method of the section's name
+    return parser.program()
+
+
+_WIDTH = 8  # terms on a line
+
+
+def plain_names(names: list[str]) -> list[str]:
+    """Return the names without brackets, commas and blanks, still all different."""
+    plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
+    # no leading digit, e.. may read as a number, and some words begin a section
+    plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]
+    return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
+
+
+def plain_rows(constraints: Sequence[Constraint]) -> list[str]:
+    """Return the names in a file of all linear rows, and behind them those of the indicators and of the quadratic rows."""
+    linear = [name for c in constraints if not isinstance(c.cone, Indicator | Bilinear) for name in c.names()]
+    switched = [name for c in constraints if isinstance(c.cone, Indicator) for name in c.names()[1::2]]
+    return plain_names(linear + switched + [name for c in constraints if isinstance(c.cone, Bilinear) for name in cone_names(c)])
+
+
+def labelled(flat: FlatProgram, source: Source) -> StandardForm:
+    """Return the form of a file, with the sidecar's labels if the names agree with the sidecar, else with the file's names.
+
+    A file that another program saved, its variables and rows in another order, has the labels still; another file has not.
+    """
+    layout = source.sidecar
+    if layout is None:
+        return flat.to_form(None)
+    if layout.describes(source.text):
+        return replace(flat, infinite=np.inf).to_form(layout)
+    empty = [
+        Constraint(c.label, sp.csr_array((c.cone.rows, 0)), np.zeros(c.cone.rows), c.cone, c.given_names)
+        for c in layout.constraints
+    ]
+    linear = [c for c in empty if not isinstance(c.cone, Indicator | Bilinear)]
+    kinds = [("row", isinstance(c.cone, Zero)) for c in linear for _ in range(c.rows)]
+    kinds += [("indicator", False) for c in empty if isinstance(c.cone, Indicator) for _ in range(c.cone.count)]
+    kinds += [("quadratic row", c.cone.equality) for c in empty if isinstance(c.cone, Bilinear) for _ in range(c.cone.count)]
+    reordered = flat.reordered_by_name(plain_names(layout.names), plain_rows(empty), kinds)
+    return flat.to_form(None) if reordered is None else reordered.to_form(layout)
+
+
+class _LP(FileFormat):
+    suffix = ".lp"
+    title = "LP"
+    carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR, Feature.BILINEAR})
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        form = plain_products(form)
+        flat = FlatProgram.of(form)
+        x = plain_names(form.names())
+        rows = plain_rows(form.constraints)
+        lines = [f"\\ {form.name}; written by marginopt", "minimize", " obj:"]
+        # every variable is named in the objective, so that the order of first mention is the order of x
+        lines += list(_wrapped([f"{signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
+        if flat.P is not None and flat.P.nnz:
+            upper = sp.coo_array(sp.triu(flat.P))
+            doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
+            lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
+        if flat.r:
+            lines.append(f" {signed(flat.r)}")
+        lines.append("subject to")
+        for i, name in enumerate(rows[: flat.b.size]):
+            start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
+            terms = _terms(flat.A.data[start:stop], flat.A.indices[start:stop], x)
+            lines += [f" {name}:", *_wrapped(terms), f"  {'=' if flat.equal[i] else '>='} {flat.b[i]:.17g}"]
+        last = flat.b.size + len(flat.indicators)
+        for name, row in zip(rows[flat.b.size : last], flat.indicators, strict=True):
+            terms = _terms(row.a.data, row.a.indices, x)
+            lines += [f" {name}: {x[row.binary]} = {row.active} ->", *_wrapped(terms), f"  >= {row.lower:.17g}"]
+        for name, quadratic_row in zip(rows[last:], flat.quadratic_rows, strict=True):
+            used = np.flatnonzero(quadratic_row.a)
+            lines += [f" {name}:", *_wrapped([f"{signed(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
+            lines += [
+                *_wrapped(list(_products(quadratic_row.products(), x))),
+                f" ] {'=' if quadratic_row.equality else '<='} {quadratic_row.b:.17g}",
+            ]
+        lines.append("bounds")
+        lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
+        if flat.integer.any():
+            lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
+        Layout.of(form).write(path, "\n".join([*lines, "end", ""]))
+
+    def read(self, source: Source) -> StandardForm:
+        return labelled(read_program(source), source)
+
+
+def _terms(coefficients: np.ndarray, columns: np.ndarray, x: list[str]) -> list[str]:
+    """Return the terms of a row, of which there is at least one."""
+    return [f"{signed(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
+
+
+def _bound(name: str, low: float, high: float) -> str:
+    if low == -np.inf and high == np.inf:
+        return f" {name} free"
+    left = "-inf" if low == -np.inf else f"{low:.17g}"
+    right = "+inf" if high == np.inf else f"{high:.17g}"
+    return f" {left} <= {name} <= {right}"
+
+
+def _wrapped(terms: list[str]) -> Iterator[str]:
+    for k in range(0, len(terms), _WIDTH):
+        yield "  " + " ".join(terms[k : k + _WIDTH])
+
+
+def _products(upper: sp.coo_array, x: list[str]) -> Iterator[str]:
+    """Return the terms of Σ u_ij x_i x_j, i ≤ j."""
+    for i, j, v in zip(upper.row, upper.col, upper.data, strict=True):
+        yield f"{signed(v)} {x[i]} ^2" if i == j else f"{signed(v)} {x[i]} * {x[j]}"
+
+
+FORMAT = _LP()

@@ -1,1 +1,0 @@
-"""Native models of other packages: one each."""

@@ -1,0 +1,88 @@
+"""Reader and writer of standard forms as .npz files: every array exactly, beside a JSON text; no pickle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import DataError
+from ...files import read_arrays, write_arrays
+from ..arrays import check_bytes
+from ..program.cones import Feature
+from ..program.form import Constraint, Quadratic, StandardForm
+from .file_formats import FileFormat, Source
+from .layout import Layout
+
+
+class _Npz(FileFormat):
+    suffix = ".npz"
+    title = "npz"
+    carries = frozenset(Feature)
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        arrays: dict[str, Any] = {
+            "layout": np.frombuffer(json.dumps(Layout.of(form).record()).encode(), dtype=np.uint8),
+            "q": form.q,
+            "lower": form.lower,
+            "upper": form.upper,
+            "integer": form.integer,
+        }
+        if form.quadratic is not None:
+            arrays |= _pack("P", form.quadratic.csc)
+        for k, c in enumerate(form.constraints):
+            arrays |= _pack(f"F{k}", c.F) | {f"g{k}": c.g}
+        write_arrays(path, arrays)
+
+    def read(self, source: Source) -> StandardForm:
+        data = read_arrays(source.path, "a form in npz")
+        layout = Layout.from_record(json.loads(bytes(_array("layout", data, "u")).decode()))
+        constraints = tuple(
+            Constraint(label, sp.csr_array(_unpack(f"F{k}", data)), _array(f"g{k}", data, "f"), cone, row_names)
+            for k, (label, cone, row_names) in enumerate(layout.constraints)
+        )
+        return StandardForm(
+            name=layout.name,
+            blocks=layout.blocks,
+            q=_array("q", data, "f"),
+            constraints=constraints,
+            lower=_array("lower", data, "f"),
+            upper=_array("upper", data, "f"),
+            integer=_array("integer", data, "b"),
+            quadratic=Quadratic(matrix=sp.csc_array(_unpack("P", data))) if "P.data" in data else None,
+            r=layout.constant,
+            maximise=layout.maximise,
+        )
+
+
+def _pack(name: str, matrix: Any) -> dict[str, Any]:
+    coo = sp.coo_array(matrix)
+    return {f"{name}.row": coo.row, f"{name}.col": coo.col, f"{name}.data": coo.data, f"{name}.shape": np.array(coo.shape)}
+
+
+def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
+    rows, columns, values, shape = (_array(f"{name}.{part}", data, kind) for part, kind in _PARTS)
+    if shape.size != 2 or min(shape) < 0:
+        raise DataError(f"the array {name}.shape must hold two sizes")
+    check_bytes(8 * int(max(shape)), f"the matrix {name}")
+    return sp.coo_array((values, (rows, columns)), shape=tuple(int(size) for size in shape))
+
+
+def _array(name: str, data: dict[str, Any], kind: str) -> Any:
+    """A vector of the file; numbers (f), indices (i) or truth values (b)."""
+    array = data[name]
+    kinds, noun = _KINDS[kind]
+    if array.ndim != 1 or array.dtype.kind not in kinds:
+        raise DataError(f"the array {name} must be a vector of {noun}; it is {array.dtype} of shape {array.shape}")
+    return array
+
+
+#: Kinds of NumPy's types that a vector may have, and what its entries are called.
+_KINDS = {"f": ("f", "numbers"), "i": ("iu", "indices"), "b": ("b", "truth values"), "u": ("u", "bytes")}
+_PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
+
+
+FORMAT = _Npz()

@@ -1,0 +1,372 @@
+"""Reader of solution files of Gurobi, SCIP, HiGHS, MOSEK, AMPL and MIPLIB, which are recognised by their content.
+
+Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
+or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
+counted and left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import DataError
+from ...files import READ_ERRORS, read_bytes, read_error, read_text
+from ..arrays import FloatArray
+from ..program.cones import PSD, Nonnegative, Zero
+from ..program.form import Constraint, StandardForm
+from .cone_rows import cone_names
+from .file_formats import is_number
+from .layout import Layout
+from .lp import plain_names
+from .mosek_task import MatrixVariables, psd_order
+
+#: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
+_OTHER_SIDES = (" (other side)", " upper")
+
+
+@dataclass(frozen=True, eq=False)
+class FilePoint:
+    """The content of a solution file, in the order, labels and signs of a form.
+
+    Parameters
+    ----------
+    solver, status_text : str
+        Who wrote the file, and its word for how the solve ended; empty where the file has none.
+    x : ndarray (n,), optional
+    multipliers : mapping of label to array, optional
+    reduced : ndarray (n,), optional
+    objective, bound : float, optional
+        As the file claims, of the minimisation.
+    ignored : int
+        Variables of the file that the form does not have.
+    """
+
+    solver: str
+    status_text: str
+    x: FloatArray | None
+    multipliers: Mapping[str, FloatArray] | None = None
+    reduced: FloatArray | None = None
+    objective: float | None = None
+    bound: float | None = None
+    ignored: int = 0
+
+
+@dataclass
+class _Tables:
+    """The file's own tables, by the file's own names; ``zeros`` where variables at zero are left out."""
+
+    solver: str
+    status_text: str = ""
+    values: dict[str, float] = field(default_factory=dict)
+    reduced: dict[str, float] | None = None
+    rows: dict[str, float] | None = None
+    cones: dict[str, list[float]] = field(default_factory=dict)
+    matrices: dict[str, list[tuple[float, float]]] = field(default_factory=dict)  #: value and multiplier of each entry
+    multipliers: dict[str, FloatArray] = field(default_factory=dict)  #: in our order, by label, where they are not in `cones`
+    objective: float | None = None
+    bound: float | None = None
+    zeros: bool = False
+
+
+def read_point(form: StandardForm, path: str | Path) -> FilePoint:
+    """Read a solution file of any of these solvers."""
+    source = Path(path)
+    lines = read_bytes(source).decode("utf-8", "replace").splitlines()
+    try:
+        if (tables := _tables(lines)) is not None:
+            return _in_order(form, _with_matrices(form, tables) if tables.matrices else tables)
+        if any(line.strip() == "Options" for line in lines):
+            return _ampl(form, source, lines)
+    except READ_ERRORS as error:
+        raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}", file=source) from error
+    raise DataError(
+        f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
+        "AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",
+        file=source,
+    )
+
+
+def names_in_file(form: StandardForm, program: Path) -> list[str]:
+    """Return the names of the form's variables in a program's file: their own, or the plain ones that LP and MPS files have.
+
+    Names with blanks, which no line of a solution file can hold, are plain.
+    """
+    names = form.names()
+    plain = any(len(name.split()) != 1 for name in names)
+    if not plain and Layout.load(program) is not None:
+        plain = not set(names) <= set(read_text(program).split())
+    return plain_names(names) if plain else names
+
+
+def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
+    """The tables with MOSEK's matrix variables as the columns and cones of the form that they stand for."""
+    matrices = MatrixVariables(form)
+    unknown = [name for name in matrices.names if name not in tables.matrices]
+    if unknown:
+        raise ValueError(f"the matrix variable {unknown[0]!r} is missing")
+    content = [np.array(tables.matrices[name]).T for name in matrices.names]
+    x = matrices.joined(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
+    names = _spelling(form.names(), tables.values)
+    values = {names[k]: float(x[k]) for k in np.flatnonzero(matrices.place < 0)}
+    z = matrices.multipliers([dual for _, dual in content])
+    return replace(tables, values={**tables.values, **values}, multipliers=z)
+
+
+def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
+    """The tables by the form's names, whichever spelling the file has."""
+    names = _spelling(form.names(), tables.values)
+    missing = [name for name in names if name not in tables.values]
+    if missing and not tables.zeros and tables.values:
+        raise ValueError(f"{len(missing)} variables are missing, {missing[0]!r} the first of them")
+    if tables.values and not set(names) & tables.values.keys():
+        raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
+    if strange := [name for name, value in tables.values.items() if not math.isfinite(value)]:
+        raise ValueError(f"the variable {strange[0]!r} is {tables.values[strange[0]]}")
+    x = np.array([tables.values.get(name, 0.0) for name in names]) if tables.values else None
+    sign = _sense(form, x, tables.objective)
+    reduced = None if tables.reduced is None else sign * np.array([tables.reduced.get(name, 0.0) for name in names])
+    return FilePoint(
+        tables.solver,
+        tables.status_text,
+        x,
+        None if tables.rows is None else _multipliers(form, tables, sign),
+        reduced,
+        None if tables.objective is None else sign * tables.objective,
+        None if tables.bound is None else sign * tables.bound,
+        len(tables.values.keys() - set(names)),
+    )
+
+
+def _sense(form: StandardForm, x: FloatArray | None, objective: float | None) -> float:
+    """Return -1 if the file states its numbers as a maximum, 1 if as the minimum that our files state.
+
+    A solver may have read the program that the form came from, or the file that was written of the form: the objective at the
+    point tells which.
+    """
+    if not form.maximise or x is None or objective is None:
+        return 1.0
+    value = form.objective(x)
+    return -1.0 if abs(-objective - value) < abs(objective - value) else 1.0
+
+
+def _spelling(names: list[str], form_names: Mapping[str, object]) -> list[str]:
+    plain = plain_names(names)
+    return plain if sum(name in form_names for name in plain) > sum(name in form_names for name in names) else names
+
+
+def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, FloatArray] | None:
+    """z by label; None where some constraint has none in the file (cones written as quadratic constraints).
+
+    A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
+    sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
+    """
+    rows = {name: sign * value for name, value in (tables.rows or {}).items()}
+    linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+    row_names = [name for c in linear for name in c.names()]
+    sides = {name: name.removesuffix(suffix) for name in row_names for suffix in _OTHER_SIDES if name.endswith(suffix)}
+    if sides and rows.keys() >= set(sides.values()) and not rows.keys() & sides.keys():
+        rows |= {name: min(rows[first], 0.0) for name, first in sides.items()}
+        rows |= {first: max(rows[first], 0.0) for first in sides.values()}
+    spelt = dict(zip(row_names, _spelling(row_names, rows), strict=True))
+    if any(name not in rows for name in spelt.values()):
+        return None
+    z: dict[str, FloatArray] = {}
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            values = np.array([rows[spelt[name]] for name in c.names()])
+            z[c.label] = np.abs(values) if isinstance(c.cone, Nonnegative) else values
+        elif c.label in tables.multipliers:
+            z[c.label] = tables.multipliers[c.label]
+        elif (multipliers := _cone_multipliers(c, tables.cones)) is not None:
+            z[c.label] = multipliers
+        else:
+            return None
+    return z
+
+
+def _cone_multipliers(c: Constraint, cones: Mapping[str, list[float]]) -> FloatArray | None:
+    pieces = []
+    for name in cone_names(c):
+        piece = np.array(cones.get(name, []))
+        if piece.size != c.cone.dim:
+            return None
+        if isinstance(c.cone, PSD):
+            piece = piece[np.argsort(psd_order(c.cone.order))]
+        pieces.append(piece)
+    return np.concatenate([np.zeros(0), *pieces])
+
+
+# -- one reader for each kind -------------------------------------------------------------------------------------
+
+
+def _gurobi(lines: list[str]) -> _Tables:
+    tables = _Tables("gurobi")
+    for line in lines:
+        words = line.split()
+        if line.startswith("# Objective value"):
+            tables.objective = float(words[-1])
+        elif words and not line.startswith("#"):
+            _state(tables.values, words)
+    return tables
+
+
+def _state(values: dict[str, float], words: Sequence[str]) -> None:
+    """Keep the value of a variable that a line states, name and number first."""
+    value = float(words[1])
+    if values.setdefault(words[0], value) != value:
+        raise ValueError(f"the variable {words[0]!r} is stated twice: {values[words[0]]:g} and {value:g}")
+
+
+def _miplib(lines: list[str]) -> _Tables:
+    """MIPLIB's files: a name and a number a line, zeros left out, and the objective as ``=obj=``."""
+    tables = replace(_gurobi(lines), solver="unknown", zeros=True)
+    tables.objective = tables.values.pop("=obj=")
+    return tables
+
+
+def _names_and_numbers(lines: list[str]) -> bool:
+    """Return whether every line but comments is a name and a number, as somebody writes a point by hand."""
+    pairs = [line.split() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return bool(pairs) and all(len(pair) == 2 and is_number(pair[1]) for pair in pairs)
+
+
+def _scip(lines: list[str]) -> _Tables:
+    tables = _Tables("scip", zeros=True)
+    for line in lines:
+        words = line.split()
+        if line.startswith("solution status:"):
+            tables.status_text = " ".join(words[2:])
+        elif line.startswith("objective value:"):
+            tables.objective = float(words[2])
+        elif words and words[0] != "no":  # "no solution available"
+            _state(tables.values, words)
+    return tables
+
+
+def _highs(lines: list[str]) -> _Tables:
+    tables = _Tables("highs")
+    remaining_lines = iter([line.strip() for line in lines if line.strip()])
+    part = ""
+    for line in remaining_lines:
+        if line == "Model status":
+            tables.status_text = next(remaining_lines)
+        elif line.startswith(("# Primal solution", "# Dual solution")):
+            part = line.split()[1] if next(remaining_lines) != "None" else ""
+        elif line.startswith("# Basis"):
+            break
+        elif line.startswith("Objective"):
+            tables.objective = float(line.split()[1])
+        elif line.startswith(("# Columns", "# Rows")) and part:
+            pairs = [next(remaining_lines).split() for _ in range(int(line.split()[2]))]
+            content = {name: float(value) for name, value in pairs}
+            if line.startswith("# Columns"):
+                tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
+            elif part == "Dual":
+                tables.rows = content
+    return tables
+
+
+def _mosek(lines: list[str]) -> _Tables:
+    tables = _Tables("mosek")
+    status = []
+    rows: dict[str, float] = {}
+    section = ""
+    for line in lines:
+        key, _, value = line.partition(":")
+        words = line.split()
+        if not section and key.strip() in ("PROBLEM STATUS", "SOLUTION STATUS"):
+            status.append(value.strip())
+        elif not section and key.strip() in ("PRIMAL OBJECTIVE", "DUAL OBJECTIVE") and value.strip():
+            name = "objective" if key.startswith("PRIMAL") else "bound"
+            setattr(tables, name, float(value))
+        elif line.strip() in ("CONSTRAINTS", "AFFINE CONIC CONSTRAINTS", "VARIABLES", "SYMMETRIC MATRIX VARIABLES"):
+            section = line.strip()
+        elif words and section and words[0] != "INDEX":
+            if section.startswith("AFFINE"):
+                tables.cones.setdefault(words[1], []).append(_number(words[-1]) if len(words) > 4 else 0.0)
+                continue
+            if section.startswith("SYMMETRIC"):  # INDEX NAME I J PRIMAL [DUAL], the lower triangle by columns
+                tables.matrices.setdefault(words[1], []).append((float(words[4]), _number(words[5]) if len(words) > 5 else 0.0))
+                continue
+            # INDEX NAME AT ACTIVITY LOWER UPPER [DUAL LOWER, DUAL UPPER]; an integer solution has no duals
+            dual = _number(words[6]) - _number(words[7]) if len(words) > 7 else None
+            if section == "VARIABLES":
+                tables.values[words[1]] = float(words[3])
+            if dual is not None:
+                if section == "VARIABLES":
+                    tables.reduced = {} if tables.reduced is None else tables.reduced
+                    tables.reduced[words[1]] = dual
+                else:
+                    rows[words[1]] = dual
+    tables.status_text = ", ".join(status)
+    if tables.reduced is not None:
+        tables.rows = rows
+    else:
+        tables.bound = None
+    return tables
+
+
+def _number(word: str) -> float:
+    return 0.0 if word == "NONE" else float(word)
+
+
+#: What AMPL's codes of a solve say, by hundreds.
+_AMPL_STATUS = {0: "solved", 1: "solved?", 2: "infeasible", 3: "unbounded", 4: "limit", 5: "failure"}
+
+
+def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
+    """AMPL's .sol: numbers in the order of the .nl file, whose sidecar tells it; duals are derivatives by the sides."""
+    start = next(k for k, line in enumerate(lines) if line.strip() == "Options")
+    message = " ".join(line.strip() for line in lines[:start] if line.strip())
+    options = int(lines[start + 1])
+    counts = [int(line) for line in lines[start + 2 + options : start + 6 + options]]
+    m, duals, n, primals = counts
+    first = start + 6 + options
+    if m != form.rows or n != form.n or primals not in (0, n) or duals not in (0, m):
+        raise ValueError(f"it has {n} variables and {m} rows, the form {form.n} and {form.rows}")
+    y = np.array([float(line) for line in lines[first : first + duals]])
+    values = np.array([float(line) for line in lines[first + duals : first + duals + primals]])
+    tail = [line.split() for line in lines[first + duals + primals :] if line.startswith("objno")]
+    code = int(tail[0][2]) if tail and len(tail[0]) > 2 else None
+    status_text = "" if code is None else _AMPL_STATUS.get(code // 100, str(code))
+    order = _nl_order(form, path)
+    x = np.empty(form.n)
+    if primals:
+        x[order] = values
+    stops = np.cumsum([c.rows for c in form.constraints])[:-1]
+    z = dict(zip((c.label for c in form.constraints), np.split(y, stops), strict=True)) if duals else None
+    solver = (message.split() or [""])[0].rstrip(":,").lower()
+    return FilePoint(solver, f"{message} ({status_text})" if status_text else message, x if primals else None, z)
+
+
+def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
+    program = path.with_suffix(".nl")
+    layout = Layout.load(program)
+    if layout is not None and program.exists() and not layout.describes(read_text(program)):
+        raise ValueError(f"{program.name} beside it was saved by another program since its .names.json was written")
+    if layout is None or layout.order is None:
+        raise ValueError(f"its numbers are in the order of {program.name}, whose .names.json is not beside it")
+    if layout.blocks != form.blocks:
+        raise ValueError(f"{program.name} was written from a form with other blocks")
+    return np.array(layout.order)
+
+
+#: The reader of a file, by what one of its first lines begins with.
+_READERS: dict[str, Callable[[list[str]], _Tables]] = {
+    "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
+    "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib,
+}  # fmt: skip
+
+
+def _tables(lines: list[str]) -> _Tables | None:
+    """Return the tables of a file of one of these kinds, or of names and numbers; None for another one."""
+    for line in lines[:8]:
+        for beginning, read in _READERS.items():
+            if line.startswith(beginning):
+                return read(lines)
+    return replace(_gurobi(lines), solver="unknown") if _names_and_numbers(lines) else None

@@ -1,1 +1,0 @@
-"""Inspection, explanation and pictures of forms and results."""

@@ -1,0 +1,307 @@
+"""Inspection of a form before it is solved (`form.inspect()`, `form.spy()`): ranges, scaling, conditioning, and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...drawing import COLOURS, GREY, Picture, figure_of, plain, svg_of
+from ..arrays import FloatArray
+from .cones import Nonnegative, Zero
+
+if TYPE_CHECKING:
+    from .form import Constraint, StandardForm
+
+#: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
+_DENSE = 1200
+#: Ratios from which advice is given: within one constraint, between rows, of a bound to the rest.
+_SPREAD, _ROWS, _HUGE = 1e6, 1e4, 1e8
+#: A negative eigenvalue below this fraction of the largest is more than rounding.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Range:
+    """The range of the absolute values of the non-zero entries in some part of a form.
+
+    Parameters
+    ----------
+    part : str
+        ``"q"``, ``"bounds"``, ``"F margin"``, ...
+    smallest, largest : float
+        0 without entries.
+    entries : int
+        Number of non-zero, finite entries.
+    """
+
+    part: str
+    smallest: float
+    largest: float
+    entries: int
+
+    @classmethod
+    def of(cls, part: str, values: FloatArray) -> Range:
+        """Return the range of the non-zero, finite entries."""
+        sizes = np.abs(np.asarray(values, dtype=np.float64).ravel())
+        sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
+        if not sizes.size:
+            return cls(part, 0.0, 0.0, 0)
+        return cls(part, float(sizes.min()), float(sizes.max()), int(sizes.size))
+
+    @property
+    def ratio(self) -> float:
+        """Return the largest over the smallest value; 1 where there is no entry."""
+        return self.largest / self.smallest if self.entries else 1.0
+
+    def __str__(self) -> str:
+        if not self.entries:
+            return f"{self.part:<16} no non-zeros"
+        return f"{self.part:<16} {self.entries:>9,} non-zeros  [{self.smallest:.2g}, {self.largest:.2g}]"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The condition number of the matrix of all rows, or a lower bound of it.
+
+    The largest over the smallest column norm bounds it from below: both singular values lie outside these norms.
+
+    Parameters
+    ----------
+    value : float
+    exact : bool
+        False where ``value`` is a lower bound.
+    """
+
+    value: float
+    exact: bool
+
+    def __str__(self) -> str:
+        return f"{'' if self.exact else 'at least '}{self.value:.2g}"
+
+
+@dataclass(frozen=True)
+class ConvexityFinding:
+    """The verdict on whether the continuous relaxation is convex, with its reason.
+
+    Parameters
+    ----------
+    convex : bool or None
+        None where it is undecided.
+    reason : str
+    smallest_eigenvalue : float, optional
+        Of P, where it was computed.
+    """
+
+    convex: bool | None
+    reason: str
+    smallest_eigenvalue: float | None = None
+
+
+@dataclass(frozen=True)
+class FormReport:
+    """The report of `StandardForm.inspect`; printable.
+
+    Parameters
+    ----------
+    sizes : str
+    ranges : tuple of Range
+        Objective, every constraint's F and g, bounds.
+    condition : Condition or None
+        None without rows.
+    convexity : ConvexityFinding
+    advice : tuple of str
+        What to do about the scaling; empty if there are no warnings.
+    """
+
+    sizes: str
+    ranges: tuple[Range, ...]
+    condition: Condition | None
+    convexity: ConvexityFinding
+    advice: tuple[str, ...]
+
+    def range(self, part: str) -> Range:
+        """Return the range of a part, such as ``"F margin"``."""
+        return next(r for r in self.ranges if r.part == part)
+
+    def __str__(self) -> str:
+        verdict = {True: "convex", False: "not convex", None: "undecided"}[self.convexity.convex]
+        lines = [self.sizes, *(f"  {r}" for r in self.ranges)]
+        lines += [f"  condition of the rows: {self.condition}"] if self.condition is not None else []
+        lines.append(f"  {verdict}: {self.convexity.reason}")
+        lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: no warnings"]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def inspect_form(form: StandardForm) -> FormReport:
+    """Return ranges, condition, convexity and scaling advice of a form."""
+    ranges = [Range.of("q", form.q)]
+    if form.quadratic is not None:
+        part = form.quadratic.factor if form.quadratic.matrix is None and form.quadratic.factor is not None else None
+        values = form.quadratic.csc.data if part is None else _data(part)
+        ranges.insert(0, Range.of("P" if part is None else "R, P = R'R", values))
+    for c in form.constraints:
+        ranges += [Range.of(f"F {c.label}", c.F.data), Range.of(f"g {c.label}", c.g)]
+    ranges.append(Range.of("bounds", np.concatenate([form.lower, form.upper])))
+    stored = sum(c.F.nnz for c in form.constraints)
+    sizes = f"{form.name}: {form.n} variables, {form.rows} rows, {stored:,} non-zeros, {form.bytes:,} bytes"
+    return FormReport(sizes, tuple(ranges), _condition(form), _convexity(form), tuple(_advice(form, ranges)))
+
+
+def _data(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.data if sp.issparse(matrix) else matrix)
+
+
+def _condition(form: StandardForm) -> Condition | None:
+    if not form.rows:
+        return None
+    F, _ = form.rows_matrix()
+    if max(F.shape) <= _DENSE:
+        singular = np.linalg.svd(F.toarray(), compute_uv=False)
+        nonzero = singular[singular > singular.max(initial=0.0) * max(F.shape) * np.finfo(float).eps]
+        return Condition(float(nonzero.max() / nonzero.min()), True) if nonzero.size else None
+    norms = np.sqrt(np.asarray(F.multiply(F).sum(axis=0)).ravel())
+    norms = norms[norms > 0]
+    return Condition(float(norms.max() / norms.min()), False) if norms.size else None
+
+
+def _convexity(form: StandardForm) -> ConvexityFinding:
+    strange = [c.label for c in form.constraints if not c.cone.convex]
+    if strange:
+        return ConvexityFinding(False, f"{', '.join(strange)}: not a convex set")
+    relaxed = "the continuous relaxation: " if form.integer.any() else ""
+    if form.quadratic is None:
+        return ConvexityFinding(True, f"{relaxed}a linear objective over convex cones")
+    if form.quadratic.factor is not None:
+        return ConvexityFinding(True, f"{relaxed}P = R'R by construction")
+    low, high, method = _extremes(form)
+    if low is None or high is None:
+        return ConvexityFinding(None, f"{relaxed}{method}")
+    if low >= -_ROUNDING * max(high, 0.0):
+        return ConvexityFinding(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({method})", low)
+    return ConvexityFinding(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({method})", low)
+
+
+def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
+    """Smallest and largest eigenvalue of P, and how they were found."""
+    quadratic = form.quadratic
+    assert quadratic is not None
+    if form.n <= _DENSE:
+        eigenvalues = np.linalg.eigvalsh(np.asarray(quadratic.csc.toarray()))
+        return float(eigenvalues[0]), float(eigenvalues[-1]), "dense decomposition"
+    operator = sp.linalg.LinearOperator((form.n, form.n), matvec=lambda v: quadratic.product(np.ravel(v)), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(form.n)
+    try:
+        ends = [
+            float(sp.linalg.eigsh(operator, k=1, which=end, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
+            for end in ("SA", "LA")
+        ]
+    except sp.linalg.ArpackNoConvergence:
+        return None, None, "Lanczos found no smallest eigenvalue of P in 200 steps"
+    return ends[0], ends[1], "Lanczos, to 1e-3 of the largest"
+
+
+def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
+    sentences = []
+    by_part = {r.part: r for r in ranges}
+    for c in form.constraints:
+        r = by_part[f"F {c.label}"]
+        big = _big_m(form, c)
+        if big is not None:
+            sentences.append(
+                f"{c.label}: coefficients of integer variables up to {big:.2g} beside others (big M): an incumbent's value "
+                "tightens M, and tolerances times M bound what an integer off by rounding can hide"
+            )
+        elif r.ratio > _SPREAD:
+            sentences.append(
+                f"{c.label}: coefficients span a factor of {r.ratio:.1g}; standardise the features "
+                "(Instance.prepared(standardise=True)) or scale the columns"
+            )
+        spread = _row_spread(c)
+        if spread > _ROWS:
+            sentences.append(
+                f"{c.label}: norms of its rows differ by a factor of {spread:.1g}; residual tolerances mean other things"
+            )
+    if by_part["bounds"].largest > _HUGE:
+        sentences.append(f"bounds up to {by_part['bounds'].largest:.2g}: leave them out where they mean 'none'")
+    objective = [r for r in ranges if r.part in ("P", "q")]
+    top = max((r.largest for r in objective), default=0.0)
+    rows = max((by_part[f"F {c.label}"].largest for c in form.constraints), default=0.0)
+    if top and rows and max(top / rows, rows / top) > _SPREAD:
+        sentences.append(f"objective coefficients up to {top:.2g}, rows' up to {rows:.2g}: scale the objective")
+    return sentences
+
+
+def _big_m(form: StandardForm, c: Constraint) -> float | None:
+    """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
+    integer = form.integer[c.F.indices]
+    sizes = np.abs(c.F.data)
+    continuous_sizes = sizes[~integer & (sizes > 0)]
+    if not integer.any() or not continuous_sizes.size:
+        return None
+    largest = float(sizes[integer].max())
+    return largest if largest > 1e3 * float(np.median(continuous_sizes)) else None
+
+
+def _row_spread(c: Constraint) -> float:
+    """Largest over smallest norm of the rows (linear constraints: rows of a cone belong together)."""
+    if not isinstance(c.cone, (Zero, Nonnegative)) or not c.rows:
+        return 1.0
+    norms = np.sqrt(np.asarray(c.F.multiply(c.F).sum(axis=1)).ravel())
+    norms = norms[norms > 0]
+    return float(norms.max() / norms.min()) if norms.size else 1.0
+
+
+#: The kinds of rows, each with a colour of its own.
+_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "Exponential", "Power", "Bilinear")
+_COLOURS = dict(zip(_KINDS, (*COLOURS, "#882255", "#999933"), strict=True))
+
+
+def spy(form: StandardForm) -> Picture:
+    """Draw the positions of the non-zeros: P above, one band of rows for each constraint below, blocks of variables side by side.
+
+    Colours name the cones; a band's height is its share of the rows, but no band vanishes.
+    """
+    shown = [c for c in form.constraints if c.rows]
+    heights = [] if form.quadratic is None else [min(max(form.n / 4, 1.0), 12.0)]
+    heights += [min(max(c.rows / 4, 1.2), 12.0) for c in shown]
+    figure = figure_of(8.0, 1.2 + 0.32 * sum(heights))
+    axes = np.atleast_1d(figure.subplots(max(len(heights), 1), 1, gridspec_kw={"height_ratios": heights or [1.0]}))
+    free_axes = list(axes)
+    if form.quadratic is not None:
+        _band(free_axes.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
+    for ax, c in zip(free_axes, shown, strict=False):
+        _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
+    below = axes[-1].get_xaxis_transform()  # data coordinates across, the axes' own up and down
+    for b in form.blocks:
+        s = form.slices[b.label]
+        mark = " (integer)" if form.integer[s].any() else ""
+        middle = 0.5 * (s.start + s.stop) - 0.5
+        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
+    axes[0].set_title(plain(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
+    return Picture(svg_of(figure))
+
+
+def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:
+    nonzero = matrix.data != 0
+    size = min(max(260.0 / max(form.n, matrix.shape[0], 1), 0.4), 6.0)
+    ax.plot(
+        matrix.col[nonzero],
+        matrix.row[nonzero],
+        "s",
+        color=colour,
+        markersize=size,
+        markeredgewidth=0,
+        rasterized=nonzero.sum() > 20_000,
+    )
+    for s in list(form.slices.values())[1:]:
+        ax.axvline(s.start - 0.5, color=GREY, lw=0.6)
+    ax.set_xlim(-0.5, form.n - 0.5)
+    ax.set_ylim(matrix.shape[0] - 0.5, -0.5)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_ylabel(name, fontsize=8, rotation=0, ha="right", va="center")
