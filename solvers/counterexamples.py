@@ -235,7 +235,7 @@ class LeadingCosts:
     coefficients: FloatArray
     groups: IntArray  #: first row of each slack that has rows
     slacks: IntArray  #: that slack
-    prices: FloatArray  #: of all other variables
+    linear_costs: FloatArray  #: q of all other variables
     lower: FloatArray
     upper: FloatArray
     integer: BoolArray
@@ -271,7 +271,7 @@ class LeadingCosts:
             coefficients=other_columns.data[other_columns.indptr[rows]],
             groups=groups,
             slacks=slacks,
-            prices=form.q[others],
+            linear_costs=form.q[others],
             lower=form.lower[others],
             upper=form.upper[others],
             integer=form.integer[others],
@@ -298,7 +298,11 @@ class LeadingCosts:
             needs = np.maximum.reduceat(-(activity + self.constants) / self.coefficients, self.groups, axis=1)
             values[:, self.slacks] = np.maximum(values[:, self.slacks], needs)
         values[:, self.integer] = np.ceil(values[:, self.integer] - tolerance)
-        costs = np.where(self.prices > 0.0, self.prices * values, np.where(self.prices < 0.0, self.prices * self.upper, 0.0))
+        costs = np.where(
+            self.linear_costs > 0.0,
+            self.linear_costs * values,
+            np.where(self.linear_costs < 0.0, self.linear_costs * self.upper, 0.0),
+        )
         return np.asarray(costs.sum(axis=1))
 
     def kinks(self, activity: FloatArray, column: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
 from .certification.result import SAVE, Result
-from .checks.verify import NamedSolver, certified_anew
+from .certification.result_checks import NamedSolver, certified_anew
 from .interface.solver import OPEN
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update

@@ -389,8 +389,8 @@ def whole_path(
 
 def stated_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
     """Return the model at one λ of the path; equal costs stay one number."""
-    prices: Any = lam if (costs == 1.0).all() else lam * costs
-    return ZeroOneSVM(model.X, model.y, prices, intercept=model.intercept)
+    point_lams: Any = lam if (costs == 1.0).all() else lam * costs
+    return ZeroOneSVM(model.X, model.y, point_lams, intercept=model.intercept)
 
 
 def _costs(model: ZeroOneSVM) -> FloatArray:

@@ -318,10 +318,10 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     farkas = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else None
     polished = ""
     if has_point and not mixed and status in (Status.OPTIMAL, Status.STALLED):
-        prices = _prices(gurobipy, model)
-        if x is not None and prices is not None:
+        dual_values = _dual_values(gurobipy, model)
+        if x is not None and dual_values is not None:
             before = x
-            x, multipliers, reduced = _multipliers(model, form, x, prices)
+            x, multipliers, reduced = _multipliers(model, form, x, dual_values)
             polished = "" if x is before else "point and multipliers by Newton steps on the active constraints"
     trace = recorder.final_trace(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
@@ -340,7 +340,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     )
 
 
-def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+def _dual_values(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return Pi, QCPi and RC; None if Gurobi has none, as for a suboptimal point of a program with quadratic constraints."""
     try:
         quadratic = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
@@ -350,10 +350,10 @@ def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArr
 
 
 def _multipliers(
-    model: Any, form: StandardForm, x: FloatArray, prices: tuple[FloatArray, FloatArray, FloatArray]
+    model: Any, form: StandardForm, x: FloatArray, dual_values: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
     """Return z from Pi and QCPi and ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
-    linear, quadratic, reduced = prices
+    linear, quadratic, reduced = dual_values
     z, links = _by_label(form, linear)
     first = 0
     for rows, link in zip(quadratic_cones(form), links, strict=True):
@@ -365,17 +365,17 @@ def _multipliers(
     return newton_polish(form, x, z, reduced) if model.IsQCP else (x, z, reduced)
 
 
-def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
+def _by_label(form: StandardForm, dual_values: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
     """Return the multipliers of linear constraints by label, and those of the linking equations by cone constraint."""
     z: dict[str, FloatArray] = {}
     first = 0
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            z[c.label] = prices[first : first + c.rows]
+            z[c.label] = dual_values[first : first + c.rows]
             first += c.rows
     links = []
     for rows in quadratic_cones(form):
-        links.append(prices[first : first + rows.linked.size])
+        links.append(dual_values[first : first + rows.linked.size])
         first += rows.linked.size
     return z, links
 
@@ -389,10 +389,10 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     if model.IsQP or model.IsQCP:
         return None
     try:
-        prices = -np.array(model.getAttr("FarkasDual"))
+        dual_values = -np.array(model.getAttr("FarkasDual"))
     except (gurobipy.GurobiError, AttributeError):
         return None
-    return _by_label(form, prices)[0]
+    return _by_label(form, dual_values)[0]
 
 
 SOLVERS = (Gurobi(),)

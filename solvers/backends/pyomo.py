@@ -259,7 +259,7 @@ def _multipliers(
         return None
     duals = parts[0]
 
-    def prices(label: str) -> FloatArray:
+    def dual_values(label: str) -> FloatArray:
         component = model.component(label)
         return np.array([] if component is None else [float(duals.get(row, 0.0)) for row in component.values()])
 
@@ -269,17 +269,17 @@ def _multipliers(
             z[c.label] = np.zeros(c.rows)
             if c.rows:
                 filled = np.flatnonzero(np.diff(c.F.indptr))  # rows without variables are decided when the model is built
-                z[c.label][filled] = prices(c.label)
+                z[c.label][filled] = dual_values(c.label)
     for rows in quadratic_cones(form):
         c = rows.constraint
-        mu = np.maximum(-prices(c.label), 0.0)  # ≤ 0 for h ≤ 0
-        z[c.label] = rows.multipliers(c.value(x), mu, prices(f"{c.label}_link"))
+        mu = np.maximum(-dual_values(c.label), 0.0)  # ≤ 0 for h ≤ 0
+        z[c.label] = rows.multipliers(c.value(x), mu, dual_values(f"{c.label}_link"))
     for c in form.constraints:
         if c.rows and isinstance(c.cone, TranscendentalCone):
-            z[c.label] = c.cone.multipliers_of_inequalities(c.value(x), np.maximum(-prices(c.label), 0.0))
+            z[c.label] = c.cone.multipliers_of_inequalities(c.value(x), np.maximum(-dual_values(c.label), 0.0))
             link = model.component(f"{c.label}_link")
             if link is not None:
-                z[c.label][list(link)] = prices(f"{c.label}_link")
+                z[c.label][list(link)] = dual_values(f"{c.label}_link")
     variables = [model.component(block.label)[key] for block in form.blocks for key in indices(block)]
     zeta = np.array([sum(float(part.get(variable, 0.0)) for part in parts[1:]) for variable in variables])
     return z, zeta

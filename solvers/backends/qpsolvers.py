@@ -300,9 +300,9 @@ class Daqp(QPSolver):
         solution = qpsolvers.Solution(problem, extras={"status": _DAQP_EXITS.get(flag, f"exit {flag}")})
         solution.found = flag > 0
         if solution.found:
-            prices = size * np.asarray(info["lam"]) / np.concatenate([1.0 / columns[:bounds], rows])
-            solution.x, solution.z_box = x / columns, prices[:bounds]
-            solution.z, solution.y = np.split(prices[bounds:], [inequalities])
+            dual_values = size * np.asarray(info["lam"]) / np.concatenate([1.0 / columns[:bounds], rows])
+            solution.x, solution.z_box = x / columns, dual_values[:bounds]
+            solution.z, solution.y = np.split(dual_values[bounds:], [inequalities])
         return solution
 
 

@@ -218,9 +218,9 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     def _solve_from_start(self, state: BoxState) -> bool:
         """Take Newton steps from a start inside the box if the matrix is stored; return whether they converged."""
         view, m = state.view, state.view.n
-        price = m**3 / 3.0 / _BLAS
+        step_seconds = m**3 / 3.0 / _BLAS
         inside = bool(((state.a > view.lower) & (state.a < view.upper)).all())
-        if view.gram is None or not inside or time.perf_counter() + price > state.deadline:
+        if view.gram is None or not inside or time.perf_counter() + step_seconds > state.deadline:
             return False
         self._newton(state)
         return state.converged()
@@ -240,13 +240,13 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.scalars.work) / _LOOP
         width = 0 if view.gram is not None else r
-        price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
+        step_seconds = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         seconds_left = state.deadline - time.perf_counter()
-        if state.finish_seconds + price <= spent and price <= seconds_left and state.gap <= state.newton_gap / 3.0:
+        if state.finish_seconds + step_seconds <= spent and step_seconds <= seconds_left and state.gap <= state.newton_gap / 3.0:
             state.newton_gap = state.gap
             self._newton(state)
-        price = interior_operations(view) / _BLAS
-        if not state.converged() and not state.interior and price <= min(spent, state.deadline - time.perf_counter()):
+        step_seconds = interior_operations(view) / _BLAS
+        if not state.converged() and not state.interior and step_seconds <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True
             state.use_float64()
             self._accept(state, interior_point(state.view, state.target_gap), "interior")

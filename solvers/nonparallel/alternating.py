@@ -27,7 +27,7 @@ from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
 from ..simplex.start import load_loops
 from ..solve import solve_raw
-from ..stiefel.ascent import orthonormal_start
+from ..stiefel import orthonormal_start
 from . import RECORDS
 
 #: Seconds for all problems of an answer together after the time limit.

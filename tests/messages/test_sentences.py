@@ -26,7 +26,7 @@ from marginopt.relaxations import relax
 from marginopt.solvers import Trace
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.algorithm import integers_and_floats
-from marginopt.solvers.parallel.choose_executor import choose_executor
+from marginopt.solvers.parallel import choose_executor
 from marginopt.solvers.parallel.executor import worker_lost
 from marginopt.solvers.registry import EXTENSIONS, get_solver
 

@@ -14,7 +14,7 @@ from ...files import check_target, whole_file
 from ...models.arrays import FloatArray
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from .tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
+from .vipr_tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
 # Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 

@@ -22,7 +22,7 @@ from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
-from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
+from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
 
 #: Default tolerance: a point counts as feasible if no violation is larger; solvers meet rows to about 1e-6.
 TOLERANCE = 1e-6
