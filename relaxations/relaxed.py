@@ -15,7 +15,7 @@ from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
-from ..solvers.certification.result import Kind, Result
+from ..solvers.certification.result import BoundKind, Result
 from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec, resolve
 from ..solvers.solve import certification_end, solve_problem
@@ -76,7 +76,7 @@ class RelaxationResult:
     @property
     def bound_kind(self) -> str:
         """The trust in the bound: "proved", "claimed by solver" or "none"."""
-        return Kind.NONE if self.caveat else self.target_kind
+        return BoundKind.NONE if self.caveat else self.target_kind
 
     @property
     def target_bound(self) -> float:
@@ -103,7 +103,7 @@ class RelaxationResult:
         return reservation
 
     def __str__(self) -> str:
-        inaccurate = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
+        inaccurate = self.target_kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
         kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
         bound = bound_words(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"

@@ -51,9 +51,9 @@ _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0
 class Counterexample:
     """A feasible point that a claim excludes, with its certificate and the sentence on both."""
 
-    values: Mapping[str, FloatArray]
+    values: Mapping[str, FloatArray]  #: the point, by block
     certificate: Certificate
-    remark: str
+    remark: str  #: the sentence on the claim and the point
 
 
 def find_counterexample(

@@ -23,7 +23,7 @@ from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate, Certifier
 from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
-from .certification.rays import Ray
+from .certification.rays import RayEvidence
 from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
     NOTE as MOVED_TO_ZERO,
@@ -73,7 +73,7 @@ class Judgement:
     model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
     form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
     solver: Solver
-    options: Options
+    options: Options  #: options of the solve
     tol: float  #: relative gap that an optimum is held to
     claim: Answer  #: the answer as the solver gave it
     answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
@@ -81,7 +81,7 @@ class Judgement:
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
     faults: str = ""  #: parts of the answer that do not fit the form
     polished: str = ""  #: the origin of the point, where it is not the solver's
-    ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
+    ray: RayEvidence = field(default_factory=RayEvidence)  #: the evidence behind a claim of infeasibility or unboundedness
     objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
     begin: float = field(default_factory=time.perf_counter)  #: the time at which the first stage began
@@ -293,7 +293,7 @@ def examine_ray(judgement: Judgement) -> Judgement:
     return replace(judgement, answer=completed.answer, ray=completed.ray, objection=completed.objection)
 
 
-def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
+def _ray(form: StandardForm, answer: Answer, claim: Answer) -> RayEvidence:
     """Examine the ray that is to prove the claim. A claimed ray that is no array of numbers speaks against the claim."""
     ray: FloatArray | Mapping[str, FloatArray] | None = answer.farkas
     farkas: object = claim.farkas
@@ -302,8 +302,8 @@ def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
     elif ray is None and (form.lower > form.upper).any():
         ray = {}
     if ray is None:
-        return Ray() if farkas is None else Ray(float("inf"))
-    return Ray.of(form, ray)
+        return RayEvidence() if farkas is None else RayEvidence(float("inf"))
+    return RayEvidence.of(form, ray)
 
 
 def decide(judgement: Judgement) -> Judgement:
@@ -316,17 +316,17 @@ def decide(judgement: Judgement) -> Judgement:
     if status is Status.UNBOUNDED and ray.exact and judgement.answer.ray is not None:
         remarks.append(ray.descent_remark(judgement.answer.ray))
     return replace(
-        judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))
+        judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.is_invalid else status, tuple(remarks))
     )
 
 
-def _reason(answer: Answer, ray: Ray) -> str:
+def _reason(answer: Answer, ray: RayEvidence) -> str:
     """Return the evidence for a claim of infeasibility or unboundedness: of an exact search, or of a ray."""
     if answer.excludes_all_points and ray.residual is None:
         return "proved: an exact search leaves no point"
     if answer.status is Status.INFEASIBLE and answer.proved and answer.bound is not None and ray.residual is None:
         return f"claimed by the solver: its search leaves no point that costs less than {answer.bound:.3g}, and looks at no other"
-    return ray.words(answer.status)
+    return ray.explanation(answer.status)
 
 
 def check_cutoff(judgement: Judgement) -> Judgement:

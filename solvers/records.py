@@ -213,7 +213,7 @@ class UpdateKind(enum.Enum):
 class Update:
     """The kind of an update, and what was updated or why it was not."""
 
-    kind: UpdateKind
+    kind: UpdateKind  #: the use of the kept problem
     detail: str = ""
 
     @classmethod

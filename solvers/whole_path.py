@@ -83,20 +83,20 @@ class Corner:
 class Breakpoint:
     """A λ at which two corners have the same value, or the largest λ of the path, with the proved lower bound of φ(λ)."""
 
-    lam: float
+    lam: float  #: λ
     value: float
-    bound: float
+    bound: float  #: proved lower bound of φ(λ)
 
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
     """The path at one λ: the corner's classifier, its objective N + λV, and the proved lower bound of all classifiers."""
 
-    lam: float
+    lam: float  #: λ
     w: FloatArray
-    violations: float
+    violations: float  #: V(w)
     norm: float
-    objective: float
+    objective: float  #: N + λV
     bound: float
 
 

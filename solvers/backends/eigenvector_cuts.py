@@ -149,7 +149,7 @@ class EigenvectorCuts(Backend):
 class Cuts:
     """Inequalities W (F x + g) ≥ 0 of every semidefinite constraint, each row of W an svec(vv') of one cone of the stack."""
 
-    form: StandardForm
+    form: StandardForm  #: with the semidefinite constraints
     rows: Mapping[str, sp.csr_array]
 
     def __len__(self) -> int:

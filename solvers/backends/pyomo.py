@@ -38,9 +38,9 @@ class Executable:
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
     #: its names of the common options; empty if it has none
     tolerances: tuple[str, ...] = ()
-    time: str = ""
+    time: str = ""  #: option name of the time limit
     iterations: str = ""
-    gap: str = ""
+    gap: str = ""  #: option name of the relative gap
     native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 

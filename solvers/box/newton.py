@@ -29,9 +29,9 @@ _SHIFT = 1e-12
 class FinishRun:
     """The best point found by a finisher, its gap, the number of steps, and the scalar operations used."""
 
-    a: FloatArray
+    a: FloatArray  #: (m,) in the box
     gap: float
-    steps: int
+    steps: int  #: number of Newton or active-set steps
     operations: float
 
 

@@ -156,22 +156,22 @@ class BoxState:
     whose gradient was computed: linear is then that gradient, w is zero there, and rounding affects digits of the step alone.
     """
 
-    view: BoxQP
+    view: BoxQP  #: the box QP
     tol: float
-    limit: float
+    limit: float  #: largest number of epochs and finisher steps
     a: FloatArray
-    w: FloatArray
+    w: FloatArray  #: (r,) Z'a, up to the reference point of the loop
     linear: FloatArray
-    gradient: FloatArray
+    gradient: FloatArray  #: (m,) float64 gradient at a
     diagonal: FloatArray
-    order: IntArray
+    order: IntArray  #: (m,) variables in the order of the next epoch
     scalars: Any  #: numbers of the loop, by name (`_SCALARS`)
     violation: float  #: spread of the projected gradients at which the loop stops next
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
     gap: float = float("inf")
-    objective: float = float("nan")
+    objective: float = float("nan")  #: at a, in the form of the view
     finish_seconds: float = 0.0
-    finish_steps: int = 0
+    finish_steps: int = 0  #: Newton and interior-point steps so far
     newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap

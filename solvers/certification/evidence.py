@@ -43,7 +43,7 @@ class ScaledRows(ABC):
     form: StandardForm
     #: what A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first
     A: FloatArray
-    b: FloatArray
+    b: FloatArray  #: (rows of A,)
     scale: FloatArray  #: what each row was divided by
     #: When least squares over cones end at the latest, by ``time.perf_counter``.
     deadline: float = field(default=np.inf, kw_only=True)

@@ -1,4 +1,4 @@
-"""The answer to the question that a solution file is opened for: is this point feasible, and what is missed by how much?
+"""Check of a point that anybody found: `check_point` lists the violated rows, bounds and integers, `certify` its certificate.
 
 Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
 the program's own.
@@ -31,14 +31,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Miss:
-    """One violation by a point, of a row, a bound or an integrality: its name, the amount in its own units, and whether that is
-    exact.
-    """
+    """One violation by a point: of a row, a bound or the integrality of a variable."""
 
-    name: str
-    kind: str
-    amount: float
-    exact: bool = True
+    name: str  #: of the row or variable
+    kind: str  #: "row", "bound" or "integer"
+    amount: float  #: violation in the units of the row or variable
+    exact: bool = True  #: whether the amount was computed in exact arithmetic
 
     def __str__(self) -> str:
         words = {"row": "violated by", "bound": "outside its bounds by", "integer": "off the nearest integer by"}

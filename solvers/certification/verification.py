@@ -10,9 +10,9 @@ from fractions import Fraction
 class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
-    name: str
+    name: str  #: of the figure
     claimed: float | str
-    recomputed: float | str
+    recomputed: float | str  #: from the model
     stands: bool
 
     def __str__(self) -> str:
@@ -91,11 +91,11 @@ class DualRow:
     between which z must lie up to ``error``.
     """
 
-    name: str
+    name: str  #: of the row
     multiplier: float
-    forward: float
+    forward: float  #: -(φ(g_i + h) - φ(g_i))/h
     backward: float
-    error: float
+    error: float  #: by which solver tolerance and curvature may change the quotients
 
     @property
     def agrees(self) -> bool:
@@ -110,7 +110,7 @@ class DualCheck:
     ``step`` is the relative change of the right-hand side.
     """
 
-    rows: tuple[DualRow, ...]
+    rows: tuple[DualRow, ...]  #: the rows compared
     step: float
 
     @property

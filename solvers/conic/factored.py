@@ -35,11 +35,11 @@ from .iterate import ConicData, PreparedProblem
 class Evaluation:
     """Value and gradient at (w, L), the scale t of V = tLL', and the dual point (γ, v, μ)."""
 
-    value: float
+    value: float  #: of the reduced objective
     gradient: FloatArray
-    t: float
+    t: float  #: scale of V = tLL'
     gamma: FloatArray
-    v: FloatArray
+    v: FloatArray  #: (n,) v
     mu: float
 
 
@@ -88,17 +88,17 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
 class FactoredState:
     """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
 
-    prepared: PreparedProblem
+    prepared: PreparedProblem  #: the scaled problem
     rank: int
-    x: FloatArray
+    x: FloatArray  #: (p + pk,) w and L
     evaluation: Evaluation
-    tolerance: float
+    tolerance: float  #: relative gap to be reached
     limit: int
-    threads: int | None
+    threads: int | None  #: threads of BLAS; None for its default
     memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)
-    iteration: int = 0
+    iteration: int = 0  #: iterations so far
     since: int = 0
-    best: ConicBound | None = None
+    best: ConicBound | None = None  #: best proved bound; None before the first certificate
     outcome: Outcome = Outcome.RUNNING
 
     @property

@@ -17,7 +17,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
-from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sym2, max_step
+from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Symmetric2x2, max_step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
 
 
@@ -71,8 +71,8 @@ class _Linearised:
         self.sensitivity: Step | None = None
         if point.data.budget is not None:
             zero = np.zeros_like(a)
-            one = Sym2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
-            primal_rate = Sym2(-c * c, -b * b, -b * c)
+            one = Symmetric2x2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
+            primal_rate = Symmetric2x2(-c * c, -b * b, -b * c)
             self.sensitivity = self._solve(np.zeros_like(point.S), one, primal_rate, zero, 1.0)
 
     def step(self, centre: float, affine: Step | None) -> Step:
@@ -101,7 +101,7 @@ class _Linearised:
         dmu = (budget_target / point.budget_slack + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
 
-    def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:
+    def _solve(self, R: FloatArray, dual: Symmetric2x2, primal: Symmetric2x2, row: FloatArray, dmu: float) -> Step:
         """Return the step for given right-hand sides: R of Z, (R, P) of the points, ``row`` of dζ + h(dρ + du), dβ = dμ.
 
         dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
@@ -295,16 +295,16 @@ class ConicState:
     """
 
     prepared: PreparedProblem
-    system: NewtonSystem
+    system: NewtonSystem  #: Newton system of the cheaper kind
     point: Iterate
-    best: Iterate
+    best: Iterate  #: iterate of the smallest relative gap
     tolerance: float
-    limit: int
+    limit: int  #: largest number of steps
     threads: int | None = None
-    iteration: int = 0
+    iteration: int = 0  #: steps so far
     waited: int = 0
     reference: float = np.inf
-    outcome: Outcome = Outcome.RUNNING
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
     start: str = "cold"
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
     step_seconds: float = 0.0  #: time of the last step; initially the estimate at `_FLOP_RATE`

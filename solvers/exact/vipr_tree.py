@@ -29,19 +29,19 @@ from ..rational import Bounds, RationalForm, Vector, solve_linear
 class LinearConstraint:
     """The row Σ v_j x_j ≥ side, or = side."""
 
-    terms: list[tuple[int, Fraction]]
+    terms: list[tuple[int, Fraction]]  #: pairs (j, v_j)
     equal: bool
-    side: Fraction
+    side: Fraction  #: right-hand side
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
     """The program min cost'x subject to rows and bounds, some x integer: float64 data of a form, taken as rational numbers."""
 
-    exact: RationalForm
+    exact: RationalForm  #: the form in rational arithmetic
     rows: list[LinearConstraint]  #: in the order of the form's rows
     cost: Vector
-    lower: Bounds
+    lower: Bounds  #: None where there is no bound
     upper: Bounds
 
     @classmethod
@@ -303,9 +303,9 @@ _GAP = 1e-9
 class Branch:
     """The branch x_variable ≤ value (``above`` false) or ≥ value."""
 
-    variable: int
+    variable: int  #: index of the variable
     above: bool
-    value: int
+    value: int  #: an integer
 
 
 @dataclass(eq=False)

@@ -41,16 +41,16 @@ _EPOCHS, _EPOCH_GROWTH = 300, 2.0
 class CoordinateDescent:
     """α and w of coordinate descent on a hinge or its square; ``order[:active]`` are the points that take part."""
 
-    problem: LinearProblem
+    problem: LinearProblem  #: the classifier in memory
     rows: tuple[FloatArray, IntArray, IntArray]  #: CSR
     squares: FloatArray
-    alpha: FloatArray
+    alpha: FloatArray  #: (n,) multipliers α
     w: FloatArray
-    order: IntArray
+    order: IntArray  #: (n,) points, the active ones first
     rng: np.random.Generator
     numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
     epochs: int = 0
-    next_look: int = 2
+    next_look: int = 2  #: epoch after which the gap is computed next
     last_look: tuple[int, float] = (1, 1.0)  #: epochs and relative gap
 
     @classmethod
@@ -104,29 +104,29 @@ class CoordinateDescent:
 class LinearState:
     """w with its margins u, the smoothing's multipliers a, the weights α that follow, and the best w and α."""
 
-    problem: LinearProblem
+    problem: LinearProblem  #: the classifier
     tol: float
     block_bytes: float  #: bytes of a block of rows
     w: FloatArray
-    sigma: float
+    sigma: float  #: σ of the smoothing
     limit: int
     sample_derivatives: FloatArray | None = None  #: second derivatives of a sample, while they are in use
     full: bool = False  #: the last step was a full Newton step, and the next one is expected to be one
     u: FloatArray = field(init=False)
-    a: FloatArray = field(init=False)
+    a: FloatArray = field(init=False)  #: (n,) multipliers of the smoothing
     alpha: FloatArray = field(init=False)
-    best_alpha: FloatArray = field(init=False)
+    best_alpha: FloatArray = field(init=False)  #: (n,) α of the best dual value
     best_w: FloatArray = field(init=False)
     sums: FloatArray = field(init=False)  #: of `weigh`
     gradient: FloatArray = field(init=False)
-    best_primal: float = float("inf")
+    best_primal: float = float("inf")  #: least objective
     best_dual: float = float("-inf")
     dual: float = float("-inf")  #: at the current α
     residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
     smoothing_gap: float = 0.0  #: the other part, from the smoothing
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0
-    passes: int = 0
+    passes: int = 0  #: passes over the rows so far
     stale: int = 0
     trials: int = 0  #: number of times that the gap was within the tolerance
     enough: int = 0  #: steps after which the gap was first within the tolerance

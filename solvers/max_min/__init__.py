@@ -32,9 +32,9 @@ _FACTOR = 4.0
 class Step:
     """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
-    gamma: tuple[float, ...]
+    gamma: tuple[float, ...]  #: γ, one for each kernel
     value: float
-    derivative: tuple[float, ...]
+    derivative: tuple[float, ...]  #: f'(γ)
     ratio: float
 
 
@@ -42,25 +42,25 @@ class Step:
 class InnerRun:
     """A run of the inner problem at the present γ."""
 
-    view: SimplexQP
+    view: SimplexQP  #: the dual SVM at γ
     algorithm: Algorithm[SimplexQP, Any]
-    state: Any
+    state: Any  #: of that algorithm
 
 
 @dataclass
 class MaxMinState:
     """γ, an inner minimiser a with f and f' at the γ of its problem, and the last move η."""
 
-    problem: MaxMinProblem
+    problem: MaxMinProblem  #: the minimax problem
     gamma: FloatArray
-    seed: int
+    seed: int  #: of the inner runs
     limit: float
-    a: FloatArray | None = None
+    a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
     solved_gamma: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
     value: float = float("nan")
-    derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
+    derivative: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at ``solved_gamma``
     eta: float = 1.0
-    step_length: float = 0.0
+    step_length: float = 0.0  #: Euclidean length of the last move
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
     low: float = float("-inf")  #: one γ: f rises here
     high: float = float("inf")  #: and falls here

@@ -64,18 +64,18 @@ class AscentWork(NamedTuple):
 class AscentState:
     """α, W(α) and the best W, with the points of the present sweep or face."""
 
-    view: MulticlassProblem
+    view: MulticlassProblem  #: the multiclass problem
     work: AscentWork
-    rng: np.random.Generator
+    rng: np.random.Generator  #: of the order of the points
     tol: float
-    limit: int
+    limit: int  #: largest number of sweeps
     active: IntArray
-    best_W: FloatArray
+    best_W: FloatArray  #: W of the least objective
     best_primal: float = float("inf")
-    best_dual: float = float("-inf")
+    best_dual: float = float("-inf")  #: largest dual value
     gap: float = float("inf")  #: at the last pass over all points
     previous_gap: float = float("inf")
-    sweeps: int = 0
+    sweeps: int = 0  #: sweeps so far
     faces: int = 0
     passes: int = 0  #: over all points
     position: int = 0  #: points of the sweep that are done

@@ -44,11 +44,11 @@ class NPSVCStep:
     value, all weight on the largest class, meets the primal optimum: the gap measures how far τ and U, V are from that.
     """
 
-    objectives: tuple[float, ...]
+    objectives: tuple[float, ...]  #: J_l of each class
     largest: float
-    tau: tuple[float, ...]
+    tau: tuple[float, ...]  #: τ_l of each class
     pareto: float
-    stiefel: float
+    stiefel: float  #: relative Riemannian gradient of the P-step
     movement: float
     dual: float = float("nan")
     gap: float = float("nan")
@@ -58,11 +58,11 @@ class NPSVCStep:
 class NPSVCPoint:
     """P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
-    value: float
+    value: float  #: max ϖ_l J_l
     P: FloatArray
-    tau: FloatArray
+    tau: FloatArray  #: (K,) τ
     U: FloatArray
-    V: FloatArray
+    V: FloatArray  #: (K, d)
     lam: tuple[FloatArray | None, ...]
 
 
@@ -70,15 +70,15 @@ class NPSVCPoint:
 class NPSVCState:
     """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
 
-    model: ChebyshevNPSVC
+    model: ChebyshevNPSVC  #: the model
     U: FloatArray
-    V: FloatArray
+    V: FloatArray  #: (K, d)
     P: FloatArray
-    tau: FloatArray
+    tau: FloatArray  #: (K,) τ
     lam: list[FloatArray | None]
-    tol: float
+    tol: float  #: Pareto stationarity to be reached
     limit: float
-    seed: int
+    seed: int  #: of the inner solves
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
     movement: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)

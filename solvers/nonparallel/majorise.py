@@ -23,11 +23,11 @@ from . import RECORDS
 class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
-    u: FloatArray
+    u: FloatArray  #: current point
     majorant: HingeQuadratic
-    lam: FloatArray
+    lam: FloatArray  #: dual point λ of the majorant's problem
     objectives: list[float]
-    stationarity: float = float("inf")
+    stationarity: float = float("inf")  #: first-order residual at u
     outcome: Outcome = Outcome.RUNNING
 
 
@@ -35,13 +35,13 @@ class MajorisationRun:
 class MajorisationState:
     """The current run, the best of the ended runs, and the remaining starts."""
 
-    model: NonparallelSVM
+    model: NonparallelSVM  #: the model
     tol: float
-    limit: float
+    limit: float  #: largest number of steps of all runs
     run: MajorisationRun
-    waiting: list[FloatArray]
+    waiting: list[FloatArray]  #: points of the remaining starts
     best: MajorisationRun | None = None
-    steps: int = 0
+    steps: int = 0  #: steps of all runs
     starts: int = 1
     deadline: float = np.inf  #: by the clock of `time.perf_counter`: minimisations of majorants end there too
 

@@ -35,23 +35,23 @@ class StiefelState:
 
     problem: StiefelProblem  #: divided by ``scale``
     scale: float
-    P: FloatArray
+    P: FloatArray  #: current point
     HP: FloatArray
-    tol: float
+    tol: float  #: relative Riemannian gradient to be reached
     limit: float
-    f: float = float("-inf")
+    f: float = float("-inf")  #: objective of ``problem`` at P
     residual: float = float("inf")
-    steps: int = 0
+    steps: int = 0  #: steps so far
     step: str = ""
-    shift: float = 0.0
+    shift: float = 0.0  #: α of the power iterations
     # momentum
-    previous: FloatArray | None = None
+    previous: FloatArray | None = None  #: point before the last step
     previous_HP: FloatArray | None = None
-    age: int = 1
+    age: int = 1  #: steps since the last restart of the momentum, from 1
     # Barzilai-Borwein, of the minimised -f
-    gradient: FloatArray | None = None
+    gradient: FloatArray | None = None  #: Riemannian gradient of f at P
     length: float = 0.0
-    reference: float = 0.0
+    reference: float = 0.0  #: weighted mean of past values of -f, for the line search
     weight: float = 1.0
 
     def move(self, P: FloatArray, HP: FloatArray | None = None) -> None:

@@ -19,7 +19,7 @@ from ....models.arrays import FloatArray, Points
 from ....models.decision import decided_labels
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model, as_model
-from ....solvers.certification.result import Kind
+from ....solvers.certification.result import BoundKind
 from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
@@ -210,11 +210,11 @@ class BoundingCell(Cell):
     caveat: str
 
     def __post_init__(self) -> None:
-        if self.caveat and (self.bound is not None or self.kind != Kind.NONE):
+        if self.caveat and (self.bound is not None or self.kind != BoundKind.NONE):
             object.__setattr__(self, "target_bound", self.bound)
             object.__setattr__(self, "target_kind", self.kind)
             object.__setattr__(self, "bound", None)
-            object.__setattr__(self, "kind", Kind.NONE.value)
+            object.__setattr__(self, "kind", BoundKind.NONE.value)
 
     @property
     def bounds_optimum(self) -> bool:
