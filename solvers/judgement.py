@@ -72,7 +72,7 @@ class Judgement:
     original_model: Model  #: the model that was asked to be solved
     model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
     form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
-    solver: Solver
+    solver: Solver  #: the solver that gave the answer
     options: Options  #: options of the solve
     tol: float  #: relative gap that an optimum is held to
     claim: Answer  #: the answer as the solver gave it
@@ -268,7 +268,7 @@ def refine(judgement: Judgement) -> Judgement:
     return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINED)
 
 
-def mark_inner(judgement: Judgement) -> Judgement:
+def mark_optimised_parameter(judgement: Judgement) -> Judgement:
     """Mark the certificate where the solver moved a parameter: its bound holds at that parameter only."""
     answer, certificate = judgement.answer, judgement.certificate
     if certificate is None or answer.model is None or answer.same_problem:
@@ -467,7 +467,7 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     move_to_zero_objective,
     supply_multipliers,
     refine,
-    mark_inner,
+    mark_optimised_parameter,
     examine_ray,
     decide,
     check_cutoff,

@@ -214,7 +214,7 @@ class Update:
     """The kind of an update, and what was updated or why it was not."""
 
     kind: UpdateKind  #: the use of the kept problem
-    detail: str = ""
+    detail: str = ""  #: the parts updated, or the reason why nothing was
 
     @classmethod
     def read(cls, text: str) -> Update:
@@ -530,7 +530,7 @@ class Options:
         limit = np.inf if self.time_limit is None else self.time_limit
         return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))
 
-    def sharing(self, threads: int | None) -> Options:
+    def with_default_threads(self, threads: int | None) -> Options:
         """Return these options with ``threads`` as the number of threads, where they state none of their own."""
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 

@@ -83,7 +83,7 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    with stored_file(path, kind):
+    with data_errors_naming(path, kind):
         arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
         meta = _meta(arrays)
         if meta["format"] != f"marginopt {kind}":
@@ -99,7 +99,7 @@ def load_results(
 
 
 @contextmanager
-def stored_file(path: str | Path, kind: str) -> Iterator[None]:
+def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
     """Raise a DataError that names the file for whatever its content raises: it may be damaged, or edited."""
     try:
         yield
@@ -189,7 +189,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     DataError
         No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
     """
-    with stored_file(path, "result"):
+    with data_errors_naming(path, "result"):
         return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
 
 

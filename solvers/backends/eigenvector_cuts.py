@@ -150,7 +150,7 @@ class Cuts:
     """Inequalities W (F x + g) ≥ 0 of every semidefinite constraint, each row of W an svec(vv') of one cone of the stack."""
 
     form: StandardForm  #: with the semidefinite constraints
-    rows: Mapping[str, sp.csr_array]
+    rows: Mapping[str, sp.csr_array]  #: W by label of the constraint
 
     def __len__(self) -> int:
         return sum(W.shape[0] for W in self.rows.values())

@@ -20,7 +20,14 @@ from ...models.export.native.gurobi import change_gurobi, silent_environment, to
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.newton_refinement import newton_polish
-from ..interface.backend import Backend, dual_start, set_by_block, set_natives, starts_linear_program, unused_start
+from ..interface.backend import (
+    Backend,
+    dual_start,
+    set_block_option,
+    set_native_options,
+    starts_linear_program,
+    warn_unused_start,
+)
 from ..interface.recorder import Recorder
 from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -147,7 +154,7 @@ class Gurobi(Backend):
         self._set_parameters(gurobipy, model, form, options)
         details: dict[str, Any] = _start(model, form, options)
         for name, attribute in _ATTRIBUTES.items():
-            set_by_block(form, options, name, functools.partial(_set_attribute, model, attribute))
+            set_block_option(form, options, name, functools.partial(_set_attribute, model, attribute))
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options, maximise=form.maximise)
         self._optimize(gurobipy, model, recorder)
@@ -192,7 +199,7 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        set_natives("gurobi", {**chosen, **native}, model.setParam, gurobipy.GurobiError)
+        set_native_options("gurobi", {**chosen, **native}, model.setParam, gurobipy.GurobiError)
 
     @staticmethod
     def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
@@ -238,7 +245,7 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     if options.start is None:
         return {}
     if not (form.features & (_SEARCHED | {Feature.INTEGER}) or starts_linear_program(form, options)):
-        return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
+        return warn_unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:

@@ -17,7 +17,7 @@ from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend, ignored_options_note, unused_start
+from ..interface.backend import Backend, ignored_options_note, warn_unused_start
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..interface.timeouts import LEFT, CallTimeout, abandon_time, call_outside_fork, forked_with, run_until, time_allowance
@@ -344,12 +344,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
         return {}
     start = form.values_given(options.start, "start")
     if not form.integer.any():
-        return unused_start("highs", "HiGHS takes starts for mixed-integer models")
+        return warn_unused_start("highs", "HiGHS takes starts for mixed-integer models")
     blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
     values = np.concatenate([block.pack(start[block.label]) for block in blocks])
     return_code = highs.setSolution(indices.size, indices, values)
-    return {} if return_code == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
+    return {} if return_code == highspy.HighsStatus.kOk else warn_unused_start("highs", "HiGHS did not take it")
 
 
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> list[FloatArray]:

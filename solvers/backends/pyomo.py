@@ -34,12 +34,12 @@ class Executable:
     name: str  #: Pyomo's name of the interface
     command: str  #: the executable that must be found
     reads: frozenset[Feature]  #: cones as quadratic, exponential and power constraints
-    reference: str
+    reference: str  #: paper on the solver
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
     #: its names of the common options; empty if it has none
     tolerances: tuple[str, ...] = ()
     time: str = ""  #: option name of the time limit
-    iterations: str = ""
+    iterations: str = ""  #: option name of the iteration limit
     gap: str = ""  #: option name of the relative gap
     native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here

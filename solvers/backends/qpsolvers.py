@@ -332,10 +332,10 @@ def discover() -> tuple[Backend, ...]:
     except ImportError:
         return ()
     direct = {module.name for module in pkgutil.iter_modules(_folder())}
-    return tuple(of_name(name) for name in qpsolvers.available_solvers if name not in direct)
+    return tuple(interface_solver(name) for name in qpsolvers.available_solvers if name not in direct)
 
 
-def of_name(name: str) -> QPSolver:
+def interface_solver(name: str) -> QPSolver:
     """Return the solver with this qpsolvers name."""
     info = SolverInfo(
         name=name,

@@ -21,7 +21,7 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..interface.backend import Backend, set_by_block, set_natives
+from ..interface.backend import Backend, set_block_option, set_native_options
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -268,7 +268,7 @@ class Scip(Backend):
     def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
-        set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
+        set_block_option(form, options, "priorities", functools.partial(_prioritise, model))
         recorder = monitor.recorder = Recorder("scip", options, maximise=form.maximise)
         cuts, _ = _split_separator(options)
         separator = None if cuts is None else _include_separator(model, cuts, form)
@@ -334,7 +334,7 @@ class Scip(Backend):
         if options.memory_limit is not None:
             chosen["limits/memory"] = options.memory_limit / 2**20
         native = {name: value for name, value in _split_separator(options)[1].items() if name != "priorities"}
-        set_natives("scip", {**chosen, **native}, model.setParam)
+        set_native_options("scip", {**chosen, **native}, model.setParam)
 
 
 def _build(form: StandardForm) -> Any:

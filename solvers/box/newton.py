@@ -30,9 +30,9 @@ class FinishRun:
     """The best point found by a finisher, its gap, the number of steps, and the scalar operations used."""
 
     a: FloatArray  #: (m,) in the box
-    gap: float
+    gap: float  #: duality gap at a
     steps: int  #: number of Newton or active-set steps
-    operations: float
+    operations: float  #: scalar operations used
 
 
 def newton_steps(

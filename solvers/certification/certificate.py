@@ -262,7 +262,7 @@ class Certificate(Displayed):
     def _measured(self) -> tuple[tuple[str, str], ...]:
         """Return the numbers that are known, by name."""
         values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
-        stated_objective, disagrees = self.stated_objective, differs(self.objective, self.stated_objective)
+        stated_objective, disagrees = self.stated_objective, objective_differs(self.objective, self.stated_objective)
         return (
             *((name, format(value, form)) for name, value, form in values if np.isfinite(value)),
             ("residuals", self.residuals),
@@ -277,7 +277,7 @@ class Certificate(Displayed):
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
-def differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
+def objective_differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
     """Return whether the stated objective differs from that of the point by more than ``tolerance``, relative to 1 +
     |objective|.
     """

@@ -24,7 +24,7 @@ from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..rational import null_vector
 from ..records import Options, Status
-from ..registry import SolverLike, SolverSpec, resolve
+from ..registry import SolverLike, SolverSpec, resolve_solver
 from ..solve import solve_problem
 from .result import Result
 
@@ -56,7 +56,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
     solver_name = "highs" if linear else "scip" if form.integer.any() else "clarabel"
-    search = _Search(form, resolve(solver_name if solver is None else solver), max_solves)
+    search = _Search(form, resolve_solver(solver_name if solver is None else solver), max_solves)
     elements, minimal = search.run()
     proof = _exact(form, elements) if linear else None
     names = {element: _name(form, element) for element in elements}

@@ -22,7 +22,7 @@ from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
-from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
+from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, objective_differs
 
 #: Default tolerance: a point counts as feasible if no violation is larger; solvers meet rows to about 1e-6.
 TOLERANCE = 1e-6
@@ -78,7 +78,7 @@ class PointCheck(Displayed):
     @property
     def misstated(self) -> bool:
         """Return whether the objective stated in a solution file differs from the point's by more than the tolerance."""
-        return differs(self.objective, self.stated_objective, self.tolerance)
+        return objective_differs(self.objective, self.stated_objective, self.tolerance)
 
     @property
     def feasible(self) -> bool:
@@ -99,7 +99,7 @@ class PointCheck(Displayed):
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
             lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
         lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
-        if differs(self.objective, self.stated_objective):
+        if objective_differs(self.objective, self.stated_objective):
             lines.append(f"  the file states the objective {self.stated_objective:.12g}")
         if self.unknown_variables:
             lines.append(f"  {self.unknown_variables} of the file's variables left out: the program does not have them")

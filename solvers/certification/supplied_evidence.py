@@ -22,7 +22,7 @@ from ...models.program.lagrangian import lagrangian
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
-from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior
+from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior_multipliers
 from .rays import RayEvidence, point_exists
 from .verdict import conditions_met
 
@@ -49,7 +49,7 @@ class CompletedClaim:
     """A claim of infeasibility or unboundedness: the answer with the best ray, its worth, and what speaks against the claim."""
 
     answer: Answer  #: with the best ray
-    ray: RayEvidence
+    ray: RayEvidence  #: evidence of that ray
     objection: str = ""  #: sentence on a contradiction of the claim; empty without one
 
 
@@ -173,7 +173,7 @@ def with_multipliers(
     if form is None or not certificate.wants_multipliers:
         return answer, certificate
     rows, x = _rows(form, seconds), form.join(values)
-    inner = interior(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
+    inner = interior_multipliers(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound

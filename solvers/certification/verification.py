@@ -11,9 +11,9 @@ class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
     name: str  #: of the figure
-    claimed: float | str
+    claimed: float | str  #: as the result states it
     recomputed: float | str  #: from the model
-    stands: bool
+    stands: bool  #: whether the recomputed figure confirms the claim
 
     def __str__(self) -> str:
         def shown(value: float | str) -> str:
@@ -92,9 +92,9 @@ class DualRow:
     """
 
     name: str  #: of the row
-    multiplier: float
+    multiplier: float  #: z
     forward: float  #: -(φ(g_i + h) - φ(g_i))/h
-    backward: float
+    backward: float  #: -(φ(g_i) - φ(g_i - h))/h
     error: float  #: by which solver tolerance and curvature may change the quotients
 
     @property

@@ -36,11 +36,11 @@ class Evaluation:
     """Value and gradient at (w, L), the scale t of V = tLL', and the dual point (γ, v, μ)."""
 
     value: float  #: of the reduced objective
-    gradient: FloatArray
+    gradient: FloatArray  #: (p + pk,) by (w, L)
     t: float  #: scale of V = tLL'
-    gamma: FloatArray
+    gamma: FloatArray  #: (n,) γ
     v: FloatArray  #: (n,) v
-    mu: float
+    mu: float  #: λ in the λ form, else the multiplier μ of the budget
 
 
 def evaluate(data: ConicData, x: FloatArray, rank: int, t: float = 1.0) -> Evaluation:
@@ -89,17 +89,17 @@ class FactoredState:
     """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
 
     prepared: PreparedProblem  #: the scaled problem
-    rank: int
+    rank: int  #: k, columns of L
     x: FloatArray  #: (p + pk,) w and L
-    evaluation: Evaluation
+    evaluation: Evaluation  #: at x
     tolerance: float  #: relative gap to be reached
-    limit: int
+    limit: int  #: largest number of iterations
     threads: int | None  #: threads of BLAS; None for its default
-    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)
+    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y), the newest last
     iteration: int = 0  #: iterations so far
-    since: int = 0
+    since: int = 0  #: iterations since the last certificate
     best: ConicBound | None = None  #: best proved bound; None before the first certificate
-    outcome: Outcome = Outcome.RUNNING
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
 
     @property
     def w(self) -> FloatArray:

@@ -296,16 +296,16 @@ class ConicState:
 
     prepared: PreparedProblem
     system: NewtonSystem  #: Newton system of the cheaper kind
-    point: Iterate
+    point: Iterate  #: current iterate
     best: Iterate  #: iterate of the smallest relative gap
-    tolerance: float
+    tolerance: float  #: relative gap to be reached
     limit: int  #: largest number of steps
-    threads: int | None = None
+    threads: int | None = None  #: threads of BLAS; None for its default
     iteration: int = 0  #: steps so far
     waited: int = 0
     reference: float = np.inf
     outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
-    start: str = "cold"
+    start: str = "cold"  #: origin of the first iterate, in words
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
     step_seconds: float = 0.0  #: time of the last step; initially the estimate at `_FLOP_RATE`
 
@@ -353,7 +353,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         start_time = time.perf_counter()
         prepared = PreparedProblem.of(view)
         limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
-        state = begin(prepared, options.tolerance(self.info.tolerance), limit)
+        state = initial_state(prepared, options.tolerance(self.info.tolerance), limit)
         state.threads = options.threads
         if options.time_limit is not None:
             state.deadline = start_time + options.time_limit
@@ -369,7 +369,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
                 if state.too_late:
                     return Outcome.TIME_LIMIT
                 start = time.perf_counter()
-                iterate(state)
+                take_step(state)
                 state.step_seconds = time.perf_counter() - start
                 if time.perf_counter() >= end:
                     break
@@ -409,7 +409,7 @@ def _start_near(state: ConicState, start: Mapping[str, FloatArray]) -> None:
         state.point = state.best = point
 
 
-def begin(prepared: PreparedProblem, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
+def initial_state(prepared: PreparedProblem, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
     """Return the state at the strictly feasible start, with outcome INFEASIBLE if rows of zeros use up the budget."""
     feasible = prepared.feasible
     point = cold_start(prepared.data if feasible else prepared.at(1.0, None).data)
@@ -420,7 +420,7 @@ def begin(prepared: PreparedProblem, tolerance: float, limit: int, system: Newto
     return state
 
 
-def iterate(state: ConicState) -> None:
+def take_step(state: ConicState) -> None:
     """Take one Newton step and update the state of the run."""
     if state.iteration >= state.limit:
         state.outcome = Outcome.ITERATION_LIMIT
@@ -555,13 +555,13 @@ def _solve(
     prepared: PreparedProblem, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
 ) -> tuple[ConicState, Iterate | None]:
     """Run from the previous problem's central point if it is suitable, else (or if that run stalls) from the cold start."""
-    state = begin(prepared, tolerance, limit, system)
+    state = initial_state(prepared, tolerance, limit, system)
     previous_steps = 0
     if central is not None and _continue_from(state, central):
         next_central = _run(state)
         if state.outcome is not Outcome.STALLED:
             return state, next_central
-        previous_steps, state = state.iteration, begin(prepared, tolerance, limit, system)
+        previous_steps, state = state.iteration, initial_state(prepared, tolerance, limit, system)
     next_central = _run(state)
     state.iteration += previous_steps
     return state, next_central
@@ -584,7 +584,7 @@ def _run(state: ConicState) -> Iterate | None:
     """Run to the end and return the first iterate that is central enough for the next problem."""
     central: Iterate | None = None
     while state.outcome is Outcome.RUNNING:
-        iterate(state)
+        take_step(state)
         if central is None and state.point.relative_gap <= _WARM_GAP:
             central = state.point
     return central

@@ -155,7 +155,7 @@ class ConicData:
     """Scaled data: rows a_i (n × p, metric the identity), λ or the budget κn."""
 
     A: FloatArray  #: (n, p)
-    lam: float | None
+    lam: float | None  #: λ; None in the κ form
     budget: float | None  #: κn less the cost of rows of zeros; None in the λ form
 
     @property
@@ -173,19 +173,19 @@ class Iterate:
     """
 
     data: ConicData  #: the scaled problem
-    w: FloatArray
+    w: FloatArray  #: (p,)
     V: FloatArray  #: (p, p)
-    z: FloatArray
+    z: FloatArray  #: (n,)
     rho: FloatArray  #: (n,) ρ
-    gamma: FloatArray
+    gamma: FloatArray  #: (n,) γ
     zeta: FloatArray  #: (n,) ζ
     corner: float
     mu: float  #: λ in the λ form, else the multiplier μ of the budget
-    S: FloatArray = field(init=False)
+    S: FloatArray = field(init=False)  #: (p + 1, p + 1) S̄ in coordinates relative to w, with ``corner`` first
     r: FloatArray = field(init=False)  #: (n,) 1 - Aw
-    primal: Symmetric2x2 = field(init=False)
+    primal: Symmetric2x2 = field(init=False)  #: the points' matrices [q ρ; ρ z]
     dual: Symmetric2x2 = field(init=False)  #: the points' dual matrices [γ -ζ/2; -ζ/2 μ]
-    slack: FloatArray = field(init=False)
+    slack: FloatArray = field(init=False)  #: (n,) ρ - r
     budget_slack: float = field(init=False)  #: κn - Σz; ∞ in the λ form
 
     def __post_init__(self) -> None:

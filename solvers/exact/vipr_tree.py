@@ -30,7 +30,7 @@ class LinearConstraint:
     """The row Σ v_j x_j ≥ side, or = side."""
 
     terms: list[tuple[int, Fraction]]  #: pairs (j, v_j)
-    equal: bool
+    equal: bool  #: whether the row is an equation
     side: Fraction  #: right-hand side
 
 
@@ -40,9 +40,9 @@ class LinearProgram:
 
     exact: RationalForm  #: the form in rational arithmetic
     rows: list[LinearConstraint]  #: in the order of the form's rows
-    cost: Vector
+    cost: Vector  #: (n,)
     lower: Bounds  #: None where there is no bound
-    upper: Bounds
+    upper: Bounds  #: None where there is no bound
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
@@ -304,7 +304,7 @@ class Branch:
     """The branch x_variable ≤ value (``above`` false) or ≥ value."""
 
     variable: int  #: index of the variable
-    above: bool
+    above: bool  #: whether the branch is x ≥ value
     value: int  #: an integer
 
 
@@ -313,8 +313,8 @@ class ProofNode:
     """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that no point satisfies it."""
 
     path: tuple[Branch, ...]  #: from the root
-    proof: RationalSum
-    empty: bool
+    proof: RationalSum  #: of the bound, or of infeasibility
+    empty: bool  #: whether no point satisfies the node
     children: tuple[ProofNode, ...] = ()  #: two or none: the one below and the one above
 
 

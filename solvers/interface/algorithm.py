@@ -261,7 +261,7 @@ def named_scalars(kind: np.dtype[Any]) -> Any:
     return np.zeros(1, dtype=kind)[0]
 
 
-def clear(scalar: Any) -> None:
+def zero_fields(scalar: Any) -> None:
     """Set all fields to zero."""
     for name in scalar.dtype.names:
         scalar[name] = 0

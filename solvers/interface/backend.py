@@ -382,11 +382,11 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     start = form.values_given(options.start, "start")
     missing = [block.label for block in form.blocks if block.label not in start]
     if missing:
-        return None, unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
+        return None, warn_unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
     return form.join(start), {}
 
 
-def set_by_block(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
+def set_block_option(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
     """Assign a native option that maps blocks to numbers, one for each variable or one for all.
 
     Parameters
@@ -442,7 +442,7 @@ def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
     return np.concatenate([np.zeros(0), *z])
 
 
-def unused_start(solver: str, reason: str) -> dict[str, str]:
+def warn_unused_start(solver: str, reason: str) -> dict[str, str]:
     """Warn that a start is not used, and return the note on it for the result's details."""
     warnings.warn(MarginoptWarning(f"start is not used: {solver}: {reason}", name="start"), stacklevel=2)
     return {"start": f"not used: {reason}"}
@@ -455,7 +455,7 @@ def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[st
     return {"options_not_taken": ignored} if ignored else {}
 
 
-def set_natives(
+def set_native_options(
     solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None], refusal: type[Exception] = ValueError
 ) -> None:
     """Assign native options one by one; ``refusal`` is the solver's own error for a value that it rejects.

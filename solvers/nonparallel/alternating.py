@@ -45,11 +45,11 @@ class NPSVCStep:
     """
 
     objectives: tuple[float, ...]  #: J_l of each class
-    largest: float
+    largest: float  #: max ϖ_l J_l
     tau: tuple[float, ...]  #: τ_l of each class
-    pareto: float
+    pareto: float  #: least norm of a convex combination of the gradients, relative; 0 at a Pareto stationary P
     stiefel: float  #: relative Riemannian gradient of the P-step
-    movement: float
+    movement: float  #: ||P - P_old||/√d
     dual: float = float("nan")
     gap: float = float("nan")
 
@@ -59,11 +59,11 @@ class NPSVCPoint:
     """P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
     value: float  #: max ϖ_l J_l
-    P: FloatArray
+    P: FloatArray  #: projection, orthonormal columns
     tau: FloatArray  #: (K,) τ
-    U: FloatArray
+    U: FloatArray  #: (K, features)
     V: FloatArray  #: (K, d)
-    lam: tuple[FloatArray | None, ...]
+    lam: tuple[FloatArray | None, ...]  #: dual point λ_l of each class's problem; None before its first
 
 
 @dataclass(eq=False)
@@ -71,17 +71,17 @@ class NPSVCState:
     """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
 
     model: ChebyshevNPSVC  #: the model
-    U: FloatArray
+    U: FloatArray  #: (K, features)
     V: FloatArray  #: (K, d)
-    P: FloatArray
+    P: FloatArray  #: projection, orthonormal columns
     tau: FloatArray  #: (K,) τ
-    lam: list[FloatArray | None]
+    lam: list[FloatArray | None]  #: λ_l; None before the first
     tol: float  #: Pareto stationarity to be reached
-    limit: float
+    limit: float  #: largest number of outer iterations
     seed: int  #: of the inner solves
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
     movement: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
-    steps: list[NPSVCStep] = field(default_factory=list)
+    steps: list[NPSVCStep] = field(default_factory=list)  #: records of the outer iterations
     best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
 

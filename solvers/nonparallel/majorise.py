@@ -24,11 +24,12 @@ class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
     u: FloatArray  #: current point
-    majorant: HingeQuadratic
+    majorant: HingeQuadratic  #: that equals the objective at u
     lam: FloatArray  #: dual point λ of the majorant's problem
-    objectives: list[float]
-    stationarity: float = float("inf")  #: first-order residual at u
-    outcome: Outcome = Outcome.RUNNING
+    objectives: list[float]  #: objective of every point so far
+    #: decrease of the majorant from u to its minimum, relative; 0 at a stationary point
+    stationarity: float = float("inf")
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
 
 
 @dataclass(eq=False)
@@ -36,13 +37,13 @@ class MajorisationState:
     """The current run, the best of the ended runs, and the remaining starts."""
 
     model: NonparallelSVM  #: the model
-    tol: float
+    tol: float  #: stationarity at which a run ends
     limit: float  #: largest number of steps of all runs
-    run: MajorisationRun
+    run: MajorisationRun  #: current run
     waiting: list[FloatArray]  #: points of the remaining starts
-    best: MajorisationRun | None = None
+    best: MajorisationRun | None = None  #: the ended run of the least objective
     steps: int = 0  #: steps of all runs
-    starts: int = 1
+    starts: int = 1  #: number of starts so far
     deadline: float = np.inf  #: by the clock of `time.perf_counter`: minimisations of majorants end there too
 
     @property

@@ -223,6 +223,6 @@ def share_of_cores(tasks: int) -> int:
     return max(1, (os.cpu_count() or 1) // tasks)
 
 
-def worker_lost(message: str, task: int | None = None) -> ClusterError:
+def worker_lost_error(message: str, task: int | None = None) -> ClusterError:
     """Return the error for a task that no worker survives, or for a cluster that is gone."""
     return ClusterError(f"{message}; what was done before is kept where a store or a checkpoint was given", task)

@@ -27,7 +27,7 @@ class Payload:
     """A task without its large arrays; the names of these, and whether the worker may write to each."""
 
     body: bytes  #: serialised task, names in place of the large arrays
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  #: names of the large arrays
     writeable: tuple[bool, ...]  #: for each array, whether the worker may write to it
 
 

@@ -34,25 +34,25 @@ class StiefelState:
     """The state of an ascent: P, HP, f(P), the relative Riemannian gradient, and the data of the single methods."""
 
     problem: StiefelProblem  #: divided by ``scale``
-    scale: float
+    scale: float  #: ratio of the user's objective to that of ``problem``
     P: FloatArray  #: current point
-    HP: FloatArray
+    HP: FloatArray  #: the product H P
     tol: float  #: relative Riemannian gradient to be reached
-    limit: float
+    limit: float  #: largest number of steps
     f: float = float("-inf")  #: objective of ``problem`` at P
-    residual: float = float("inf")
+    residual: float = float("inf")  #: relative Riemannian gradient at P
     steps: int = 0  #: steps so far
-    step: str = ""
+    step: str = ""  #: kind of the last step, for the trace
     shift: float = 0.0  #: α of the power iterations
     # momentum
     previous: FloatArray | None = None  #: point before the last step
-    previous_HP: FloatArray | None = None
+    previous_HP: FloatArray | None = None  #: its product with H
     age: int = 1  #: steps since the last restart of the momentum, from 1
     # Barzilai-Borwein, of the minimised -f
     gradient: FloatArray | None = None  #: Riemannian gradient of f at P
-    length: float = 0.0
+    length: float = 0.0  #: length of the next step
     reference: float = 0.0  #: weighted mean of past values of -f, for the line search
-    weight: float = 1.0
+    weight: float = 1.0  #: sum of the weights in ``reference``
 
     def move(self, P: FloatArray, HP: FloatArray | None = None) -> None:
         """Move to P and compute its product, value and gradient."""

@@ -207,12 +207,12 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
         (ZeroOneSVM(X, y), "gurobi"),
         (BareForm(linear), "highs"),
     ):
-        assert registry.choose(model, Options())[0] == first
+        assert registry.choose_solver(model, Options())[0] == first
 
 
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_every_class_of_problems_has_its_solvers_in_one_order(purpose: Purpose) -> None:
-    ranks = [solver.info.rank[purpose] for solver in registry.ranked(purpose, all_solvers(discover=False))]
+    ranks = [solver.info.rank[purpose] for solver in registry.solvers_by_rank(purpose, all_solvers(discover=False))]
     assert ranks == list(range(1, len(ranks) + 1))
     assert len(ranks) >= (1 if purpose is Purpose.NO_FORM else 2)  # rows on disk are read by one
 
@@ -227,7 +227,7 @@ def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, 
 
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "10")
-    name, why = registry.choose(L2SVMDual(overlapping.X, overlapping.y), Options())
+    name, why = registry.choose_solver(L2SVMDual(overlapping.X, overlapping.y), Options())
     assert (name, why) == ("mfw", "mfw: reads the model's structure")
 
 

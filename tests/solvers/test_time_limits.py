@@ -27,7 +27,7 @@ from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.compile_times import slowdown
+from marginopt.solvers.interface.compile_times import machine_slowdown
 from marginopt.solvers.interface.solver import OPEN, SolverInfo
 from marginopt.solvers.interface.timeouts import LEFT, CallTimeout, run_with_timeout, time_limit_remark
 from marginopt.solvers.judgement import judge
@@ -143,7 +143,7 @@ def test_every_native_solver_has_a_case() -> None:
 
 def allowed(limit: float) -> float:
     """Seconds of a run that has heard its limit."""
-    return 1.1 * limit + 5.0 * max(slowdown(), 1.0)
+    return 1.1 * limit + 5.0 * max(machine_slowdown(), 1.0)
 
 
 @pytest.mark.parametrize("name", [*part(NATIVE, 10), *part(FOREIGN, 6)])

@@ -432,7 +432,7 @@ class SolverTask(Task[S]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve, and return the cell."""
-        cell = self._cell(self.options.sharing(threads)).record()
+        cell = self._cell(self.options.with_default_threads(threads)).record()
         return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
 
     @abstractmethod
