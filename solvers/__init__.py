@@ -1,4 +1,4 @@
-"""Solvers: their registry, `solve`, results with certificates, paths, comparisons, and how to write a solver."""
+"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and the base classes of own solvers."""
 
 from ..extensions import callable_package
 from ..models.export_methods import Conflict

@@ -1,4 +1,4 @@
-"""Several solvers on one model, side by side: objectives, certified gaps, times, and who could not and why."""
+"""`compare`: solve one model or several by several solvers under equal limits; a table of objectives, gaps and times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.solver import near_misses
 from .parallel import Cluster, choose_executor
-from .records import COMMON, Options
+from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
 from .result_file import checked_text, data_errors_naming, load_results, save_results
 from .solve import solve_problem
@@ -313,7 +313,7 @@ def compare(
     specs = resolve_solvers(solvers)  # a misspelt name is an error of the call, not a row
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
-        advice = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
+        advice = near_misses(option, COMMON_OPTIONS) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{advice}", name=option)
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}

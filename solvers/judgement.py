@@ -1,4 +1,4 @@
-"""Certification of an answer: a tuple of stages, each of which takes a judgement and returns one.
+"""Certification of a solver's answer: `judge` recomputes it from the data, stage by stage, and returns the `Result`.
 
 A solver's answer is a claim. The stages recompute what the claim is worth from the data alone: they validate the answer, complete
 and polish its point, certify it, supply evidence that the solver did not give, decide on a status and ask what speaks against it.
@@ -22,11 +22,11 @@ from ..models.arrays import FloatArray
 from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate, Certifier
-from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
+from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton
 from .certification.rays import RayEvidence
 from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
-    NOTE as MOVED_TO_ZERO,
+    ZERO_OBJECTIVE_NOTE,
     certify_zero_objective,
     complete_claim,
     known_bound,
@@ -45,7 +45,7 @@ from .certification.verdict import (
     verdict,
 )
 from .counterexamples import find_counterexample
-from .interface.solver import NONCONVEX, Licence, Solver, version_of
+from .interface.solver import NONCONVEX_FEATURES, Licence, Solver, version_of
 from .interface.timeouts import time_limit_remark
 from .polishing import polish
 from .records import Answer, Options, Status
@@ -140,8 +140,8 @@ def validate(judgement: Judgement) -> Judgement:
     info = judgement.solver.info
     claim = replace(judgement.answer, proved=False) if judgement.answer.proved and info.package else judgement.answer
     answer, faults = validate_answer(claim, judgement.form)
-    searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
-    if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
+    searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX_FEATURES
+    if not searches and judgement.form is not None and judgement.form.features & NONCONVEX_FEATURES:
         answer = replace(answer, bound=None)
     return replace(judgement, answer=answer, faults=faults)
 
@@ -230,7 +230,7 @@ def move_to_zero_objective(judgement: Judgement) -> Judgement:
         return judgement
     values = judgement.model.zero_objective_point()
     best = None if values is None else certify_zero_objective(judgement.certifier, answer, values)
-    return judgement if best is None else replace(judgement, values=values, certificate=best, polished=MOVED_TO_ZERO)
+    return judgement if best is None else replace(judgement, values=values, certificate=best, polished=ZERO_OBJECTIVE_NOTE)
 
 
 def supply_multipliers(judgement: Judgement) -> Judgement:
@@ -265,7 +265,7 @@ def refine(judgement: Judgement) -> Judgement:
     if refined is None:
         return judgement
     answer, values, certificate = refined
-    return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINED)
+    return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINEMENT_NOTE)
 
 
 def mark_optimised_parameter(judgement: Judgement) -> Judgement:

@@ -1,4 +1,4 @@
-"""``path``: one model along a list of values of one parameter, each solve an update of the last where the solver can."""
+"""`path`: solve a model for each value of one parameter, each time from the solver's model or point of the value before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..models.changes.change import FixedVariables
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import BUILT, Gives, KeptModel, Solver
+from .interface.solver import BUILT_ANEW, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
@@ -35,7 +35,7 @@ Values: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"
 # A solution path: the results of one model at several values of a parameter, which print, tabulate and are saved as one.
 
 #: The parameter that fixes variables.
-FIXED = "fixed"
+FIXED_VARIABLES = "fixed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class SolutionPath(Displayed, Tabular):
         """
 
         def stated(header: Mapping[str, Any], k: int) -> Model | StandardForm | None:
-            if model is None or header["parameter"] == FIXED:
+            if model is None or header["parameter"] == FIXED_VARIABLES:
                 return None
             return model_at_value(model, header["parameter"], header["values"][k], share=False)[0]
 
@@ -177,7 +177,7 @@ def was_updated(result: Result) -> bool:
 
 def model_at_value(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
     """Return the model at a value, sharing unchanged parts if asked, and the value as results and tables show it."""
-    if parameter == FIXED:
+    if parameter == FIXED_VARIABLES:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
         return fixed.apply(form), fixed.summary
@@ -304,7 +304,7 @@ def path(
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
-            update_made = result.update or (BUILT if not results else _NO_MODEL if next_options.start is None else _WARM)
+            update_made = result.update or (BUILT_ANEW if not results else _NO_MODEL if next_options.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
@@ -351,7 +351,9 @@ def _solve_independently(
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
-    annotated = tuple(r.with_details(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
+    annotated = tuple(
+        r.with_details(r.update or BUILT_ANEW, **{parameter: value}) for r, value in zip(results, shown, strict=True)
+    )
     return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
 
 
@@ -386,7 +388,7 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
 
 
 def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
-    fixing = parameter == FIXED
+    fixing = parameter == FIXED_VARIABLES
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")
     if not fixing and isinstance(model, Model):

@@ -1,4 +1,4 @@
-"""A standard form in rational arithmetic, by which results are verified exactly: its floating-point data are rational numbers.
+"""A standard form in rational arithmetic, for exact verification: float64 data are rational numbers.
 
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are

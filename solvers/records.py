@@ -1,4 +1,4 @@
-"""The records of a solve: the options that a user gives, and the answer that a solver gives."""
+"""The records of a solve: `Options`, which a user gives, and `Answer`, which a solver returns, with its status and trace."""
 
 from __future__ import annotations
 
@@ -481,8 +481,8 @@ class Options:
     def of(cls, options: Options | None = None, **overrides: Any) -> Options:
         """Return options (the defaults unless given) with some replaced.
 
-        ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON` is a common option, every other one
-        is the solver's own and is added to ``native``.
+        ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON_OPTIONS` is a common option, any other is
+        the solver's own and is added to ``native``.
 
         Raises
         ------
@@ -494,8 +494,8 @@ class Options:
         base = cls() if options is None else options
         if not overrides:
             return base
-        common = {name: value for name, value in overrides.items() if name in COMMON}
-        native_options = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
+        common = {name: value for name, value in overrides.items() if name in COMMON_OPTIONS}
+        native_options = {name: value for name, value in overrides.items() if name not in COMMON_OPTIONS and name != "native"}
         native = overrides.get("native", {})
         if not isinstance(native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(native).__name__}", name="native")
@@ -550,4 +550,4 @@ class Options:
 
 
 #: Names of the options that mean the same for every solver.
-COMMON = frozenset(f.name for f in fields(Options)) - {"native"}
+COMMON_OPTIONS = frozenset(f.name for f in fields(Options)) - {"native"}

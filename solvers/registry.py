@@ -1,4 +1,4 @@
-"""The registry: solvers by name, as users ask for them, and the choice of ``auto`` by the ranks in their records.
+"""The registry of solvers: look one up by name, list those that are installed, and choose one for a model (``auto``).
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)

@@ -1,5 +1,5 @@
 # exempt (text): files of results
-"""Results on disk, one npz file of arrays and a JSON text without pickle; and solution files of other solvers, judged here."""
+"""Files of results (one npz of arrays and JSON, no pickle), and solution files of other solvers, certified when read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
 from .certification.result import SAVE, Result
 from .certification.result_checks import NamedSolver, certified_anew
-from .interface.solver import OPEN
+from .interface.solver import OPEN_LICENCE
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
 
@@ -377,7 +377,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN, as_given=True)
+    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN_LICENCE, as_given=True)
     return replace(result, licence="")
 
 

@@ -1,4 +1,4 @@
-"""Solving a model: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
+"""`solve`: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from ...solvers.interface.solver import near_misses
-from ...solvers.records import COMMON, Options
+from ...solvers.records import COMMON_OPTIONS, Options
 from ...solvers.registry import SolverLike, SolverSpec, choose_solver, resolve_solver, resolve_solvers, solver_list
 from ..bounds.big_m import BigM, MSource
 from ..composed import as_margin
@@ -124,7 +124,7 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
     options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
-        allowed = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
+        allowed = COMMON_OPTIONS - {"start", "callback", "progress", "verbose", "iteration_limit"}
         raise InputError(
             f"a report has no option {name!r}{near_misses(name, allowed)}; a solver's own goes with the solver: "
             f"exact=('scip', {{{name!r}: ...}})",

@@ -1,4 +1,4 @@
-"""Clarabel: interior point for quadratic objectives over second-order and semidefinite cones."""
+"""Backend of Clarabel: interior point for quadratic objectives over second-order and semidefinite cones."""
 
 from __future__ import annotations
 

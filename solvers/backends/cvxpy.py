@@ -1,4 +1,4 @@
-"""Solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
+"""Backends of the solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
 Names, cones and integrality come from CVXPY's records of its interfaces, so a new interface needs no entry here.
 """

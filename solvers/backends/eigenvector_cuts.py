@@ -1,4 +1,4 @@
-"""Semidefinite programs by a solver without semidefinite cones: an outer approximation by eigenvector cuts.
+"""`EigenvectorCuts`: semidefinite programs by a solver without semidefinite cones, an outer approximation by linear cuts.
 
 A symmetric matrix S is positive semidefinite if and only if v'Sv ≥ 0 for all v. The *master* problem has these inequalities
 for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its diagonal). Where its optimum has a matrix with

@@ -1,6 +1,4 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs; nonconvex, exponential and power ones by
-spatial branching.
-"""
+"""Backend of Gurobi: mixed-integer linear, quadratic and conic programs; nonconvex, exponential and power ones by branching."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from ..interface.backend import (
     warn_unused_start,
 )
 from ..interface.recorder import Recorder
-from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX_FEATURES, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 # Gurobi's licence: its kind, its size limit and its end.
@@ -75,7 +73,7 @@ _OWN = ("env", "hints", "priorities", "dual_start")
 _ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
 #: Continuous problems of these are searched by branching, too: a bound comes with them, multipliers do not.
-_SEARCHED = NONCONVEX | {Feature.EXPONENTIAL, Feature.POWER}
+_SEARCHED = NONCONVEX_FEATURES | {Feature.EXPONENTIAL, Feature.POWER}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,

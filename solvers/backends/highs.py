@@ -1,4 +1,4 @@
-"""HiGHS: linear, mixed-integer linear and convex quadratic programs."""
+"""Backend of HiGHS: linear, mixed-integer linear and convex quadratic programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,15 @@ from ..certification.rays import ray_residual
 from ..interface.backend import Backend, ignored_options_note, warn_unused_start
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
-from ..interface.timeouts import LEFT, CallTimeout, abandon_time, call_outside_fork, forked_with, run_until, time_allowance
+from ..interface.timeouts import (
+    ABANDONED_STATUS,
+    CallTimeout,
+    abandon_time,
+    call_outside_fork,
+    forked_with,
+    run_until,
+    time_allowance,
+)
 from ..records import Answer, Options, Status
 
 # HiGHS's runs and their ends.
@@ -51,7 +59,7 @@ class AbandonedRun(CallTimeout):
         name = "HiGHS" if form.quadratic is None else "HiGHS's quadratic solver"
         return Answer(
             status=self.status,
-            native_status=LEFT,
+            native_status=ABANDONED_STATUS,
             values=None if x is None else form.split(x),
             objective=objective,
             bound=bound,
@@ -267,7 +275,7 @@ class Highs(Backend):
             self._set(highspy, kept_model.native, form, options)
             kept_model.hold(form, kept_model.native)
         answer = self._solve(highspy, kept_model.native, form, options, begin)
-        if answer.native_status == LEFT:
+        if answer.native_status == ABANDONED_STATUS:
             kept_model.close()
         return answer
 

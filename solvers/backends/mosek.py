@@ -1,4 +1,4 @@
-"""MOSEK: conic interior point, and branch and bound over it."""
+"""Backend of MOSEK: conic interior point, and branch and bound over it."""
 
 from __future__ import annotations
 

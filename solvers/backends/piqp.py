@@ -1,4 +1,4 @@
-"""PIQP: proximal interior point for dense and sparse quadratic programs."""
+"""Backend of PIQP: proximal interior point for dense and sparse quadratic programs."""
 
 from __future__ import annotations
 

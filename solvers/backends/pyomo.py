@@ -1,4 +1,4 @@
-"""Solvers that only Pyomo reaches: installed executables that read NL or LP files, as ``pyomo:<name>``."""
+"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, ignored_options_note
-from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
+from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
 _CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.POWER})
@@ -49,7 +49,7 @@ EXECUTABLES = (
     Executable(
         "ipopt",
         "ipopt",
-        _CONIC | NONCONVEX,
+        _CONIC | NONCONVEX_FEATURES,
         "Wächter, Biegler: On the implementation of an interior-point filter line-search algorithm, 2006",
         suffixes=("dual", "ipopt_zL_out", "ipopt_zU_out"),
         tolerances=("tol",),
@@ -68,7 +68,7 @@ EXECUTABLES = (
     Executable(
         "couenne",
         "couenne",
-        _CONIC | _INTEGER | NONCONVEX,
+        _CONIC | _INTEGER | NONCONVEX_FEATURES,
         "Belotti et al.: Branching and bounds tightening techniques for non-convex MINLP, 2009",
         time="time_limit",
         gap="allowable_fraction_gap",
@@ -150,7 +150,7 @@ class PyomoSolver(Backend):
             message = str(results.solver.message)
             raise self._refused(options, f"{condition}, {message}")
         x = None if status in _WITHOUT_POINT else _point(form, model)
-        nonconvex = bool(form.features & NONCONVEX)
+        nonconvex = bool(form.features & NONCONVEX_FEATURES)
         if nonconvex and self.executable.local and status is Status.OPTIMAL:
             status = Status.STATIONARY
         mixed = bool(form.integer.any()) or (nonconvex and not self.executable.local)

@@ -1,4 +1,4 @@
-"""Quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
+"""Backends of the quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
 
 Names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems, and options from each
 interface's signature and documentation.

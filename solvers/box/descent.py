@@ -1,4 +1,4 @@
-"""Solver ``boxqp``: coordinate descent on box QPs in factor form, finished by Newton or interior-point steps."""
+"""``boxqp``: coordinate descent on convex quadratics over a box in factor form, finished by Newton or interior-point steps."""
 
 from __future__ import annotations
 

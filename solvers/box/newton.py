@@ -1,4 +1,4 @@
-"""Newton's method for a box QP in two forms, which finish coordinate descent: projected steps and active-set steps.
+"""Newton's methods that finish ``boxqp`` near the optimum: projected steps and active-set steps.
 
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and

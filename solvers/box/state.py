@@ -1,4 +1,4 @@
-"""State of a run of coordinate descent on a box QP between calls of its compiled loop."""
+"""State of a run of ``boxqp`` between calls of its compiled loop: point, gradient and duality gap of a box QP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton's method on the active constraints of a second-order cone program, which makes a point and its multipliers exact.
+"""Refinement of a claimed optimum by Newton's method on its active constraints, where the first certificate proves nothing.
 
 Interior points stop where their errors are small beside the objective's terms, first-order methods earlier; where terms cancel,
 or an optimum is degenerate, that is not enough for a certificate. Over quadratic constraints an objective good to 1e-9 comes with
@@ -206,7 +206,7 @@ def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta:
     return max(worst, float(np.abs(residual).max(initial=0.0)))
 
 
-NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
+REFINEMENT_NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
 Refined: TypeAlias = tuple[Answer, Mapping[str, FloatArray], Certificate]
 #: A point that violates its rows or the optimality conditions by more is none to begin at; the objective may move by this share.

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
 from ...models.model import Model, as_model, describe, fingerprint
 from ...models.program.form import StandardForm
-from ..interface.solver import OPEN, KeptModel, Solver, SolverInfo
+from ..interface.solver import OPEN_LICENCE, KeptModel, Solver, SolverInfo
 from ..judgement import judge
 from ..rational import RationalForm
 from ..records import Answer, Options
@@ -72,7 +72,7 @@ def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        recertified = judge(subject, solver, answer, options, OPEN, result.picked, as_given=True)
+        recertified = judge(subject, solver, answer, options, OPEN_LICENCE, result.picked, as_given=True)
     except InputError as error:
         raise DataError(f"{noun} does not fit the model: {error}") from error
     return replace(recertified, options=result.options, licence=result.licence)

@@ -1,4 +1,4 @@
-"""Completion of an answer whose evidence is missing or too weak: multipliers, Farkas multipliers and rays found from the data.
+"""Completion of an answer without multipliers or a valid ray: the missing evidence is computed from the data and checked.
 
 The searches are those of `solvers.certification.evidence`. Their outcome counts only if the certificate, the ray or exact
 arithmetic then proves the claim, or contradicts it; the remarks say so.
@@ -271,7 +271,7 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 # objective is at least q'd at x + d, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
 # finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a number is.
 
-NOTE = "the point of objective zero, beside which the solver stopped"
+ZERO_OBJECTIVE_NOTE = "the point of objective zero, beside which the solver stopped"
 
 
 def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate | None:

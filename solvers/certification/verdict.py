@@ -1,4 +1,4 @@
-"""The status and the remarks that follow from a solver's claim and the certificate.
+"""`verdict`: the status that a certificate supports for a solver's claim, with the remarks that explain it.
 
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
@@ -7,10 +7,10 @@ conditions at the multipliers, else (mixed-integer problems, solvers without mul
 products of violations and multipliers must be within the tolerance of the objective as well: where its terms cancel, a residual
 of 1e-8 may be half of it.
 
-A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where the objective is within the
-rounding error of its terms at the point, the bound within that of the four such sums that it is made of, and what the point
-violates is worth no more than such an error. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an
-objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
+A gap is relative to the objective. An optimum of zero has no relative gap. It is accepted if the objective is within the rounding
+error of its terms at the point, the bound within that of its four such sums, and the products of violations and multipliers
+within such an error. The remark then says how far from zero the optimum may be (`ZERO_OPTIMUM`). How small an objective is beside
+the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
 exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.supplied_evidence`).
 
 A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
@@ -34,7 +34,7 @@ from ..records import Answer, Status
 from .certificate import MAX_RESIDUAL, Certificate, certify
 
 #: Beginning of the remark on an optimum that is zero within float64 rounding.
-ZERO = "the optimum is zero within rounding"
+ZERO_OPTIMUM = "the optimum is zero within rounding"
 
 #: A mixed-integer solver's bound may exceed an objective of zero by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
@@ -292,7 +292,8 @@ def _enclosed(certificate: Certificate) -> str:
     """
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return (
-        f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, its terms at the point round by {certificate.rounding:.1e}"
+        f"{ZERO_OPTIMUM}: no further from it than {reach * (1.0 + 1e-2):.2e}, "
+        f"its terms at the point round by {certificate.rounding:.1e}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Data structures of conic-ipm: the prepared problem, the primal-dual iterate with the points' 2 × 2 cones, and the step.
+"""Data of ``conic-ipm``, the interior-point method of the conic SVM: scaled problem, primal-dual iterate, scaling and step.
 
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.

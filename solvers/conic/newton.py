@@ -1,4 +1,4 @@
-"""The Newton system of the conic SVM's interior-point step, solved in the smaller of two spaces.
+"""The Newton system of a step of ``conic-ipm``, solved in the smaller of two spaces.
 
 Relative to the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
 du_i = a_i'dw. With the scaling Θ of the lifted cone, T = Θ⁻¹, and the points' 2 × 2 compliances C_i, a step solves

@@ -1,4 +1,4 @@
-"""Writing of a proof of a mixed-integer linear program's optimum as a VIPR file, which the field's checkers verify."""
+"""`write_vipr`: prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers verify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton steps on linear classifiers whose rows are read in blocks, with multipliers that are feasible for the dual throughout.
+"""``linear-newton``: Newton steps on linear classifiers whose rows are read in blocks, with dual multipliers at every step.
 
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
 a handful (Mangasarian 2002; Keerthi and DeCoste 2005), and so do they for the logistic loss (Lin, Weng and Keerthi 2008). The

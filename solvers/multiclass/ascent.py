@@ -1,4 +1,4 @@
-"""Block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
+"""``multiclass-ascent``: block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
 
 The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point: block-coordinate Frank-Wolfe (Lacoste-Julien et al.
 2013) moves one block towards a vertex with an exact line search; here a block is maximised exactly, which costs no more than the

@@ -1,4 +1,4 @@
-"""Majorisation-minimisation for nonparallel classifiers with non-convex losses: the objective never rises."""
+"""Majorisation-minimisation for nonparallel classifiers with non-convex losses, from several starts."""
 
 from __future__ import annotations
 

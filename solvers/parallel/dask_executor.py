@@ -1,4 +1,4 @@
-"""Executor on a Dask cluster: a client's scheduler and its workers, which may join and leave."""
+"""Executor of independent tasks on a Dask cluster, whose workers may join and leave."""
 
 from __future__ import annotations
 

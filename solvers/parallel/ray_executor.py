@@ -1,4 +1,4 @@
-"""Executor on the Ray cluster of this session."""
+"""Executor of independent tasks on the Ray cluster that this session is connected to."""
 
 from __future__ import annotations
 

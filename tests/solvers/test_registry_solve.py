@@ -19,7 +19,7 @@ from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
-from marginopt.solvers.interface.solver import OPEN, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
+from marginopt.solvers.interface.solver import OPEN_LICENCE, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
 from marginopt.solvers.solve import solve_problem
@@ -31,7 +31,7 @@ ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED,
 class Fake(Backend):
     """A backend that hands everything to Clarabel, with a record and licence of its own."""
 
-    terms: Licence = OPEN
+    terms: Licence = OPEN_LICENCE
     info: ClassVar[SolverInfo] = replace(Clarabel.info, name="fake")
 
     def licence(self) -> Licence:
@@ -43,7 +43,7 @@ class Fake(Backend):
         return Clarabel().solve_form(form, options)
 
 
-def fake(terms: Licence = OPEN, **record: Any) -> Solver:
+def fake(terms: Licence = OPEN_LICENCE, **record: Any) -> Solver:
     kind = type("Fake", (Fake,), {"info": replace(Fake.info, **record)})
     return kind(terms)  # type: ignore[no-any-return]
 

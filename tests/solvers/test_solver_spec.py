@@ -14,7 +14,7 @@ from marginopt.models import HingeSVM
 from marginopt.solvers import Options, path
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
-from marginopt.solvers.records import COMMON, TraceRow
+from marginopt.solvers.records import COMMON_OPTIONS, TraceRow
 from marginopt.solvers.registry import resolve_solver, resolve_solvers
 
 
@@ -29,7 +29,7 @@ def test_common_options_are_told_from_native_ones() -> None:
     options = Options.of(Options(tol=1e-3, native={"a": 1, "b": 1}), tol=1e-9, node_limit=5, b=2, native={"c": 3})
     assert (options.tol, options.node_limit) == (1e-9, 5)
     assert options.native == {"a": 1, "b": 2, "c": 3}
-    assert {f.name for f in fields(Options)} - {"native"} == COMMON
+    assert {f.name for f in fields(Options)} - {"native"} == COMMON_OPTIONS
     with pytest.raises(InputError, check=about("options")):
         Options.of({"tol": 1e-3})  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import ConeRows
 from marginopt.solvers.certification.rays import RayEvidence, ray_is_exact
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Options
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **text), Options(), OPEN)
+    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **text), Options(), OPEN_LICENCE)
 
 
 def drawn(seed: int) -> StandardForm:

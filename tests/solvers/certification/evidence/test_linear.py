@@ -18,7 +18,7 @@ from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import FormRows
 from marginopt.solvers.certification.rays import RayEvidence
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import farkas_exists
 from marginopt.solvers.records import Options
@@ -26,7 +26,7 @@ from marginopt.solvers.records import Options
 
 def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **text), Options(), OPEN)
+    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **text), Options(), OPEN_LICENCE)
 
 
 def program(
