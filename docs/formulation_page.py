@@ -19,7 +19,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models import DataKind, FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.records import Options
-from marginopt.solvers.registry import all_solvers, choose_solver, readers
+from marginopt.solvers.registry import all_solvers, choose_solver, solvers_that_read
 
 __all__ = ["errata_section", "formulation_page", "printed", "related"]
 
@@ -166,7 +166,7 @@ def _linked(name: str) -> str:
 def _times(model: Model) -> list[str]:
     """Status and seconds of every solver that reads the example; compiling is not counted."""
     rows = []
-    for name in readers(model):
+    for name in solvers_that_read(model):
         try:
             result = mo.solve(model, name, time_limit=_LIMIT)
         except MarginoptError as error:

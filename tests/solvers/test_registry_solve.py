@@ -21,7 +21,7 @@ from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
 from marginopt.solvers.interface.solver import OPEN_LICENCE, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status
-from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
+from marginopt.solvers.registry import all_solvers, get_solver, installed, require, solvers, solvers_that_read
 from marginopt.solvers.solve import solve_problem
 
 ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD})
@@ -172,7 +172,7 @@ def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     with pytest.raises(TooLargeError, check=about("X")):
         solve_problem(model, "clarabel", Options())
-    assert readers(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
+    assert solvers_that_read(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
 
 
 # -- auto -------------------------------------------------------------------------------------------------------
