@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.solvers.records import Options
-from marginopt.solvers.registry import choose
+from marginopt.solvers.registry import choose_solver
 
 #: The gap that every solver is asked for.
 TOL = 1e-6
@@ -130,7 +130,7 @@ def cells(limit: float) -> Iterator[tuple[str, str, dict[str, float]]]:
             measured(kind.model(*kind.sizes[0]), solver, limit)
         for size in kind.sizes:
             model = kind.model(*size)
-            chosen = choose(model, Options())[0]
+            chosen = choose_solver(model, Options())[0]
             solvers = dict.fromkeys((*kind.solvers, chosen))
             seconds = {solver: measured(model, solver, limit) for solver in solvers}
             yield f"{kind.name} {' × '.join(f'{number:,g}' for number in size)}", chosen, seconds

@@ -18,7 +18,7 @@ from marginopt.models import BoxProgram, Model, StiefelQP
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.interface import algorithm
 from marginopt.solvers.interface.solver import Solver, resolve_deferred
-from marginopt.solvers.registry import readers
+from marginopt.solvers.registry import solvers_that_read
 
 __all__ = ["algorithm_page"]
 
@@ -27,7 +27,7 @@ _PAGE = re.compile(r"docs/explanation/([\w-]+)\.md")
 
 #: Seconds that a run may take.
 _LIMIT = 2.0
-algorithm.BUDGET = 1e-3  # a row of the trace for every millisecond
+algorithm.ADVANCE_SECONDS = 1e-3  # a row of the trace for every millisecond
 
 
 def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
@@ -100,7 +100,7 @@ def _examples() -> list[Model]:
 def _convergence(folder: Path, name: str, solver: Solver) -> str:
     """The gap over the iterations, the objective where there is none, as a picture."""
     for model in _examples():
-        if name not in readers(model):
+        if name not in solvers_that_read(model):
             continue
         try:
             trace = mo.solve(model, name, time_limit=_LIMIT, tol=1e-8).trace

@@ -19,7 +19,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models import DataKind, FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
 from marginopt.solvers.records import Options
-from marginopt.solvers.registry import all_solvers, choose, readers
+from marginopt.solvers.registry import all_solvers, choose_solver, solvers_that_read
 
 __all__ = ["errata_section", "formulation_page", "printed", "related"]
 
@@ -137,7 +137,7 @@ def _by_size(info: FormulationInfo) -> list[str]:
     rows: list[list[str]] = []
     for n, p in _SIZES:
         try:
-            name = choose(info.make_model(_random(info, n, p)), Options(), only_open=True)[0]
+            name = choose_solver(info.make_model(_random(info, n, p)), Options(), only_open=True)[0]
         except MarginoptError as error:
             rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
             break
@@ -166,7 +166,7 @@ def _linked(name: str) -> str:
 def _times(model: Model) -> list[str]:
     """Status and seconds of every solver that reads the example; compiling is not counted."""
     rows = []
-    for name in readers(model):
+    for name in solvers_that_read(model):
         try:
             result = mo.solve(model, name, time_limit=_LIMIT)
         except MarginoptError as error:
@@ -199,7 +199,7 @@ def related() -> dict[str, list[str]]:
 def _algorithm_of(model: Model) -> str:
     """The algorithm of ours that ``auto`` takes; empty where that is an off-the-shelf solver, or none."""
     try:
-        name = choose(model, Options(), only_open=True)[0]
+        name = choose_solver(model, Options(), only_open=True)[0]
     except MarginoptError:
         return ""
     return name if all_solvers()[name].info.views else ""

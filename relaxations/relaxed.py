@@ -15,10 +15,10 @@ from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
-from ..solvers.certification.result import Kind, Result
+from ..solvers.certification.result import BoundKind, Result
 from ..solvers.records import Options, Status
-from ..solvers.registry import SolverLike, SolverSpec, resolve
-from ..solvers.solve import certification_end, solve_problem
+from ..solvers.registry import SolverLike, SolverSpec, resolve_solver
+from ..solvers.solve import certification_deadline, solve_problem
 from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
 
@@ -76,7 +76,7 @@ class RelaxationResult:
     @property
     def bound_kind(self) -> str:
         """The trust in the bound: "proved", "claimed by solver" or "none"."""
-        return Kind.NONE if self.caveat else self.target_kind
+        return BoundKind.NONE if self.caveat else self.target_kind
 
     @property
     def target_bound(self) -> float:
@@ -103,7 +103,7 @@ class RelaxationResult:
         return reservation
 
     def __str__(self) -> str:
-        inaccurate = self.target_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
+        inaccurate = self.target_kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
         kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
         bound = bound_words(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
@@ -161,7 +161,7 @@ def relax(
         words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {readers_text}"
         raise UnsupportedModelError(words, name=reduction.name, allowed=reading)
     original: Any = model  # one that the reduction reads
-    begin, spec = time.perf_counter(), resolve(solver)
+    begin, spec = time.perf_counter(), resolve_solver(solver)
     options = spec.merge_options(Options.of(options, **overrides))
     limit = inf if options.time_limit is None else options.time_limit
     try:
@@ -173,7 +173,7 @@ def relax(
     result = solve_problem(target, spec, options.after(time.perf_counter() - begin))
     values, objective, lifted = None, float("nan"), None
     if result.values:
-        with suppress(OutOfTimeError), deadline(certification_end(limit, begin)):
+        with suppress(OutOfTimeError), deadline(certification_deadline(limit, begin)):
             values = reduction.recover(original, result.values)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:

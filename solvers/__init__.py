@@ -1,13 +1,13 @@
-"""Solvers: their registry, `solve`, results with certificates, paths, comparisons, and how to write a solver."""
+"""Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and the base classes of own solvers."""
 
 from ..extensions import callable_package
 from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
+from .certification.conflict import conflict
+from .certification.point_check import certify
 from .certification.rays import Separability, separability
 from .certification.result import Claim, Result
 from .certification.verification import Verification
-from .checks.conflict import conflict
-from .checks.feasibility import certify
 from .compare import Comparison, compare
 from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend

@@ -1,4 +1,4 @@
-"""Several solvers on one model, side by side: objectives, certified gaps, times, and who could not and why."""
+"""`compare`: solve one model or several by several solvers under equal limits; a table of objectives, gaps and times."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.solver import near_misses
 from .parallel import Cluster, choose_executor
-from .records import COMMON, Options
-from .registry import SolverLike, SolverSpec, resolve_all
-from .result_file import checked_text, load_results, save_results, stored_file
+from .records import COMMON_OPTIONS, Options
+from .registry import SolverLike, SolverSpec, resolve_solvers
+from .result_file import checked_text, data_errors_naming, load_results, save_results
 from .solve import solve_problem
 
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
@@ -150,7 +150,7 @@ class Comparison(Displayed, Tabular):
         DataError
             No such file, no stored comparison, or one of another model.
         """
-        with stored_file(path, "comparison"):
+        with data_errors_naming(path, "comparison"):
             header, results = load_results(path, "comparison", lambda header, k: model)
             rows = [
                 ComparisonRow(checked_text(row["solver"]), result, checked_text(row["reason"]))
@@ -310,10 +310,10 @@ def compare(
     InputError
         No solvers or no models were named, a name does not exist, or an option is none of the common ones.
     """
-    specs = resolve_all(solvers)  # a misspelt name is an error of the call, not a row
+    specs = resolve_solvers(solvers)  # a misspelt name is an error of the call, not a row
     chosen = Options.of(options, **overrides)
     for option in chosen.native:
-        advice = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
+        advice = near_misses(option, COMMON_OPTIONS) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and not every one has {option!r}{advice}", name=option)
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
@@ -345,7 +345,7 @@ def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> Compar
     """Return one solver's result, or the reason why there is none."""
     model, item, options = task
     try:
-        return ComparisonRow(item.label, solve_problem(model, item, options.sharing(threads)), "")
+        return ComparisonRow(item.label, solve_problem(model, item, options.with_default_threads(threads)), "")
     except MarginoptError as error:
         return ComparisonRow(item.label, None, str(error))
     except Exception as error:  # of a solver that somebody is writing: where it happened is half of the message

@@ -51,9 +51,9 @@ _LENGTHS = tuple(sign * 2.0**k for k in (-4, -1, 0, 3, 7) for sign in (1.0, -1.0
 class Counterexample:
     """A feasible point that a claim excludes, with its certificate and the sentence on both."""
 
-    values: Mapping[str, FloatArray]
-    certificate: Certificate
-    remark: str
+    values: Mapping[str, FloatArray]  #: the point, by block
+    certificate: Certificate  #: of the point, recomputed
+    remark: str  #: the sentence on the claim and the point
 
 
 def find_counterexample(
@@ -227,25 +227,25 @@ class LeadingCosts:
     Where rows hold several other variables it is a lower bound; where quadratic terms do it is not known.
     """
 
-    P: sp.csr_array | None  #: of the leading block
-    q: FloatArray
-    r: float
+    P: sp.csr_array | None  #: quadratic term of the leading block
+    q: FloatArray  #: linear costs of the leading block
+    r: float  #: constant of the objective
     rows: sp.csc_array  #: rows of one slack each, by slack; the slack is at least -(row @ w + constant) / coefficient
-    constants: FloatArray
-    coefficients: FloatArray
+    constants: FloatArray  #: of these rows
+    coefficients: FloatArray  #: of the slack in each row
     groups: IntArray  #: first row of each slack that has rows
     slacks: IntArray  #: that slack
-    prices: FloatArray  #: of all other variables
-    lower: FloatArray
-    upper: FloatArray
-    integer: BoolArray
+    linear_costs: FloatArray  #: of all other variables
+    lower: FloatArray  #: bounds of all other variables
+    upper: FloatArray  #: upper ones
+    integer: BoolArray  #: whether they are integers
     determined: bool  #: False where quadratic terms hold other variables
     low: FloatArray  #: bounds of the leading block
-    high: FloatArray
+    high: FloatArray  #: upper ones
     integer_leading: BoolArray  #: its integers
     own_rows: sp.csc_array  #: rows of the leading block alone, which are at least -own_constants, or equal
-    own_constants: FloatArray
-    equations: BoolArray
+    own_constants: FloatArray  #: of these rows
+    equations: BoolArray  #: whether these rows are equations
 
     @classmethod
     def of(cls, form: StandardForm, first: slice) -> LeadingCosts:
@@ -271,7 +271,7 @@ class LeadingCosts:
             coefficients=other_columns.data[other_columns.indptr[rows]],
             groups=groups,
             slacks=slacks,
-            prices=form.q[others],
+            linear_costs=form.q[others],
             lower=form.lower[others],
             upper=form.upper[others],
             integer=form.integer[others],
@@ -298,10 +298,14 @@ class LeadingCosts:
             needs = np.maximum.reduceat(-(activity + self.constants) / self.coefficients, self.groups, axis=1)
             values[:, self.slacks] = np.maximum(values[:, self.slacks], needs)
         values[:, self.integer] = np.ceil(values[:, self.integer] - tolerance)
-        costs = np.where(self.prices > 0.0, self.prices * values, np.where(self.prices < 0.0, self.prices * self.upper, 0.0))
+        costs = np.where(
+            self.linear_costs > 0.0,
+            self.linear_costs * values,
+            np.where(self.linear_costs < 0.0, self.linear_costs * self.upper, 0.0),
+        )
         return np.asarray(costs.sum(axis=1))
 
-    def kinks(self, activity: FloatArray, column: FloatArray) -> FloatArray:
+    def breakpoints(self, activity: FloatArray, column: FloatArray) -> FloatArray:
         """Return the steps along a column of the rows at which a row meets a threshold of its slack, sorted.
 
         The thresholds are the slack's lower bound and, for an integer, the next one.
@@ -340,7 +344,7 @@ class LeadingCosts:
             return np.asarray(slope * steps + 0.5 * curvature * steps**2 + slacks)
 
         ends = [step for step in limits if np.isfinite(step)]
-        kinks = np.unique(np.clip(self.kinks(activity, column), *limits))
+        kinks = np.unique(np.clip(self.breakpoints(activity, column), *limits))
         most = max(8, int(_TABLE / (6.0 * (1.0 + activity.size))))
         while kinks.size > most:
             stride = -(-kinks.size // most)

@@ -1,4 +1,4 @@
-"""Certification of an answer: a tuple of stages, each of which takes a judgement and returns one.
+"""Certification of a solver's answer: `judge` recomputes it from the data, stage by stage, and returns the `Result`.
 
 A solver's answer is a claim. The stages recompute what the claim is worth from the data alone: they validate the answer, complete
 and polish its point, certify it, supply evidence that the solver did not give, decide on a status and ask what speaks against it.
@@ -22,11 +22,11 @@ from ..models.arrays import FloatArray
 from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate, Certifier
-from .certification.newton_refinement import NOTE as REFINED, refine_by_newton
-from .certification.rays import Ray
+from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton
+from .certification.rays import RayEvidence
 from .certification.result import PoolPoint, Result
 from .certification.supplied_evidence import (
-    NOTE as MOVED_TO_ZERO,
+    ZERO_OBJECTIVE_NOTE,
     certify_zero_objective,
     complete_claim,
     known_bound,
@@ -45,7 +45,7 @@ from .certification.verdict import (
     verdict,
 )
 from .counterexamples import find_counterexample
-from .interface.solver import NONCONVEX, Licence, Solver, version_of
+from .interface.solver import NONCONVEX_FEATURES, Licence, Solver, version_of
 from .interface.timeouts import time_limit_remark
 from .polishing import polish
 from .records import Answer, Options, Status
@@ -72,8 +72,8 @@ class Judgement:
     original_model: Model  #: the model that was asked to be solved
     model: Model  #: the model that the point belongs to: another one where the solver moved a parameter
     form: StandardForm | None  #: the standard form of ``model``; None where it has none that fits
-    solver: Solver
-    options: Options
+    solver: Solver  #: the solver that gave the answer
+    options: Options  #: options of the solve
     tol: float  #: relative gap that an optimum is held to
     claim: Answer  #: the answer as the solver gave it
     answer: Answer  #: the same with the arrays that can be judged and the evidence that was supplied
@@ -81,7 +81,7 @@ class Judgement:
     certificate: Certificate | None = None  #: the certificate of ``values`` and the answer's multipliers
     faults: str = ""  #: parts of the answer that do not fit the form
     polished: str = ""  #: the origin of the point, where it is not the solver's
-    ray: Ray = field(default_factory=Ray)  #: the evidence behind a claim of infeasibility or unboundedness
+    ray: RayEvidence = field(default_factory=RayEvidence)  #: the evidence behind a claim of infeasibility or unboundedness
     objection: str = ""  #: the sentence that contradicts such a claim; empty where nothing does
     verdict: Verdict = field(default_factory=lambda: Verdict(Status.FAILED))  #: the status and its remarks
     begin: float = field(default_factory=time.perf_counter)  #: the time at which the first stage began
@@ -140,8 +140,8 @@ def validate(judgement: Judgement) -> Judgement:
     info = judgement.solver.info
     claim = replace(judgement.answer, proved=False) if judgement.answer.proved and info.package else judgement.answer
     answer, faults = validate_answer(claim, judgement.form)
-    searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX
-    if not searches and judgement.form is not None and judgement.form.features & NONCONVEX:
+    searches = answer.proved or answer.bound is None or info.reads >= NONCONVEX_FEATURES
+    if not searches and judgement.form is not None and judgement.form.features & NONCONVEX_FEATURES:
         answer = replace(answer, bound=None)
     return replace(judgement, answer=answer, faults=faults)
 
@@ -230,7 +230,7 @@ def move_to_zero_objective(judgement: Judgement) -> Judgement:
         return judgement
     values = judgement.model.zero_objective_point()
     best = None if values is None else certify_zero_objective(judgement.certifier, answer, values)
-    return judgement if best is None else replace(judgement, values=values, certificate=best, polished=MOVED_TO_ZERO)
+    return judgement if best is None else replace(judgement, values=values, certificate=best, polished=ZERO_OBJECTIVE_NOTE)
 
 
 def supply_multipliers(judgement: Judgement) -> Judgement:
@@ -265,10 +265,10 @@ def refine(judgement: Judgement) -> Judgement:
     if refined is None:
         return judgement
     answer, values, certificate = refined
-    return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINED)
+    return replace(judgement, answer=answer, values=values, certificate=certificate, polished=REFINEMENT_NOTE)
 
 
-def mark_inner(judgement: Judgement) -> Judgement:
+def mark_optimised_parameter(judgement: Judgement) -> Judgement:
     """Mark the certificate where the solver moved a parameter: its bound holds at that parameter only."""
     answer, certificate = judgement.answer, judgement.certificate
     if certificate is None or answer.model is None or answer.same_problem:
@@ -293,7 +293,7 @@ def examine_ray(judgement: Judgement) -> Judgement:
     return replace(judgement, answer=completed.answer, ray=completed.ray, objection=completed.objection)
 
 
-def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
+def _ray(form: StandardForm, answer: Answer, claim: Answer) -> RayEvidence:
     """Examine the ray that is to prove the claim. A claimed ray that is no array of numbers speaks against the claim."""
     ray: FloatArray | Mapping[str, FloatArray] | None = answer.farkas
     farkas: object = claim.farkas
@@ -302,8 +302,8 @@ def _ray(form: StandardForm, answer: Answer, claim: Answer) -> Ray:
     elif ray is None and (form.lower > form.upper).any():
         ray = {}
     if ray is None:
-        return Ray() if farkas is None else Ray(float("inf"))
-    return Ray.of(form, ray)
+        return RayEvidence() if farkas is None else RayEvidence(float("inf"))
+    return RayEvidence.of(form, ray)
 
 
 def decide(judgement: Judgement) -> Judgement:
@@ -316,17 +316,17 @@ def decide(judgement: Judgement) -> Judgement:
     if status is Status.UNBOUNDED and ray.exact and judgement.answer.ray is not None:
         remarks.append(ray.descent_remark(judgement.answer.ray))
     return replace(
-        judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.contradicts else status, tuple(remarks))
+        judgement, verdict=Verdict(Status.INACCURATE if judgement.objection or ray.is_invalid else status, tuple(remarks))
     )
 
 
-def _reason(answer: Answer, ray: Ray) -> str:
+def _reason(answer: Answer, ray: RayEvidence) -> str:
     """Return the evidence for a claim of infeasibility or unboundedness: of an exact search, or of a ray."""
     if answer.excludes_all_points and ray.residual is None:
         return "proved: an exact search leaves no point"
     if answer.status is Status.INFEASIBLE and answer.proved and answer.bound is not None and ray.residual is None:
         return f"claimed by the solver: its search leaves no point that costs less than {answer.bound:.3g}, and looks at no other"
-    return ray.words(answer.status)
+    return ray.explanation(answer.status)
 
 
 def check_cutoff(judgement: Judgement) -> Judgement:
@@ -467,7 +467,7 @@ STAGES: tuple[Callable[[Judgement], Judgement], ...] = (
     move_to_zero_objective,
     supply_multipliers,
     refine,
-    mark_inner,
+    mark_optimised_parameter,
     examine_ray,
     decide,
     check_cutoff,

@@ -1,4 +1,4 @@
-"""``path``: one model along a list of values of one parameter, each solve an update of the last where the solver can."""
+"""`path`: solve a model for each value of one parameter, each time from the solver's model or point of the value before."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..models.form_change import FixedVariables
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import BUILT, Gives, KeptModel, Solver
+from .interface.solver import BUILT_ANEW, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
-from .registry import SolverLike, SolverSpec, choose, get_solver, resolve
-from .result_file import checked_text, load_results, save_results, stored_file
+from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
+from .result_file import checked_text, data_errors_naming, load_results, save_results
 from .solve import solve_problem
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ Values: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"
 # A solution path: the results of one model at several values of a parameter, which print, tabulate and are saved as one.
 
 #: The parameter that fixes variables.
-FIXED = "fixed"
+FIXED_VARIABLES = "fixed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +158,11 @@ class SolutionPath(Displayed, Tabular):
         """
 
         def stated(header: Mapping[str, Any], k: int) -> Model | StandardForm | None:
-            if model is None or header["parameter"] == FIXED:
+            if model is None or header["parameter"] == FIXED_VARIABLES:
                 return None
-            return stated_at(model, header["parameter"], header["values"][k], share=False)[0]
+            return model_at_value(model, header["parameter"], header["values"][k], share=False)[0]
 
-        with stored_file(path, "path"):
+        with data_errors_naming(path, "path"):
             header, results = load_results(path, "path", stated)
             values, solved = tuple(header["values"]), tuple(result for result in results if result is not None)
             if not len(values) == len(solved) == len(results):
@@ -175,9 +175,9 @@ def was_updated(result: Result) -> bool:
     return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 
-def stated_at(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
+def model_at_value(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
     """Return the model at a value, sharing unchanged parts if asked, and the value as results and tables show it."""
-    if parameter == FIXED:
+    if parameter == FIXED_VARIABLES:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
         return fixed.apply(form), fixed.summary
@@ -283,19 +283,19 @@ def path(
         raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False", name="update")
     if not update:
         with choose_executor(jobs, cluster) as team:
-            return _solve_independently(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
+            return _solve_independently(model, parameter, values, resolve_solver(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
     kept_model = KeptModel()
     results: list[Result] = []
     solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
-    spec = resolve(solver)
+    spec = resolve_solver(solver)
     common = spec.merge_options(Options.of(options, **overrides))
     chosen = spec.solver
     order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
-            problem, shown = stated_at(solved[-1][0] if solved else model, parameter, values[k], share=True)
+            problem, shown = model_at_value(solved[-1][0] if solved else model, parameter, values[k], share=True)
             next_options = common
             if results:
                 next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
@@ -304,7 +304,7 @@ def path(
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
-            update_made = result.update or (BUILT if not results else _NO_MODEL if next_options.start is None else _WARM)
+            update_made = result.update or (BUILT_ANEW if not results else _NO_MODEL if next_options.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
@@ -344,14 +344,16 @@ def _solve_independently(
 ) -> SolutionPath:
     """Solve every value by itself; ``auto`` chooses at the first value."""
     begin = time.perf_counter()
-    problems = [stated_at(model, parameter, value, share=False) for value in values]
-    chosen = spec.solver or get_solver(choose(as_model(problems[0][0]), spec.merge_options(options))[0])
+    problems = [model_at_value(model, parameter, value, share=False) for value in values]
+    chosen = spec.solver or get_solver(choose_solver(as_model(problems[0][0]), spec.merge_options(options))[0])
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
-    annotated = tuple(r.with_details(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
+    annotated = tuple(
+        r.with_details(r.update or BUILT_ANEW, **{parameter: value}) for r, value in zip(results, shown, strict=True)
+    )
     return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
 
 
@@ -359,8 +361,8 @@ def _solve_value(task: tuple[Model | StandardForm, SolverSpec, Options, bool], t
     problem, spec, options, out_of_reach = task
     if out_of_reach:  # whoever can solves this value
         common = dataclasses.replace(spec.merge_options(options), start=None, native={})
-        return solve_problem(problem, "auto", common.sharing(threads))
-    return solve_problem(problem, spec, options.sharing(threads))
+        return solve_problem(problem, "auto", common.with_default_threads(threads))
+    return solve_problem(problem, spec, options.with_default_threads(threads))
 
 
 def _cannot_read(
@@ -369,14 +371,14 @@ def _cannot_read(
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(problem)) is None:
         return False
-    problems = (stated_at(model, parameter, value, share=False)[0] for value in values)
+    problems = (model_at_value(model, parameter, value, share=False)[0] for value in values)
     return any(chosen.obstacle(as_model(other)) is None for other in problems)
 
 
 def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: Solver | None, options: Options) -> Sequence[int]:
     """Return the order of the values by the solver of the first one."""
     if chosen is None:
-        chosen = get_solver(choose(as_model(stated_at(model, parameter, values[0], share=False)[0]), options)[0])
+        chosen = get_solver(choose_solver(as_model(model_at_value(model, parameter, values[0], share=False)[0]), options)[0])
     return chosen.path_order(parameter, list(values))
 
 
@@ -386,7 +388,7 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
 
 
 def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
-    fixing = parameter == FIXED
+    fixing = parameter == FIXED_VARIABLES
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")
     if not fixing and isinstance(model, Model):

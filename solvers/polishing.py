@@ -1,4 +1,4 @@
-"""Polishing of a mixed-integer point: its integers are fixed, and an interior point solves for the rest again.
+"""Polishing of a mixed-integer point: round its integers, fix them, and solve for the other variables by an interior point.
 
 Incumbents of different solvers then compare to 1e-9. A point counts by its recomputed certificate alone.
 """

@@ -1,4 +1,4 @@
-"""``check_proof`` as users call it: the checker of a log's format, alone or with other processes and clusters."""
+"""`check_proof`: verify a proof log by the checker of its format, alone or in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A standard form in rational arithmetic, by which results are verified exactly: its floating-point data are rational numbers.
+"""A standard form in rational arithmetic, for exact verification: float64 data are rational numbers.
 
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
@@ -280,11 +280,11 @@ def _clip(rational: RationalForm, multipliers: Mapping[str, FloatArray]) -> dict
 def _slopes(rational: RationalForm, z: Mapping[str, Vector]) -> Vector:
     """Return q - Σ F_k'z_k."""
     d = [Fraction(v) for v in rational.form.q.tolist()]
-    for label, prices in z.items():
-        for row, price in zip(rational.rows[label], prices, strict=True):
-            if price:
+    for label, row_multipliers in z.items():
+        for row, multiplier in zip(rational.rows[label], row_multipliers, strict=True):
+            if multiplier:
                 for j, v in row:
-                    d[j] -= v * price
+                    d[j] -= v * multiplier
     return d
 
 
@@ -337,16 +337,16 @@ def _correct(rational: RationalForm, z: dict[str, Vector], hat: Vector, free: li
     """Correct the non-zero multipliers so that free variables (of linear programs) have slope zero, exactly."""
     if rational.P or not free:
         return False
-    priced = [(c.label, i) for c in rational.form.constraints if c.label in z for i, p in enumerate(z[c.label]) if p]
-    priced.sort(key=lambda place: -abs(z[place[0]][place[1]]))
-    priced = priced[:MAX_UNKNOWNS]
+    used = [(c.label, i) for c in rational.form.constraints if c.label in z for i, p in enumerate(z[c.label]) if p]
+    used.sort(key=lambda place: -abs(z[place[0]][place[1]]))
+    used = used[:MAX_UNKNOWNS]
     d = _slopes(rational, z)
-    rows = {place: dict(rational.rows[place[0]][place[1]]) for place in priced}
-    A = [[rows[place].get(j, Fraction(0)) for place in priced] for j in free]
+    rows = {place: dict(rational.rows[place[0]][place[1]]) for place in used}
+    A = [[rows[place].get(j, Fraction(0)) for place in used] for j in free]
     change = solve_linear(A, [d[j] for j in free])
     if change is None:
         return False
-    for (label, i), delta in zip(priced, change, strict=True):
+    for (label, i), delta in zip(used, change, strict=True):
         z[label][i] += delta
     linear = {c.label for c in rational.form.constraints if isinstance(c.cone, Nonnegative)}
     return all(p >= 0 for label in linear & z.keys() for p in z[label])
@@ -447,9 +447,9 @@ def _rows_of_ray(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> t
 def _ray_slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
     """Return -Σ F'z."""
     slopes = [Fraction(0)] * n
-    for i, price in z.items():
+    for i, multiplier in z.items():
         for j, v in rows[i][0].items():
-            slopes[j] -= v * price
+            slopes[j] -= v * multiplier
     return slopes
 
 
@@ -460,7 +460,7 @@ def _has_bound(form: StandardForm, j: int, slope: Fraction) -> bool:
 
 def _least_sum(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], slopes: Vector) -> Fraction:
     """Return the least of -Σ z (F x + g) over the bounds: positive if no x satisfies every row."""
-    value = -sum((price * rows[i][1] for i, price in z.items()), Fraction(0))
+    value = -sum((multiplier * rows[i][1] for i, multiplier in z.items()), Fraction(0))
     for j, slope in enumerate(slopes):
         if slope:
             value += slope * Fraction(float(form.lower[j] if slope > 0 else form.upper[j]))

@@ -1,4 +1,4 @@
-"""The records of a solve: the options that a user gives, and the answer that a solver gives."""
+"""The records of a solve: `Options`, which a user gives, and `Answer`, which a solver returns, with its status and trace."""
 
 from __future__ import annotations
 
@@ -213,8 +213,8 @@ class UpdateKind(enum.Enum):
 class Update:
     """The kind of an update, and what was updated or why it was not."""
 
-    kind: UpdateKind
-    detail: str = ""
+    kind: UpdateKind  #: the use of the kept problem
+    detail: str = ""  #: the parts updated, or the reason why nothing was
 
     @classmethod
     def read(cls, text: str) -> Update:
@@ -479,8 +479,8 @@ class Options:
     def of(cls, options: Options | None = None, **overrides: Any) -> Options:
         """Return options (the defaults unless given) with some replaced.
 
-        ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON` is a common option, every other one
-        is the solver's own and is added to ``native``.
+        ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON_OPTIONS` is a common option, any other is
+        the solver's own and is added to ``native``.
 
         Raises
         ------
@@ -492,8 +492,8 @@ class Options:
         base = cls() if options is None else options
         if not overrides:
             return base
-        common = {name: value for name, value in overrides.items() if name in COMMON}
-        native_options = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
+        common = {name: value for name, value in overrides.items() if name in COMMON_OPTIONS}
+        native_options = {name: value for name, value in overrides.items() if name not in COMMON_OPTIONS and name != "native"}
         native = overrides.get("native", {})
         if not isinstance(native, Mapping):
             raise InputError(f"native must map names of options to values; it is a {type(native).__name__}", name="native")
@@ -528,7 +528,7 @@ class Options:
         limit = np.inf if self.time_limit is None else self.time_limit
         return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))
 
-    def sharing(self, threads: int | None) -> Options:
+    def with_default_threads(self, threads: int | None) -> Options:
         """Return these options with ``threads`` as the number of threads, where they state none of their own."""
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 
@@ -548,4 +548,4 @@ class Options:
 
 
 #: Names of the options that mean the same for every solver.
-COMMON = frozenset(f.name for f in fields(Options)) - {"native"}
+COMMON_OPTIONS = frozenset(f.name for f in fields(Options)) - {"native"}

@@ -1,4 +1,4 @@
-"""The registry: solvers by name, as users ask for them, and the choice of ``auto`` by the ranks in their records.
+"""The registry of solvers: look one up by name, list those that are installed, and choose one for a model (``auto``).
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
@@ -166,7 +166,7 @@ def require(solver: Solver, options: Options | None = None) -> Licence:
     return licence
 
 
-def readers(model: Model) -> list[str]:
+def solvers_that_read(model: Model) -> list[str]:
     """Return the names of the installed, usable solvers that can read the model."""
     return [
         name for name, solver in all_solvers().items() if installed(solver) and _reads(solver, model) and solver.licence().usable
@@ -194,7 +194,7 @@ class SolverTable(Displayed, Tabular):
 
     def __str__(self) -> str:
         head = ("name", "state", "method")
-        cells = [(row["name"], state_of(row), row["summary"]) for row in self.rows]
+        cells = [(row["name"], version_and_licence(row), row["summary"]) for row in self.rows]
         return "\n".join(
             [*aligned([head, *cells]), "problem classes that each solver reads, and its results: .rows, .to_frame()"]
         )
@@ -208,11 +208,11 @@ class SolverTable(Displayed, Tabular):
     def display(self) -> Display:
         """Return the notebook view."""
         head = ("name", "state", "method", "reads")
-        rows = tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows)
+        rows = tuple((row["name"], version_and_licence(row), row["summary"], row["reads"]) for row in self.rows)
         return Display(head=head, rows=rows, words=head)
 
 
-def state_of(row: Mapping[str, str]) -> str:
+def version_and_licence(row: Mapping[str, str]) -> str:
     """Return the version, with the licence unless it is free."""
     return row["version"] if row["licence"] in ("", "none needed") else f"{row['version']}, {row['licence']}"
 
@@ -326,7 +326,7 @@ class SolverSpec:
         return SolverSpec, (self.label, self.solver, self.native_options)
 
 
-def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
+def solver_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
     """Return a list of solvers for one or several; a pair of a solver and a mapping is one."""
     pair = isinstance(solvers, tuple) and len(solvers) == 2 and isinstance(solvers[1], Mapping)
     if pair or isinstance(solvers, (str, Solver)):
@@ -334,7 +334,7 @@ def as_list(solvers: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
     return list(cast(Sequence[SolverLike], solvers))
 
 
-def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
+def resolve_solver(item: SolverLike | SolverSpec) -> SolverSpec:
     """Return the specification of a solver given by name, as an object, or either with options."""
     if isinstance(item, SolverSpec):
         return item
@@ -350,13 +350,13 @@ def resolve(item: SolverLike | SolverSpec) -> SolverSpec:
     return SolverSpec(_label(solver.info.name, {**_parameters(solver), **own_options}), solver, own_options)
 
 
-def resolve_all(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
+def resolve_solvers(solvers: Sequence[SolverLike]) -> tuple[SolverSpec, ...]:
     """Return the specifications of a list of solvers, with distinct labels."""
     if isinstance(solvers, (str, Solver)) or not solvers:
         raise InputError(
             f"solvers must be a list of solvers (names, objects, pairs of either with options); it is {solvers!r}", name="solvers"
         )
-    specs = [resolve(item) for item in solvers]
+    specs = [resolve_solver(item) for item in solvers]
     often, label_counts = Counter(item.label for item in specs), Counter[str]()
     distinct = []
     for item in specs:
@@ -372,8 +372,8 @@ def _by_name(label: str, name: str, native_options: Mapping[str, Any]) -> Solver
 
 def _of_auto() -> Any:
     """Return the key of ``auto``, with the session's solvers that it may take: another session may choose otherwise."""
-    ranked = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
-    return ["auto", {name: _of_object(solver) for name, solver in ranked.items()}] if ranked else "auto"
+    solvers_by_rank = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
+    return ["auto", {name: _of_object(solver) for name, solver in solvers_by_rank.items()}] if solvers_by_rank else "auto"
 
 
 def _of_solver(solver: Solver) -> Any:
@@ -425,7 +425,9 @@ def _parameters(solver: object) -> dict[str, Any]:
 # package changes no result: they serve models that nobody else reads.
 
 
-def choose(model: Model, options: Options, *, only_open: bool = False, without: Collection[str] = frozenset()) -> tuple[str, str]:
+def choose_solver(
+    model: Model, options: Options, *, only_open: bool = False, without: Collection[str] = frozenset()
+) -> tuple[str, str]:
     """Return the name of the solver for this problem and the reason in one sentence.
 
     ``only_open`` passes over commercial solvers, ``without`` over those that had their turn; after these, solvers that read the
@@ -459,7 +461,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False, without: 
     raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {reason}", name=model.name)
 
 
-def ranked(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
+def solvers_by_rank(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
     """Return the solvers ranked for a class of problems, best first; of equals those that the session registered."""
     capable = [solver for solver in solvers.values() if purpose in solver.info.rank]
     return sorted(capable, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
@@ -472,15 +474,15 @@ def _candidates(model: Model) -> Iterator[Solver]:
     """
     session = EXTENSIONS.session
     candidates = {**all_solvers(discover=False), **session}
-    yield from ranked(Purpose.STRUCTURE, candidates)
-    yield from (solver for solver in ranked(Purpose.NO_FORM, candidates) if solver.takes_over(model))
+    yield from solvers_by_rank(Purpose.STRUCTURE, candidates)
+    yield from (solver for solver in solvers_by_rank(Purpose.NO_FORM, candidates) if solver.takes_over(model))
     purpose = _class_of(model)
     if purpose is not None:
-        yield from ranked(purpose, candidates)
+        yield from solvers_by_rank(purpose, candidates)
     packages = {name: solver for name, solver in EXTENSIONS.usable().items() if name not in session}
-    yield from ranked(Purpose.STRUCTURE, packages)
+    yield from solvers_by_rank(Purpose.STRUCTURE, packages)
     if purpose is not None:
-        yield from ranked(purpose, packages)
+        yield from solvers_by_rank(purpose, packages)
 
 
 def _class_of(model: Model) -> Purpose | None:

@@ -1,5 +1,5 @@
 # exempt (text): files of results
-"""Results on disk, one npz file of arrays and a JSON text without pickle; and solution files of other solvers, judged here."""
+"""Files of results (one npz of arrays and JSON, no pickle), and solution files of other solvers, certified when read."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
 from .certification.result import SAVE, Result
-from .checks.verify import NamedSolver, certified_anew
-from .interface.solver import OPEN
+from .certification.result_checks import NamedSolver, certified_anew
+from .interface.solver import OPEN_LICENCE
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
 
@@ -83,7 +83,7 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    with stored_file(path, kind):
+    with data_errors_naming(path, kind):
         arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
         meta = _meta(arrays)
         if meta["format"] != f"marginopt {kind}":
@@ -99,7 +99,7 @@ def load_results(
 
 
 @contextmanager
-def stored_file(path: str | Path, kind: str) -> Iterator[None]:
+def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
     """Raise a DataError that names the file for whatever its content raises: it may be damaged, or edited."""
     try:
         yield
@@ -189,7 +189,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     DataError
         No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
     """
-    with stored_file(path, "result"):
+    with data_errors_naming(path, "result"):
         return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
 
 
@@ -377,7 +377,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN, as_given=True)
+    result = judge(problem, NamedSolver(point.solver, "its solution file"), raw, Options(tol=tol), OPEN_LICENCE, as_given=True)
     return replace(result, licence="")
 
 

@@ -1,4 +1,4 @@
-"""Solving a model: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
+"""`solve`: choose a solver if none is named, run it, and certify its answer (`solvers.judgement`)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
 from .certification.rays import separability
 from .certification.result import Result
-from .interface.backend import unused_start
+from .interface.backend import warn_unused_start
 from .interface.solver import Gives, KeptModel, Licence, Solver, replace_parameters
 from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
-from .registry import SolverLike, SolverSpec, choose, get_solver, readers, require, resolve
+from .registry import SolverLike, SolverSpec, choose_solver, get_solver, require, resolve_solver, solvers_that_read
 
 #: Violation of a constraint between constants, relative, that counts as rounding.
 _EXACT = 1e-9
@@ -90,11 +90,11 @@ def solve_problem(
     begin = time.perf_counter()
     model = as_model(problem)
     picked = ""
-    spec = resolve(solver)
+    spec = resolve_solver(solver)
     options = spec.merge_options(options).within(remaining_seconds())
     chosen = spec.solver
     if chosen is None:
-        name, picked = choose(model, options)
+        name, picked = choose_solver(model, options)
         chosen = get_solver(name)
     result = _solved_by(chosen, model, options, begin, picked, kept_model)
     if spec.solver is None and kept_model is None and result.status in _UNMET and not options.native and _retry_fits(model):
@@ -117,7 +117,7 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
         if options.time_limit is not None and time.perf_counter() - begin >= options.time_limit:
             break
         try:
-            name, reason = choose(model, options, without=failed)
+            name, reason = choose_solver(model, options, without=failed)
         except UnsupportedModelError:  # no other solver reads it
             break
         failed.append(name)
@@ -147,7 +147,7 @@ def _solved_by(chosen: Solver, model: Model, options: Options, begin: float, pic
     except OutOfTimeError:
         words = f"{chosen.info.name} was not called: the time limit ended while its matrices were made"
         raw = Answer(Status.TIME_LIMIT, NOT_CALLED, build_seconds=time.perf_counter() - begin, details={"abandoned": words})
-    with deadline(np.inf), repair_deadline(np.inf if limit is None else certification_end(limit, begin)):
+    with deadline(np.inf), repair_deadline(np.inf if limit is None else certification_deadline(limit, begin)):
         result = judge(model, chosen, raw, options, licence, picked)
     if raw.write_error is not None:
         raise WriteError(f"{raw.write_error}; the search ended there, and .result of this error holds what it had found", result)
@@ -180,7 +180,7 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
     name, obstacle = chosen.info.name, chosen.obstacle(model)
     if obstacle is not None:
         with deadline(np.inf):  # a refusal is no matter of time
-            capable = list(readers(model))
+            capable = list(solvers_that_read(model))
         words = (
             f"{name} cannot solve {model.name}: {obstacle}. Solvers that can: {', '.join(capable) or 'none that is installed'}"
         )
@@ -188,13 +188,13 @@ def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licenc
     refusal = licence.refusal(model.form) if chosen.reads_form else None
     if refusal is not None:
         with deadline(np.inf):
-            unlimited = ", ".join(reader for reader in readers(model) if get_solver(reader).licence().limit is None)
+            unlimited = ", ".join(reader for reader in solvers_that_read(model) if get_solver(reader).licence().limit is None)
             alternative = _alternative(model, options)
         words = f"{name}: {refusal}. Without such a limit: {unlimited or 'none that is installed'}{alternative}"
         raise LicenceError(words, name)
 
 
-def certification_end(time_limit: float, begin: float) -> float:
+def certification_deadline(time_limit: float, begin: float) -> float:
     """Return the deadline of an answer's certification: a share of the time limit after it, or after the solver.
 
     ``begin`` and the deadline are on `time.perf_counter`'s clock.
@@ -215,7 +215,7 @@ def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
 def _alternative(model: Model, options: Options) -> str:
     """Return a sentence that names the best open solver for the problem."""
     try:
-        name, _ = choose(model, options, only_open=True)
+        name, _ = choose_solver(model, options, only_open=True)
     except (TooLargeError, UnsupportedModelError):
         return f". No open solver that is installed reads {model.name}"
     return f". The best open one for {model.name}: {name}"
@@ -234,7 +234,7 @@ def _check_start(model: Model, chosen: Solver, options: Options) -> None:
     if form_that_fits(model) is not None:  # without a form the algorithm checks its start itself
         model.form.read_values(options.start, "start")
     if Gives.WARM_START not in chosen.info.gives:
-        unused_start(chosen.info.name, "it takes no starts")
+        warn_unused_start(chosen.info.name, "it takes no starts")
 
 
 def _check_unused(solver: Solver, options: Options) -> None:
@@ -318,7 +318,7 @@ def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
     SolverError
         It ended without a point.
     """
-    spec = resolve(solver)
+    spec = resolve_solver(solver)
     if spec.solver is None:
         raise InputError(f"a step is taken by a solver that is named, not by {spec.label!r}: boxqp, smo, stiefel-bb, ...")
     require(spec.solver)

@@ -84,21 +84,21 @@ class Corner:
 class Breakpoint:
     """A λ at which two corners have the same value, or the largest λ of the path, with the proved lower bound of φ(λ)."""
 
-    lam: float
-    value: float
-    bound: float
+    lam: float  #: λ
+    value: float  #: φ(λ), as solved
+    bound: float  #: proved lower bound of φ(λ)
 
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
     """The path at one λ: the corner's classifier, its objective N + λV, and the proved lower bound of all classifiers."""
 
-    lam: float
-    w: FloatArray
-    violations: float
-    norm: float
-    objective: float
-    bound: float
+    lam: float  #: λ
+    w: FloatArray  #: (p,) coefficients of the corner
+    violations: float  #: V(w)
+    norm: float  #: N(w)
+    objective: float  #: N + λV
+    bound: float  #: proved lower bound of φ(λ)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class WholePath(Displayed, Tabular, Question):
     def problems(self) -> Mapping[str, Model]:
         """Return the model of every breakpoint, derived from the data."""
         costs = _costs(self.model)
-        return {f"λ = {point.lam!r}": stated_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
+        return {f"λ = {point.lam!r}": model_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
 
     def __str__(self) -> str:
         lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'||w||^2':>14}  bound/objective"]
@@ -388,10 +388,10 @@ def whole_path(
     return search.path(time.perf_counter() - begin, logs)
 
 
-def stated_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
+def model_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
     """Return the model at one λ of the path; equal costs stay one number."""
-    prices: Any = lam if (costs == 1.0).all() else lam * costs
-    return ZeroOneSVM(model.X, model.y, prices, intercept=model.intercept)
+    point_lams: Any = lam if (costs == 1.0).all() else lam * costs
+    return ZeroOneSVM(model.X, model.y, point_lams, intercept=model.intercept)
 
 
 def _costs(model: ZeroOneSVM) -> FloatArray:
@@ -498,7 +498,7 @@ class _Search:
         native: dict[str, Any] = {"earlier": self.solved} if proof is None else {"proof": str(proof)}
         limits = {} if remaining == math.inf else {"time_limit": remaining}
         start = {} if neighbour is None else {"start": {"w": neighbour.w}}
-        model = stated_at_lam(self.model, self.costs, lam)
+        model = model_at_lam(self.model, self.costs, lam)
         result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
         bound = 0.0 if result.bound is None else float(result.bound)
         if proof is None:

@@ -22,7 +22,7 @@ from marginopt import margin
 from marginopt.errors import MarginoptError
 from marginopt.models import NonparallelSVM
 from marginopt.solvers.interface.algorithm import Algorithm
-from marginopt.solvers.registry import get_solver, readers
+from marginopt.solvers.registry import get_solver, solvers_that_read
 
 #: The model on so many points.
 State = Callable[[int], mo.Model]
@@ -100,7 +100,7 @@ def main() -> None:
     for title, (state, n) in MODELS.items():
         if a.models and title not in a.models.split(";"):
             continue
-        for solver in readers(state(40)):
+        for solver in solvers_that_read(state(40)):
             if a.only and solver not in a.only.split(","):
                 continue
             for limit in map(float, a.limits.split(",")):

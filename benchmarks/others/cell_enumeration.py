@@ -24,7 +24,7 @@ import numpy as np
 
 from marginopt.models.arrays import FloatArray
 from marginopt.models.formulations.zero_one import ZeroOneSVM
-from marginopt.solvers.depth.depth import halfspace_depth
+from marginopt.solvers.depth import halfspace_depth
 from marginopt.solvers.solve import solve
 
 #: Weight of a violated point: classifiers with a margin of 1/√C or more are compared.

@@ -30,7 +30,7 @@ import numpy as np
 
 from marginopt import ZeroOneSVM, instances
 from marginopt.errors import MarginoptWarning
-from marginopt.solvers.interface.numba_flags import FAST, Loops
+from marginopt.solvers.interface.numba_flags import FAST_MATH, Loops
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
 from marginopt.solvers.zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
@@ -44,7 +44,7 @@ WARPS, SHARED, PROCESSORS, LEVEL = 8, 220_000, 132, 44
 LEVELS, CAPACITY, ROOTS, SECONDS = 400, 4_000_000, 16_000, 1.0
 
 
-@Loops(FAST).entry
+@Loops(FAST_MATH).entry
 def pack(rows: Any, left: Any, priority: Any, T: float, active: Any, scratch: Any, counts: Any) -> None:
     """Pack the conflicts of every node with the loop of the engine; ``counts`` takes conflicts and solves."""
     for k in range(left.shape[0]):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...drawing import Picture
-from ...solvers.certification.result import Kind
+from ...solvers.certification.result import BoundKind
 from .data import EXACT, Interval, ReportData, ReportRow
 from .matrix import Matrix
 from .means import FLOOR, SECONDS, exact_ratios, seconds_to_proof, shifted_geometric_mean
@@ -103,7 +103,7 @@ def _proofs_by_solver(report: ReportData) -> list[Finding]:
     order = sorted(solved, key=lambda name: -solved[name])
     shown, count = order[:4], next(iter(ratios.values())).size
     counted = [c for c in report.exacts if c.proven and c.key not in report.trivial]
-    proofs = {name: sum(c.variant == name and c.kind == Kind.PROVED for c in counted) for name in shown}
+    proofs = {name: sum(c.variant == name and c.kind == BoundKind.PROVED for c in counted) for name in shown}
     if count == 1:
         solvers_by_standing = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
         parts = [f"{verb} by {' and '.join(names)}" for verb, names in solvers_by_standing.items() if names]

@@ -28,7 +28,7 @@ from ...errors import DataError, InputError
 from ...files import READ_ERRORS, parse_json, printable, read_error, read_text
 from ...models.arrays import FloatArray
 from ...models.statement import typeset
-from ...solvers.certification.result import Kind
+from ...solvers.certification.result import BoundKind
 from ...solvers.zero_one.check.checker import checker_script
 from .cells.exact import ExactCell
 from .cells.instance import InstanceCell
@@ -261,8 +261,10 @@ def _report(stored: Any) -> ReportData:
 
 def _as_stored(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a cell whose bounds nobody verified."""
-    kinds = {name for name in ("kind", "target_kind", "exact_kind") if record.get(name, Kind.NONE.value) != Kind.NONE.value}
-    return {**record, **dict.fromkeys(kinds, Kind.STORED.value)}
+    kinds = {
+        name for name in ("kind", "target_kind", "exact_kind") if record.get(name, BoundKind.NONE.value) != BoundKind.NONE.value
+    }
+    return {**record, **dict.fromkeys(kinds, BoundKind.STORED.value)}
 
 
 # CSV: one line for each row, exact solve or κ, raw numbers.

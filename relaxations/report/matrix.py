@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...solvers.certification.result import Kind
+from ...solvers.certification.result import BoundKind
 from .cells.exact import ExactCell
 from .cells.instance import InstanceCell
 from .cells.record import Key, where
@@ -156,7 +156,7 @@ def _order(word: str) -> tuple[float, str]:
 
 def _kind(kind: str) -> str:
     """Return the kind of a bound in one word."""
-    return "claimed" if kind == Kind.CLAIMED else kind
+    return "claimed" if kind == BoundKind.CLAIMED else kind
 
 
 def _percent(value: Interval) -> str:

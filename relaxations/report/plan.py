@@ -21,8 +21,8 @@ from ...models.formulations.zero_one import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from ...solvers.interface.solver import near_misses
-from ...solvers.records import COMMON, Options
-from ...solvers.registry import SolverLike, SolverSpec, as_list, choose, resolve, resolve_all
+from ...solvers.records import COMMON_OPTIONS, Options
+from ...solvers.registry import SolverLike, SolverSpec, choose_solver, resolve_solver, resolve_solvers, solver_list
 from ..bounds.big_m import BigM, MSource
 from ..composed import as_margin
 from ..reduction import Reduction, without_warnings
@@ -103,15 +103,15 @@ def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatAr
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
     """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
-        return item.resolved(choose(model, options)[0])
+        return item.resolved(choose_solver(model, options)[0])
     except UnsupportedModelError:
         return item
 
 
 def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
     """Return the exact solvers, whose seeds and starts are the report's."""
-    listed = [] if solvers is None else as_list(solvers)
-    specs = resolve_all(listed) if listed else ()
+    listed = [] if solvers is None else solver_list(solvers)
+    specs = resolve_solvers(listed) if listed else ()
     for item in specs:
         for option, advice in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
             if option in item.native_options:
@@ -124,7 +124,7 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
     options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
-        allowed = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
+        allowed = COMMON_OPTIONS - {"start", "callback", "progress", "verbose", "iteration_limit"}
         raise InputError(
             f"a report has no option {name!r}{near_misses(name, allowed)}; a solver's own goes with the solver: "
             f"exact=('scip', {{{name!r}: ...}})",
@@ -313,13 +313,13 @@ class Plan:
             relaxations=tuple(chosen),
             model_relaxations=relaxation_list,
             exact=parse_exact(exact),
-            with_generic=isinstance(exact, str) and resolve(exact).auto,
+            with_generic=isinstance(exact, str) and resolve_solver(exact).auto,
             encodings=parse_encodings(encodings),
             constants=constants_list or (BigM("incumbent"),),
             kappas=parse_kappas(kappa),
             seeds=parse_seeds(seeds, options),
             proofs=proofs,
-            solver=resolve(solver),
+            solver=resolve_solver(solver),
             options=options,
         )
 
@@ -419,7 +419,7 @@ class Plan:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.with_generic:
-            specs.append(resolve(GENERIC))
+            specs.append(resolve_solver(GENERIC))
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:

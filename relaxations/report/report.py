@@ -19,7 +19,7 @@ from ...errors import InputError
 from ...files import write_texts
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ...solvers.interface.solver import OPEN, Solver, version_of
+from ...solvers.interface.solver import OPEN_LICENCE, Solver, version_of
 from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, get_solver, installed
@@ -318,7 +318,7 @@ def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> d
         "licence limits": {
             name: ": ".join(filter(None, (licence.state.value, licence.detail)))
             for name, licence in licences.items()
-            if licence != OPEN
+            if licence != OPEN_LICENCE
         },
         "options": plan.record(),
         "seed": plan.options.seed,

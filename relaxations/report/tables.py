@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...display import align, sanitised
-from ...solvers.certification.result import Kind
+from ...solvers.certification.result import BoundKind
 from .cells.exact import STRUCTURED, ExactCell
 from .cells.instance import InstanceCell
 from .cells.kappa import KappaCell
@@ -273,7 +273,7 @@ def _known_by(row: InstanceRow) -> str:
 def best_kind(cells: Sequence[ExactCell]) -> str:
     """Return the best support that an optimum has among the solvers that reached it."""
     kinds = {c.kind for c in cells if c.proven}
-    return next((kind.value for kind in (Kind.PROVED, Kind.STORED) if kind in kinds), Kind.CLAIMED.value)
+    return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 
 
 RELAXATION_MEANS = columns_of("relaxation-means", {})

@@ -1,1 +1,1 @@
-"""Off-the-shelf solvers, one file each; the registry imports every file of this folder."""
+"""Backends: one file for each third-party solver; the registry imports every file of this folder."""

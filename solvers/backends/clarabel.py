@@ -1,4 +1,4 @@
-"""Clarabel: interior point for quadratic objectives over second-order and semidefinite cones."""
+"""Backend of Clarabel: interior point for quadratic objectives over second-order and semidefinite cones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, multipliers_by_label
-from ..interface.backend import Backend, fill_order, ignored_options_note, set_natives
+from ..interface.backend import Backend, fill_order, ignored_options_note, set_native_options
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..interface.timeouts import forked_with, run_with_timeout
@@ -218,7 +218,7 @@ class Clarabel(Backend):
             settings.max_threads = options.threads
         if forked_with("clarabel"):
             settings.direct_solve_method = _SINGLE_THREADED
-        set_natives("clarabel", options.native, functools.partial(setattr, settings))
+        set_native_options("clarabel", options.native, functools.partial(setattr, settings))
         return settings
 
 

@@ -1,4 +1,4 @@
-"""Solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
+"""Backends of the solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
 Names, cones and integrality come from CVXPY's records of its interfaces, so a new interface needs no entry here.
 """
@@ -78,7 +78,7 @@ _EXTRA_NAMES: Mapping[str, frozenset[str]] = {
 INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 
 
-def known_names(name: str) -> frozenset[str]:
+def known_options(name: str) -> frozenset[str]:
     """Return the option names of this interface that are listed here."""
     paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
     return frozenset(path[0] for path in paths) | _EXTRA_NAMES.get(name, frozenset())
@@ -226,7 +226,7 @@ class CvxpySolver(Backend):
                 yield
             except Exception as error:
                 if options.native:
-                    names = known_names(self.native_name)
+                    names = known_options(self.native_name)
                     hints = "".join(near_misses(option, names) for option in options.native if option not in names)
                     message = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
                     raise InputError(message, name="options") from error
@@ -236,7 +236,7 @@ class CvxpySolver(Backend):
         """Return the keyword arguments of the interface, and the common options that they cover."""
         name = self.native_name
         if options.native and _ignores_unknown(name):
-            check_native(self.info.name, options.native, known_names(name))
+            check_native(self.info.name, options.native, known_options(name))
             for key, value in options.native.items():
                 if key in INNER and isinstance(value, Mapping):
                     check_native(f"{self.info.name}'s {key}", value, INNER[key])
@@ -259,11 +259,11 @@ def discover() -> tuple[Backend, ...]:
     quadratic = {solver.info.name for solver in reached_by_qpsolvers()}
     installed = cvxpy.installed_solvers()  # type: ignore[no-untyped-call]
     names = [name for name in installed if name.lower() not in direct]
-    solvers = [solver for solver in map(of_name, names) if solver is not None]
+    solvers = [solver for solver in map(interface_solver, names) if solver is not None]
     return tuple(s for s in solvers if s.info.reads - {Feature.QUADRATIC} or s.native_name.lower() not in quadratic)
 
 
-def of_name(name: str) -> CvxpySolver | None:
+def interface_solver(name: str) -> CvxpySolver | None:
     """Return the solver with this CVXPY name; None if it solves nonlinear programs only."""
     from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 

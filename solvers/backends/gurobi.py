@@ -1,6 +1,4 @@
-"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs; nonconvex, exponential and power ones by
-spatial branching.
-"""
+"""Backend of Gurobi: mixed-integer linear, quadratic and conic programs; nonconvex, exponential and power ones by branching."""
 
 from __future__ import annotations
 
@@ -20,9 +18,16 @@ from ...models.export.gurobi_model import change_gurobi, silent_environment, to_
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.newton_refinement import newton_polish
-from ..interface.backend import Backend, dual_start, set_by_block, set_natives, starts_linear_program, unused_start
+from ..interface.backend import (
+    Backend,
+    dual_start,
+    set_block_option,
+    set_native_options,
+    starts_linear_program,
+    warn_unused_start,
+)
 from ..interface.recorder import Recorder
-from ..interface.solver import NONCONVEX, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX_FEATURES, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
 
 # Gurobi's licence: its kind, its size limit and its end.
@@ -68,7 +73,7 @@ _OWN = ("env", "hints", "priorities", "dual_start")
 _ATTRIBUTES = {"hints": "VarHintVal", "priorities": "BranchPriority"}
 
 #: Continuous problems of these are searched by branching, too: a bound comes with them, multipliers do not.
-_SEARCHED = NONCONVEX | {Feature.EXPONENTIAL, Feature.POWER}
+_SEARCHED = NONCONVEX_FEATURES | {Feature.EXPONENTIAL, Feature.POWER}
 
 _STATUS = {
     "OPTIMAL": Status.OPTIMAL,
@@ -147,7 +152,7 @@ class Gurobi(Backend):
         self._set_parameters(gurobipy, model, form, options)
         details: dict[str, Any] = _start(model, form, options)
         for name, attribute in _ATTRIBUTES.items():
-            set_by_block(form, options, name, functools.partial(_set_attribute, model, attribute))
+            set_block_option(form, options, name, functools.partial(_set_attribute, model, attribute))
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options, maximise=form.maximise)
         self._optimize(gurobipy, model, recorder)
@@ -192,7 +197,7 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        set_natives("gurobi", {**chosen, **native}, model.setParam, gurobipy.GurobiError)
+        set_native_options("gurobi", {**chosen, **native}, model.setParam, gurobipy.GurobiError)
 
     @staticmethod
     def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
@@ -238,7 +243,7 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     if options.start is None:
         return {}
     if not (form.features & (_SEARCHED | {Feature.INTEGER}) or starts_linear_program(form, options)):
-        return unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
+        return warn_unused_start("gurobi", "Gurobi takes starts for linear, mixed-integer and nonconvex models")
     variables = model.getVars()
     for block in form.blocks:
         if block.label in options.start:
@@ -318,10 +323,10 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     farkas = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else None
     polished = ""
     if has_point and not mixed and status in (Status.OPTIMAL, Status.STALLED):
-        prices = _prices(gurobipy, model)
-        if x is not None and prices is not None:
+        dual_values = _dual_values(gurobipy, model)
+        if x is not None and dual_values is not None:
             before = x
-            x, multipliers, reduced = _multipliers(model, form, x, prices)
+            x, multipliers, reduced = _multipliers(model, form, x, dual_values)
             polished = "" if x is before else "point and multipliers by Newton steps on the active constraints"
     trace = recorder.final_trace(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
@@ -340,7 +345,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     )
 
 
-def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+def _dual_values(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """Return Pi, QCPi and RC; None if Gurobi has none, as for a suboptimal point of a program with quadratic constraints."""
     try:
         quadratic = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
@@ -350,10 +355,10 @@ def _prices(gurobipy: Any, model: Any) -> tuple[FloatArray, FloatArray, FloatArr
 
 
 def _multipliers(
-    model: Any, form: StandardForm, x: FloatArray, prices: tuple[FloatArray, FloatArray, FloatArray]
+    model: Any, form: StandardForm, x: FloatArray, dual_values: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
     """Return z from Pi and QCPi and ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
-    linear, quadratic, reduced = prices
+    linear, quadratic, reduced = dual_values
     z, links = _by_label(form, linear)
     first = 0
     for rows, link in zip(quadratic_cones(form), links, strict=True):
@@ -365,17 +370,17 @@ def _multipliers(
     return newton_polish(form, x, z, reduced) if model.IsQCP else (x, z, reduced)
 
 
-def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
+def _by_label(form: StandardForm, dual_values: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
     """Return the multipliers of linear constraints by label, and those of the linking equations by cone constraint."""
     z: dict[str, FloatArray] = {}
     first = 0
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
-            z[c.label] = prices[first : first + c.rows]
+            z[c.label] = dual_values[first : first + c.rows]
             first += c.rows
     links = []
     for rows in quadratic_cones(form):
-        links.append(prices[first : first + rows.linked.size])
+        links.append(dual_values[first : first + rows.linked.size])
         first += rows.linked.size
     return z, links
 
@@ -389,10 +394,10 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     if model.IsQP or model.IsQCP:
         return None
     try:
-        prices = -np.array(model.getAttr("FarkasDual"))
+        dual_values = -np.array(model.getAttr("FarkasDual"))
     except (gurobipy.GurobiError, AttributeError):
         return None
-    return _by_label(form, prices)[0]
+    return _by_label(form, dual_values)[0]
 
 
 SOLVERS = (Gurobi(),)

@@ -1,4 +1,4 @@
-"""HiGHS: linear, mixed-integer linear and convex quadratic programs."""
+"""Backend of HiGHS: linear, mixed-integer linear and convex quadratic programs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,18 @@ from ...models.export.highs_model import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend, ignored_options_note, unused_start
+from ..interface.backend import Backend, ignored_options_note, warn_unused_start
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
-from ..interface.timeouts import LEFT, CallTimeout, abandon_time, call_outside_fork, forked_with, run_until, time_allowance
+from ..interface.timeouts import (
+    ABANDONED_STATUS,
+    CallTimeout,
+    abandon_time,
+    call_outside_fork,
+    forked_with,
+    run_until,
+    time_allowance,
+)
 from ..records import Answer, Options, Status
 
 # HiGHS's runs and their ends.
@@ -51,7 +59,7 @@ class AbandonedRun(CallTimeout):
         name = "HiGHS" if form.quadratic is None else "HiGHS's quadratic solver"
         return Answer(
             status=self.status,
-            native_status=LEFT,
+            native_status=ABANDONED_STATUS,
             values=None if x is None else form.split(x),
             objective=objective,
             bound=bound,
@@ -267,7 +275,7 @@ class Highs(Backend):
             self._set(highspy, kept_model.native, form, options)
             kept_model.hold(form, kept_model.native)
         answer = self._solve(highspy, kept_model.native, form, options, begin)
-        if answer.native_status == LEFT:
+        if answer.native_status == ABANDONED_STATUS:
             kept_model.close()
         return answer
 
@@ -344,12 +352,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
         return {}
     start = form.read_values(options.start, "start")
     if not form.integer.any():
-        return unused_start("highs", "HiGHS takes starts for mixed-integer models")
+        return warn_unused_start("highs", "HiGHS takes starts for mixed-integer models")
     blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
     values = np.concatenate([block.pack(start[block.label]) for block in blocks])
     return_code = highs.setSolution(indices.size, indices, values)
-    return {} if return_code == highspy.HighsStatus.kOk else unused_start("highs", "HiGHS did not take it")
+    return {} if return_code == highspy.HighsStatus.kOk else warn_unused_start("highs", "HiGHS did not take it")
 
 
 def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> list[FloatArray]:

@@ -1,4 +1,4 @@
-"""MOSEK: conic interior point, and branch and bound over it."""
+"""Backend of MOSEK: conic interior point, and branch and bound over it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...models.arrays import FloatArray
 from ...models.export.mosek_task import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, dual_start, starts_linear_program, unused_start
+from ..interface.backend import Backend, dual_start, starts_linear_program, warn_unused_start
 from ..interface.recorder import Recorder
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -233,7 +233,7 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
     if options.start is None:
         return {}
     if not form.integer.any():
-        return unused_start("mosek", "its interior point takes no starts")
+        return warn_unused_start("mosek", "its interior point takes no starts")
     for block in form.blocks:
         if block.label in options.start:
             s = form.slices[block.label]

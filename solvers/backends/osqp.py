@@ -1,4 +1,4 @@
-"""OSQP: operator splitting for quadratic programs, with polishing."""
+"""Backend of OSQP: operator splitting for quadratic programs, with polishing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PIQP: proximal interior point for dense and sparse quadratic programs."""
+"""Backend of PIQP: proximal interior point for dense and sparse quadratic programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
-from ..interface.backend import Backend, LinearRows, fill_order, ignored_options_note, set_natives
+from ..interface.backend import Backend, LinearRows, fill_order, ignored_options_note, set_native_options
 from ..interface.recorder import interrupt_flag
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
@@ -154,7 +154,7 @@ class Piqp(Backend):
         settings.eps_primal_inf = settings.eps_dual_inf = _CLAIM
         if options.iteration_limit is not None:
             settings.max_iter = options.iteration_limit
-        set_natives("piqp", options.native, functools.partial(setattr, settings))
+        set_native_options("piqp", options.native, functools.partial(setattr, settings))
 
 
 def _size(*parts: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Solvers that only Pyomo reaches: installed executables that read NL or LP files, as ``pyomo:<name>``."""
+"""Backends of installed executables that only Pyomo reaches, by NL or LP files: ``pyomo:<name>``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, ignored_options_note
-from ..interface.solver import NONCONVEX, Gives, SolverInfo, check_native, installed_version, version_of
+from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, check_native, installed_version, version_of
 from ..records import Answer, Options, Status
 
 _CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.POWER})
@@ -34,13 +34,13 @@ class Executable:
     name: str  #: Pyomo's name of the interface
     command: str  #: the executable that must be found
     reads: frozenset[Feature]  #: cones as quadratic, exponential and power constraints
-    reference: str
+    reference: str  #: paper on the solver
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
     #: its names of the common options; empty if it has none
     tolerances: tuple[str, ...] = ()
-    time: str = ""
-    iterations: str = ""
-    gap: str = ""
+    time: str = ""  #: option name of the time limit
+    iterations: str = ""  #: option name of the iteration limit
+    gap: str = ""  #: option name of the relative gap
     native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 
@@ -49,7 +49,7 @@ EXECUTABLES = (
     Executable(
         "ipopt",
         "ipopt",
-        _CONIC | NONCONVEX,
+        _CONIC | NONCONVEX_FEATURES,
         "Wächter, Biegler: On the implementation of an interior-point filter line-search algorithm, 2006",
         suffixes=("dual", "ipopt_zL_out", "ipopt_zU_out"),
         tolerances=("tol",),
@@ -68,7 +68,7 @@ EXECUTABLES = (
     Executable(
         "couenne",
         "couenne",
-        _CONIC | _INTEGER | NONCONVEX,
+        _CONIC | _INTEGER | NONCONVEX_FEATURES,
         "Belotti et al.: Branching and bounds tightening techniques for non-convex MINLP, 2009",
         time="time_limit",
         gap="allowable_fraction_gap",
@@ -150,7 +150,7 @@ class PyomoSolver(Backend):
             message = str(results.solver.message)
             raise self._refused(options, f"{condition}, {message}")
         x = None if status in _WITHOUT_POINT else _point(form, model)
-        nonconvex = bool(form.features & NONCONVEX)
+        nonconvex = bool(form.features & NONCONVEX_FEATURES)
         if nonconvex and self.executable.local and status is Status.OPTIMAL:
             status = Status.STATIONARY
         mixed = bool(form.integer.any()) or (nonconvex and not self.executable.local)
@@ -259,7 +259,7 @@ def _multipliers(
         return None
     duals = parts[0]
 
-    def prices(label: str) -> FloatArray:
+    def dual_values(label: str) -> FloatArray:
         component = model.component(label)
         return np.array([] if component is None else [float(duals.get(row, 0.0)) for row in component.values()])
 
@@ -269,17 +269,17 @@ def _multipliers(
             z[c.label] = np.zeros(c.rows)
             if c.rows:
                 filled = np.flatnonzero(np.diff(c.F.indptr))  # rows without variables are decided when the model is built
-                z[c.label][filled] = prices(c.label)
+                z[c.label][filled] = dual_values(c.label)
     for rows in quadratic_cones(form):
         c = rows.constraint
-        mu = np.maximum(-prices(c.label), 0.0)  # ≤ 0 for h ≤ 0
-        z[c.label] = rows.multipliers(c.value(x), mu, prices(f"{c.label}_link"))
+        mu = np.maximum(-dual_values(c.label), 0.0)  # ≤ 0 for h ≤ 0
+        z[c.label] = rows.multipliers(c.value(x), mu, dual_values(f"{c.label}_link"))
     for c in form.constraints:
         if c.rows and isinstance(c.cone, TranscendentalCone):
-            z[c.label] = c.cone.multipliers_of_inequalities(c.value(x), np.maximum(-prices(c.label), 0.0))
+            z[c.label] = c.cone.multipliers_of_inequalities(c.value(x), np.maximum(-dual_values(c.label), 0.0))
             link = model.component(f"{c.label}_link")
             if link is not None:
-                z[c.label][list(link)] = prices(f"{c.label}_link")
+                z[c.label][list(link)] = dual_values(f"{c.label}_link")
     variables = [model.component(block.label)[key] for block in form.blocks for key in indices(block)]
     zeta = np.array([sum(float(part.get(variable, 0.0)) for part in parts[1:]) for variable in variables])
     return z, zeta

@@ -1,4 +1,4 @@
-"""Quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
+"""Backends of the quadratic programming solvers that qpsolvers reaches and that have no file of their own here.
 
 Names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems, and options from each
 interface's signature and documentation.
@@ -300,9 +300,9 @@ class Daqp(QPSolver):
         solution = qpsolvers.Solution(problem, extras={"status": _DAQP_EXITS.get(flag, f"exit {flag}")})
         solution.found = flag > 0
         if solution.found:
-            prices = size * np.asarray(info["lam"]) / np.concatenate([1.0 / columns[:bounds], rows])
-            solution.x, solution.z_box = x / columns, prices[:bounds]
-            solution.z, solution.y = np.split(prices[bounds:], [inequalities])
+            dual_values = size * np.asarray(info["lam"]) / np.concatenate([1.0 / columns[:bounds], rows])
+            solution.x, solution.z_box = x / columns, dual_values[:bounds]
+            solution.z, solution.y = np.split(dual_values[bounds:], [inequalities])
         return solution
 
 
@@ -332,10 +332,10 @@ def discover() -> tuple[Backend, ...]:
     except ImportError:
         return ()
     direct = {module.name for module in pkgutil.iter_modules(_folder())}
-    return tuple(of_name(name) for name in qpsolvers.available_solvers if name not in direct)
+    return tuple(interface_solver(name) for name in qpsolvers.available_solvers if name not in direct)
 
 
-def of_name(name: str) -> QPSolver:
+def interface_solver(name: str) -> QPSolver:
     """Return the solver with this qpsolvers name."""
     info = SolverInfo(
         name=name,

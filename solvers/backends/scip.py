@@ -1,4 +1,4 @@
-"""SCIP, open branch and bound for mixed-integer programs with quadratic constraints, with conflict cuts of the 0-1 loss."""
+"""Backend of SCIP, open branch and bound for mixed-integer programs with quadratic constraints, by its package PySCIPOpt."""
 
 from __future__ import annotations
 
@@ -9,156 +9,35 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import FloatArray
 from ...models.export.scip_model import change_scip, extend_point, to_scip
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..interface.backend import Backend, set_by_block, set_natives
+from ..interface.backend import Backend, set_block_option, set_native_options
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
 from ..records import Answer, Options, Status
-from ..zero_one.incumbent import penalised_rows
-from ..zero_one.reduced import ReducedZeroOneProblem, reduce_problem
+from ..zero_one.conflict_cuts import ConflictCuts
 
-# Conflict cuts of the 0-1 loss for SCIP's branch and bound: sets of points that no better classifier keeps.
-#
-# A cut is separated at the relaxation of a node, by the kernels of the exact 0-1 solver.
-#
-# The problem is min Σ_j d_j w_j² + Σ_i λ_i z_i with z_i = 1 if the margin of point i is violated (`models.views.ZeroOneProblem`).
-# For a set S of points let
-#
-#     ν(S) = min Σ_j d_j w_j²  subject to  a_i'w ≥ 1 for i in S    (∞ if S cannot be kept).
-#
-# *The cut is valid.* A solution that keeps S has an objective of at least ν(S), since costs are not negative. Let UB be the
-# objective of a known solution. If ν(S) > UB then no solution of objective at most UB keeps all of S. So every such solution, and
-# in particular every optimum, satisfies
-#
-#     Σ_{i in S} z_i ≥ 1.
-#
-# ν(S) is not computed. Multipliers u ≥ 0 of the points prove ν(S) ≥ (Σu)²/||Σ u_i a_i||², with every rounding error on the safe
-# side (the dual active-set method of `zero-one-bb`; pairs of points of the two classes eliminate a free intercept). UB is
-# increased by a millionth, because the solver's solutions are feasible only to tolerances.
-#
-# At most p + 1 points (2p with a free intercept) have u_i > 0. Points that the relaxation keeps (small z̄_i) enter first, so that
-# S has a small Σ z̄_i. The cut is added if it is violated, Σ_S z̄_i < 1. Later conflicts of the same node exclude the points of
-# earlier ones.
-
-#: Name of the option, and the only value that it takes.
-CUTS, CONFLICTS = "cuts", "conflicts"
-#: Relative increase of the known objective, since a solver's solution is feasible only to its tolerances.
-_SAFETY = 1e-6
-#: Largest number of cuts per node; least violation of a cut; z̄ from which a point is excluded.
-_MAX_CUTS, _LEAST_VIOLATION, _EXCLUDED = 8, 1e-3, 0.999
+#: Name of the native option that adds the separator `ConflictCuts`, and the only value that it takes.
+_CUTS, _CONFLICTS = "cuts", "conflicts"
 
 
-@dataclass(frozen=True, eq=False)
-class ConflictCuts:
-    """The separator of conflict cuts for one model."""
-
-    reduced: ReducedZeroOneProblem  #: the problem in the exact solver's coordinates
-    label: str  #: label of the form's block of z, one variable per point
-    scale: float  #: ratio of the form's objective to that of the problem
-
-    @cached_property
-    def rows(self) -> Any:
-        """The points for the dual method, with thresholds that are valid for every w no worse than a trivial one."""
-        reduced = self.reduced
-        return penalised_rows(reduced, np.ascontiguousarray(reduced.thresholds(reduced.trivial)))
-
-    @classmethod
-    def of(cls, model: Model, problem: ZeroOneProblem) -> ConflictCuts:
-        """Return the separator of a 0-1 loss problem with a binary variable for each point.
-
-        Raises
-        ------
-        InputError
-            The form has no such binaries.
-        """
-        label, scale = _price_of(model, problem)
-        return cls(reduce_problem(problem), label, scale)
-
-    def places(self, form: StandardForm) -> IntArray:
-        """Return the indices of z in the solver's form."""
-        place = form.slices[self.label]
-        return np.arange(place.start, place.stop)
-
-    def separate(self, z: FloatArray, incumbent_value: float) -> list[IntArray]:
-        """Return sets of points whose cuts the relaxation's ``z`` violates.
-
-        ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
-        """
-        from ..zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
-
-        if not self.reduced.rows.size:
-            return []
-        rows, upper = self.rows, self._norm_threshold(incumbent_value)
-        z_by_row, member = self._least_z_by_row(z)
-        n, p = rows.a.shape
-        conflicts: list[IntArray] = []
-        remaining = z_by_row < _EXCLUDED
-        priority = 1.0 / (z_by_row + 0.02)
-        scratch = empty_scratch(n, p)
-        while len(conflicts) < _MAX_CUTS and remaining.any():
-            active = no_active(p)
-            status, _ = active_set(rows, remaining, priority, upper, active, scratch)
-            if status != CONFLICT:
-                break
-            support = np.unique(active.pair[: int(active.count[0])][active.u[: int(active.count[0])] > 0.0])
-            support = support[support >= 0]
-            if z_by_row[support].sum() < 1.0 - _LEAST_VIOLATION:
-                conflicts.append(np.sort(member[support]))
-            remaining[support] = False
-        return conflicts
-
-    def _norm_threshold(self, incumbent_value: float) -> float:
-        """Return the reduced squared norm that certainly exceeds the known objective, or that of a trivial point."""
-        reduced = self.reduced
-        reduced_objective = (incumbent_value / self.scale - reduced.constant) / reduced.unit
-        upper = min(reduced_objective, reduced.trivial)
-        return float((upper + _SAFETY * max(abs(upper), 1e-3)) / (1.0 - reduced.shrink))
-
-    def _least_z_by_row(self, z: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Return the least z̄ among the points of each distinct row, and a point that attains it: keeping it keeps all of them."""
-        reduced = self.reduced
-        z_by_row, member = np.full(len(reduced.weights), np.inf), np.zeros(len(reduced.weights), dtype=np.int64)
-        for i in np.argsort(-z, kind="stable"):
-            row = reduced.member[i]
-            if row >= 0:
-                z_by_row[row], member[row] = max(float(z[i]), 0.0), i
-        return z_by_row, member
-
-
-def _price_of(model: Model, problem: ZeroOneProblem) -> tuple[str, float]:
-    """Return the label of the block with one binary variable per point, and the ratio of its costs to the λ_i."""
-    form, n = model.form, problem.weights.size
-    for block in form.blocks:
-        place = form.slices[block.label]
-        binary = form.integer[place].all() and (form.lower[place] >= 0).all() and (form.upper[place] <= 1).all()
-        if block.size == n and binary:
-            ratio = form.q[place] / problem.weights
-            if (ratio > 0).all() and np.ptp(ratio) <= 1e-12 * ratio[0]:
-                return block.label, float(ratio[0])
-    raise InputError(
-        f"cuts={CONFLICTS!r} needs a binary for each point with its cost as price; the form of {model.name} has none", name="cuts"
-    )
-
-
-def with_cuts(model: Model, options: Options) -> Options:
+def _with_separator(model: Model, options: Options) -> Options:
     """Return the options with the separator in place of its name."""
-    name = options.native.get(CUTS)
+    name = options.native.get(_CUTS)
     if name is None or isinstance(name, ConflictCuts):
         return options
-    if name != CONFLICTS:
-        raise InputError(f"cuts takes {CONFLICTS!r}; it is {name!r}", name="cuts")
+    if name != _CONFLICTS:
+        raise InputError(f"cuts takes {_CONFLICTS!r}; it is {name!r}", name="cuts")
     problem = model.view(ZeroOneProblem)
     if problem is None:
         raise InputError(
@@ -166,17 +45,17 @@ def with_cuts(model: Model, options: Options) -> Options:
             f"{model.name} is not one",
             name="cuts",
         )
-    return Options.of(options, native={CUTS: ConflictCuts.of(model, problem)})
+    return Options.of(options, native={_CUTS: ConflictCuts.of(model, problem)})
 
 
-def cuts_of(options: Options) -> tuple[ConflictCuts | None, dict[str, Any]]:
+def _split_separator(options: Options) -> tuple[ConflictCuts | None, dict[str, Any]]:
     """Return the separator, and the solver's native options without it."""
     native = dict(options.native)
-    separator = native.pop(CUTS, None)
+    separator = native.pop(_CUTS, None)
     return (separator if isinstance(separator, ConflictCuts) else None), native
 
 
-def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
+def _include_separator(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
     """Add the separator to the SCIP model of ``form`` and return the plug-in; set its ``recorder`` before each solve.
 
     ``model.data`` holds the variables of the form. Exceptions are stored in the recorder, because they cannot pass through SCIP's
@@ -185,7 +64,7 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
     from pyscipopt import Sepa
     from pyscipopt.scip import PY_SCIP_RESULT
 
-    variables = [model.data[j] for j in cuts.places(form)]
+    variables = [model.data[j] for j in cuts.binary_indices(form)]
 
     class Plugin(Sepa):
         """The plug-in, which separates the solution of the node's linear program."""
@@ -364,7 +243,7 @@ class Scip(Backend):
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Solve the model; with ``cuts="conflicts"`` SCIP separates `ConflictCuts`."""
-        return super().run(model, with_cuts(model, options), kept_model)
+        return super().run(model, _with_separator(model, options), kept_model)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
@@ -389,10 +268,10 @@ class Scip(Backend):
     def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
-        set_by_block(form, options, "priorities", functools.partial(_prioritise, model))
+        set_block_option(form, options, "priorities", functools.partial(_prioritise, model))
         recorder = monitor.recorder = Recorder("scip", options, maximise=form.maximise)
-        cuts, _ = cuts_of(options)
-        separator = None if cuts is None else include_cuts(model, cuts, form)
+        cuts, _ = _split_separator(options)
+        separator = None if cuts is None else _include_separator(model, cuts, form)
         if separator is not None:
             separator.recorder = recorder
         loaded = time.perf_counter()
@@ -430,7 +309,7 @@ class Scip(Backend):
         )
 
     def _set_parameters(self, model: Any, form: StandardForm, options: Options) -> None:
-        check_native("scip", options.native, [CUTS, "priorities", *model.getParams()])
+        check_native("scip", options.native, [_CUTS, "priorities", *model.getParams()])
         if options.verbose:
             model.hideOutput(False)
         chosen: dict[str, Any] = {
@@ -454,8 +333,8 @@ class Scip(Backend):
             chosen["limits/nodes"] = options.node_limit
         if options.memory_limit is not None:
             chosen["limits/memory"] = options.memory_limit / 2**20
-        native = {name: value for name, value in cuts_of(options)[1].items() if name != "priorities"}
-        set_natives("scip", {**chosen, **native}, model.setParam)
+        native = {name: value for name, value in _split_separator(options)[1].items() if name != "priorities"}
+        set_native_options("scip", {**chosen, **native}, model.setParam)
 
 
 def _build(form: StandardForm) -> Any:

@@ -1,4 +1,4 @@
-"""SCS: operator splitting for quadratic objectives over second-order and semidefinite cones."""
+"""Backend of SCS: operator splitting for quadratic objectives over second-order and semidefinite cones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solver ``boxqp``: coordinate descent on box QPs in factor form, finished by Newton or interior-point steps."""
+"""``boxqp``: coordinate descent on convex quadratics over a box in factor form, finished by Newton or interior-point steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STEPS = 60
 _FRACTION = 0.995
 
 
-def interior_operations(view: BoxQP) -> float:
+def interior_point_operations(view: BoxQP) -> float:
     """Return the scalar operations of a run of some twenty steps."""
     m, r = view.n, view.Z.shape[1] if view.coarse is None else view.width
     return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
@@ -86,7 +86,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
         if not (a > lower).all() or not (a < upper).all():  # or the numbers have overflowed
             break
-    return FinishRun(best, best_gap, steps, interior_operations(view) * steps / 20.0)
+    return FinishRun(best, best_gap, steps, interior_point_operations(view) * steps / 20.0)
 
 
 def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -198,7 +198,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         work = max(1, int(seconds * _LOOP))
         reached = state.descend(1 if state.limit < np.inf else work)  # one epoch at a time
         state.step = "coordinate"
-        rough = state.error() > state.violation
+        rough = state.refresh_and_bound_error() > state.violation
         if state.converged():
             return Outcome.CONVERGED
         if self.finish and self._run_finisher(state):
@@ -218,9 +218,9 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     def _solve_from_start(self, state: BoxState) -> bool:
         """Take Newton steps from a start inside the box if the matrix is stored; return whether they converged."""
         view, m = state.view, state.view.n
-        price = m**3 / 3.0 / _BLAS
+        step_seconds = m**3 / 3.0 / _BLAS
         inside = bool(((state.a > view.lower) & (state.a < view.upper)).all())
-        if view.gram is None or not inside or time.perf_counter() + price > state.deadline:
+        if view.gram is None or not inside or time.perf_counter() + step_seconds > state.deadline:
             return False
         self._newton(state)
         return state.converged()
@@ -240,13 +240,13 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.scalars.work) / _LOOP
         width = 0 if view.gram is not None else r
-        price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
+        step_seconds = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         seconds_left = state.deadline - time.perf_counter()
-        if state.finish_seconds + price <= spent and price <= seconds_left and state.gap <= state.newton_gap / 3.0:
+        if state.finish_seconds + step_seconds <= spent and step_seconds <= seconds_left and state.gap <= state.newton_gap / 3.0:
             state.newton_gap = state.gap
             self._newton(state)
-        price = interior_operations(view) / _BLAS
-        if not state.converged() and not state.interior and price <= min(spent, state.deadline - time.perf_counter()):
+        step_seconds = interior_point_operations(view) / _BLAS
+        if not state.converged() and not state.interior and step_seconds <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True
             state.use_float64()
             self._accept(state, interior_point(state.view, state.target_gap), "interior")
@@ -264,7 +264,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     def measure(self, state: BoxState) -> ProgressState:
         """Return objective and bound in the sense of the model's form, and the number of free variables."""
-        primal, bound = state.pair
+        primal, bound = state.objective_and_bound
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
         return ProgressState(int(state.scalars.epochs) + state.finish_steps, primal, bound, active=free, step=state.step)
 

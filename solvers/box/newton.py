@@ -1,4 +1,4 @@
-"""Newton's method for a box QP in two forms, which finish coordinate descent: projected steps and active-set steps.
+"""Newton's methods that finish ``boxqp`` near the optimum: projected steps and active-set steps.
 
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and
@@ -29,10 +29,10 @@ _SHIFT = 1e-12
 class FinishRun:
     """The best point found by a finisher, its gap, the number of steps, and the scalar operations used."""
 
-    a: FloatArray
-    gap: float
-    steps: int
-    operations: float
+    a: FloatArray  #: (m,) in the box
+    gap: float  #: duality gap at a
+    steps: int  #: number of Newton or active-set steps
+    operations: float  #: scalar operations used
 
 
 def newton_steps(

@@ -1,4 +1,4 @@
-"""State of a run of coordinate descent on a box QP between calls of its compiled loop."""
+"""State of a run of ``boxqp`` between calls of its compiled loop: point, gradient and duality gap of a box QP."""
 
 from __future__ import annotations
 
@@ -156,32 +156,32 @@ class BoxState:
     whose gradient was computed: linear is then that gradient, w is zero there, and rounding affects digits of the step alone.
     """
 
-    view: BoxQP
-    tol: float
-    limit: float
-    a: FloatArray
-    w: FloatArray
-    linear: FloatArray
-    gradient: FloatArray
-    diagonal: FloatArray
-    order: IntArray
+    view: BoxQP  #: the box QP
+    tol: float  #: relative gap to be reached
+    limit: float  #: largest number of epochs and finisher steps
+    a: FloatArray  #: (m,) the point
+    w: FloatArray  #: (r,) Z'a, up to the reference point of the loop
+    linear: FloatArray  #: (m,) linear term of the loop
+    gradient: FloatArray  #: (m,) float64 gradient at a
+    diagonal: FloatArray  #: (m,) diagonal of ZZ' + D
+    order: IntArray  #: (m,) variables in the order of the next epoch
     scalars: Any  #: numbers of the loop, by name (`_SCALARS`)
     violation: float  #: spread of the projected gradients at which the loop stops next
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
-    gap: float = float("inf")
-    objective: float = float("nan")
-    finish_seconds: float = 0.0
-    finish_steps: int = 0
+    gap: float = float("inf")  #: duality gap at a
+    objective: float = float("nan")  #: at a, in the form of the view
+    finish_seconds: float = 0.0  #: estimated time of the finishers so far
+    finish_steps: int = 0  #: Newton and interior-point steps so far
     newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap
     best: tuple[float, float] = (float("inf"), float("inf"))  #: least objective and gap after rounds that used up their work
     reference: FloatArray | None = None  #: point before the steps that the next search goes along
     idle_rounds: int = 0  #: such rounds in a row that lowered neither
-    step: str = ""
+    step: str = ""  #: kind of the last step, for the trace
 
     @property
-    def pair(self) -> tuple[float, float]:
+    def objective_and_bound(self) -> tuple[float, float]:
         """Return objective and bound in the sense of the model's form."""
         return self._pair(self.objective, self.gap)
 
@@ -200,7 +200,7 @@ class BoxState:
 
     def target_gap(self) -> float:
         """Return the gap that a finisher must reach."""
-        return 0.5 * self.tol * max(map(abs, self.pair))
+        return 0.5 * self.tol * max(map(abs, self.objective_and_bound))
 
     def refresh(self) -> None:
         """Recompute w, gradient, objective and gap in float64 from the data."""
@@ -219,7 +219,7 @@ class BoxState:
         self.objective = view.objective(self.a, self.gradient)
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
-    def error(self) -> float:
+    def refresh_and_bound_error(self) -> float:
         """Refresh, and return the error of the loop's gradient that rounding of Z causes; 0 if Z is in float64."""
         coarse = self.view.coarse
         if coarse is None:

@@ -1,1 +1,1 @@
-"""Results and what certifies them: certificates, rays, evidence found from the data, verdicts."""
+"""Certification: recompute objective, residuals and bounds from the data, and judge what a solver claims."""

@@ -1,4 +1,4 @@
-"""Certificates: everything a result claims, recomputed from the form and the point alone, rounding included.
+"""`Certificate`: objective, residuals and a rigorous bound, recomputed from the form and the point alone, rounding included.
 
 Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported only where
 the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`), and is rounded outward.
@@ -28,7 +28,7 @@ from ..records import Answer, relative_gap
 # The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
 #
 # Units scale with the data. They come from the numbers that a problem states: boxes and constants of rows, which give units to
-# the other variables of their rows; where nothing is constant, from a quadratic term and the prices that it balances.
+# the other variables of their rows; where nothing is constant, from a quadratic term and the linear costs that it balances.
 
 #: A coefficient below this share of the largest of its row says nothing of its variable's unit.
 _COUNTS = 1e-6
@@ -52,8 +52,8 @@ def natural_units(form: StandardForm) -> FloatArray:
     τ_j is the width of the variable's box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0, and at most |q_j|/P_jj, where its own
     linear and quadratic terms balance. A variable without such a unit takes one from its rows without a constant and the units of
     their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has a unit, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
-    where the quadratic term balances the prices of its rows, comes first. Coefficients far below the largest of their row do not
-    count: a 1e-17 would make a unit of 1e17, beside which every gap is small.
+    where the quadratic term balances the linear costs in its rows, comes first. Coefficients far below the largest of their row
+    do not count: a 1e-17 would make a unit of 1e17, beside which every gap is small.
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
@@ -65,7 +65,7 @@ def natural_units(form: StandardForm) -> FloatArray:
     counted = _counted(F, np.concatenate([c.row_maxima for c in form.constraints] or [np.zeros(0)]))
     weights = CSRRows.from_matrix(F).absolute.keep_entries(counted & (F.data != 0.0))
     if not unit.any():
-        unit = _from_prices(form, weights)
+        unit = _from_linear_costs(form, weights)
     for _ in range(_STEPS):
         if not unit.any() or not (needed & (unit == 0.0)).any():
             break
@@ -107,17 +107,17 @@ def _from_constants(form: StandardForm) -> FloatArray:
     return np.where(determined & ((unit == 0.0) | (units < unit)), units, unit)
 
 
-def _from_prices(form: StandardForm, weights: CSRRows) -> FloatArray:
-    """Return the units of variables with curvature that balance the prices of the linear terms on their rows."""
+def _from_linear_costs(form: StandardForm, weights: CSRRows) -> FloatArray:
+    """Return the units at which quadratic terms balance the linear costs of the other variables in their rows."""
     curved, q = _curvature(form), np.abs(form.q)
     if not curved.any() or not q.any():
         return np.zeros(form.n)
     rows = np.repeat(np.arange(weights.rows), weights.row_counts)
-    offered = np.where(q[weights.indices] > 0.0, q[weights.indices] / weights.data, np.inf)
-    price = np.full(weights.rows, np.inf)
-    np.minimum.at(price, rows, offered)
+    ratios = np.where(q[weights.indices] > 0.0, q[weights.indices] / weights.data, np.inf)
+    row_cost = np.full(weights.rows, np.inf)  # the least |q_k|/|F_ik| of the row: linear cost of a unit of it
+    np.minimum.at(row_cost, rows, ratios)
     pull = np.zeros(form.n)
-    np.maximum.at(pull, weights.indices, np.where(np.isfinite(price), price, 0.0)[rows] * weights.data)
+    np.maximum.at(pull, weights.indices, np.where(np.isfinite(row_cost), row_cost, 0.0)[rows] * weights.data)
     return np.divide(pull, curved, out=np.zeros(form.n), where=curved > 0.0)
 
 
@@ -168,7 +168,7 @@ class Certificate(Displayed):
         The unscaled sum of ``complementarity`` and Σ_j |(Px + q - ΣF'z - ζ)_j x_j|: by how much objective and Lagrangian may
         differ at these multipliers.
     undercut : float
-        Σ max(0, -<z_k, F_k x + g_k>), bounds included: what violated rows, at their prices, may have taken off the objective.
+        Σ max(0, -<z_k, F_k x + g_k>), bounds included: the amount by which violated rows may have lowered the objective.
     bound : float
         Lower bound of the form's optimum, rounded outward; -inf where there is none.
     argument : str
@@ -178,7 +178,7 @@ class Certificate(Displayed):
     condition : str
         What the bound rests on where convexity is not known; empty where it is proved.
     rounding : float
-        Bound of the rounding error of the objective where its terms at this point, rows at their prices among them, are added up
+        Bound of the rounding error of the objective where its terms at this point and those of Σ<z_k, F_k x + g_k> are added up
         in any order: below it an objective cannot be told from zero.
     scale : float
         Size of the objective's terms over one natural unit of each variable.
@@ -262,7 +262,7 @@ class Certificate(Displayed):
     def _measured(self) -> tuple[tuple[str, str], ...]:
         """Return the numbers that are known, by name."""
         values = (("objective", self.objective, ".10g"), ("bound", self.bound, ".10g"), ("gap", self.gap, ".2e"))
-        stated_objective, disagrees = self.stated_objective, differs(self.objective, self.stated_objective)
+        stated_objective, disagrees = self.stated_objective, objective_differs(self.objective, self.stated_objective)
         return (
             *((name, format(value, form)) for name, value, form in values if np.isfinite(value)),
             ("residuals", self.residuals),
@@ -277,7 +277,7 @@ class Certificate(Displayed):
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 
 
-def differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
+def objective_differs(objective: float, stated_objective: float | None, tolerance: float = 1e-9) -> bool:
     """Return whether the stated objective differs from that of the point by more than ``tolerance``, relative to 1 +
     |objective|.
     """
@@ -449,24 +449,24 @@ def _conditions(
         if z.any():
             sizes = CSRRows.from_matrix(c.F).absolute.weighted_sum(np.abs(z))
             rounding += gamma(form.n) * float(sizes @ np.abs(x) + np.abs(z) @ np.abs(c.g))
-    # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
+    # ζ > 0 belongs to the lower bound, ζ < 0 to the upper one; a multiplier of an infinite bound is a residual
     missing = np.zeros(form.n)
     for side, end in ((1.0, form.lower), (-1.0, form.upper)):
-        price = np.maximum(side * reduced, 0.0)
-        if not price.any():
+        multiplier = np.maximum(side * reduced, 0.0)
+        if not multiplier.any():
             continue
         finite = np.isfinite(end)
         slack = np.where(finite, side * (x - end), 0.0)
-        missing += np.where(finite, 0.0, price)
-        products += float(price @ np.abs(slack))
-        undercut += float(price @ np.maximum(-slack, 0.0))
+        missing += np.where(finite, 0.0, multiplier)
+        products += float(multiplier @ np.abs(slack))
+        undercut += float(multiplier @ np.maximum(-slack, 0.0))
     scale = 1.0 + max(float(np.abs(v).max(initial=0.0)) for v in (gradient - form.q, form.q, reduced_gradient))
     residual = np.abs(gradient - reduced_gradient - reduced)
     stationarity = float((residual * weights).max(initial=0.0)) / scale
-    unpriced = float(missing.max(initial=0.0)) / scale
+    infinite_bounds = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
-    dual = max(stationarity, outside, unpriced)
-    stationary = dual <= _STATIONARY  # prices that are far from stationary say nothing of the objective's terms
+    dual = max(stationarity, outside, infinite_bounds)
+    stationary = dual <= _STATIONARY  # multipliers that are far from stationary say nothing of the objective's terms
     return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut, rounding if stationary else 0.0)
 
 
@@ -474,13 +474,13 @@ def _residual_weights(form: StandardForm, multipliers: Mapping[str, FloatArray])
     """Return the weight of each variable's residual: 1, or more if a solver would drop all its coefficients as too small.
 
     Their residuals are small at any point, whatever moving them is worth: they count in units in which the largest coefficient is
-    that of its row, among the rows that have a price. A quadratic term of its own has a scale.
+    that of its row, among the rows with a multiplier. A quadratic term of its own has a scale.
     """
     F, _ = form.rows_matrix()
     z = np.concatenate([np.zeros(0), *(np.ravel(multipliers.get(c.label, np.zeros(c.rows))) for c in form.constraints)])
-    priced = np.abs(z) > _SEEN * np.abs(z).max(initial=0.0)
+    has_multiplier = np.abs(z) > _SEEN * np.abs(z).max(initial=0.0)
     largest = np.concatenate([c.row_maxima for c in form.constraints] or [np.zeros(0)])
-    sizes, share = np.repeat(np.where(priced, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
+    sizes, share = np.repeat(np.where(has_multiplier, largest, 0.0), np.diff(F.indptr)), np.zeros(form.n)
     np.maximum.at(share, F.indices, np.divide(np.abs(F.data), sizes, out=np.zeros(F.nnz), where=sizes > 0.0))
     small = (share > 0.0) & (share < _SEEN)
     if form.quadratic is not None:

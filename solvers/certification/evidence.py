@@ -2,8 +2,8 @@
 
 Three searches share the rows of a form, scaled for least squares (`ScaledRows`). Linear rows use nonnegative least squares
 (`FormRows`), second-order and semidefinite cones least squares over a product of cones (`ConeRows`). Multipliers in the interior
-of those that bound the objective come from a linear program (`interior`). Nothing here is a proof: the evidence is checked as if
-the solver had given it.
+of those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: the evidence is
+checked as if the solver had given it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ScaledRows(ABC):
     form: StandardForm
     #: what A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first
     A: FloatArray
-    b: FloatArray
+    b: FloatArray  #: (rows of A,)
     scale: FloatArray  #: what each row was divided by
     #: When least squares over cones end at the latest, by ``time.perf_counter``.
     deadline: float = field(default=np.inf, kw_only=True)
@@ -91,7 +91,7 @@ def fits_least_squares(form: StandardForm, limit: int) -> bool:
     return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
 
 
-def stacked(form: StandardForm) -> tuple[FloatArray, FloatArray]:
+def stacked_rows(form: StandardForm) -> tuple[FloatArray, FloatArray]:
     """Return A and b of A x + b: the form's rows, then x ≥ lower and x ≤ upper where these are finite."""
     low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
     F, g = form.rows_matrix()
@@ -175,7 +175,7 @@ _DEPTH = 1e-2
 _PAID = 0.1
 
 
-def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
     """Return interior multipliers at a point; None where rows are not linear or too many, or ``seconds`` are not enough."""
     if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
@@ -254,7 +254,7 @@ class FormRows(ScaledRows):
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
         if not linear or not fits_least_squares(form, _MOST):
             return None
-        A, b = stacked(form)
+        A, b = stacked_rows(form)
         equal = np.append(form.rows_mask(Zero), np.zeros(b.size - form.rows, dtype=bool))
         scale = np.sqrt((A**2).sum(axis=1) + b**2)
         scale[scale == 0.0] = 1.0
@@ -332,7 +332,7 @@ class FormRows(ScaledRows):
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return a point in the relative interior of all multipliers."""
-        return interior(self.form, x, seconds)
+        return interior_multipliers(self.form, x, seconds)
 
     def _chosen(self) -> BoolArray:
         return np.ones(self.A.shape[0], dtype=bool)
@@ -413,7 +413,7 @@ class ConeRows(ScaledRows):
         """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
         if not all(c.cone.convex for c in form.constraints) or not fits_least_squares(form, _MOST_OF_CONES):
             return None
-        A, b = stacked(form)
+        A, b = stacked_rows(form)
         size, start = np.sqrt((A**2).sum(axis=1) + b**2), 0
         for c in form.constraints:
             size[start : start + c.rows] = np.linalg.norm(size[start : start + c.rows])

@@ -1,4 +1,4 @@
-"""Newton's method on the active constraints of a second-order cone program, which makes a point and its multipliers exact.
+"""Refinement of a claimed optimum by Newton's method on its active constraints, where the first certificate proves nothing.
 
 Interior points stop where their errors are small beside the objective's terms, first-order methods earlier; where terms cancel,
 or an optimum is degenerate, that is not enough for a certificate. Over quadratic constraints an objective good to 1e-9 comes with
@@ -55,8 +55,8 @@ def newton_polish(
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
     """Return x, z and ζ after Newton steps, or the given ones where no step comes nearer to optimality.
 
-    Rows, bounds and cones count as active where their price exceeds their slack (in a second attempt: a thousand times
-    their slack); the others get no price. The form is continuous, without semidefinite cones. No step begins that by its size
+    Rows, bounds and cones count as active where their multiplier exceeds their slack (in a second attempt: a thousand times
+    their slack); the others get none. The form is continuous, without semidefinite cones. No step begins that by its size
     would not end within ``seconds``, or with more than ``largest`` variables and active rows.
     """
     begin = time.perf_counter()
@@ -130,32 +130,32 @@ class _Active:
 def _active(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta: FloatArray, ratio: float) -> _Active:
     F, g = form.rows_matrix()
     linear: list[int] = []
-    prices: list[float] = []
+    active_multipliers: list[float] = []
     cones: list[tuple[slice, bool]] = []
     mu: list[float] = []
     first = 0
     for c in form.constraints:
-        v, price = c.cone.by_cone(c.value(x)), c.cone.by_cone(np.asarray(z[c.label]))
+        v, multiplier = c.cone.by_cone(c.value(x)), c.cone.by_cone(np.asarray(z[c.label]))
         if isinstance(c.cone, (Zero, Nonnegative)):
-            active_rows = np.flatnonzero(np.isinf(_slack(c.cone, v)) | (price > ratio * v).ravel())
+            active_rows = np.flatnonzero(np.isinf(_slack(c.cone, v)) | (multiplier > ratio * v).ravel())
             linear += (first + active_rows).tolist()
-            prices += price.ravel()[active_rows].tolist()
+            active_multipliers += multiplier.ravel()[active_rows].tolist()
         else:
             rotated = isinstance(c.cone, RotatedSecondOrder)
-            inside, sizes = _slack(c.cone, v), np.linalg.norm(price, axis=1)
+            inside, sizes = _slack(c.cone, v), np.linalg.norm(multiplier, axis=1)
             for k in range(c.cone.count):
                 rows = slice(first + k * c.cone.dim, first + (k + 1) * c.cone.dim)
                 size = float(np.linalg.norm(v[k]))
                 if size < _APEX * max(sizes[k], 1e-2):
                     linear += range(rows.start, rows.stop)
-                    prices += price[k].tolist()
+                    active_multipliers += multiplier[k].tolist()
                 elif ratio * inside[k] < sizes[k]:
                     cones.append((rows, rotated))
                     mu.append(float(sizes[k]) / size)
         first += c.rows
     bounds = np.flatnonzero(np.abs(zeta) > ratio * np.abs(np.where(zeta > 0, x - form.lower, form.upper - x)))
     bound_values = np.where(zeta > 0, form.lower, form.upper)[bounds]
-    weights = np.concatenate([prices, zeta[bounds], mu])
+    weights = np.concatenate([active_multipliers, zeta[bounds], mu])
     return _Active(F, g, np.array(linear, dtype=np.int64), bounds, bound_values, tuple(cones), weights)
 
 
@@ -206,7 +206,7 @@ def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta:
     return max(worst, float(np.abs(residual).max(initial=0.0)))
 
 
-NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
+REFINEMENT_NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
 Refined: TypeAlias = tuple[Answer, Mapping[str, FloatArray], Certificate]
 #: A point that violates its rows or the optimality conditions by more is none to begin at; the objective may move by this share.
@@ -233,9 +233,9 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     if y is x:
         return None
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
-    for point, prices in ((y, refined_answer), (y, answer), (x, refined_answer)):
+    for point, source_answer in ((y, refined_answer), (y, answer), (x, refined_answer)):
         for blocks in _with_recounted(certifier.model, form.split(point)):
-            refined = with_multipliers(certifier, prices, blocks, certifier(prices, blocks), tol, seconds)
+            refined = with_multipliers(certifier, source_answer, blocks, certifier(source_answer, blocks), tol, seconds)
             change = abs(refined[1].objective - certificate.objective)
             if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
                 return refined[0], blocks, refined[1]

@@ -1,4 +1,4 @@
-"""Checks of claims of infeasibility or unboundedness by their ray, from the form's data alone.
+"""Check of a claim of infeasibility by its Farkas multipliers, and of unboundedness by its ray, from the form's data alone.
 
 *Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ ≥ 0 where only a lower bound exists, ≤ 0 where only an upper one,
 0 where none; then every x of the form has 0 ≤ Σ<z_k, F_k x + g_k> + Σ ζ_j (x_j - bound_j) = Σ<z_k, g_k> - Σ ζ_j bound_j,
@@ -38,7 +38,7 @@ _NEARLY = 1e-9
 
 
 @dataclass(frozen=True)
-class Ray:
+class RayEvidence:
     """The evidence that a ray gives for a claim of infeasibility or unboundedness.
 
     Parameters
@@ -60,13 +60,13 @@ class Ray:
     proved: bool = False
 
     @property
-    def with_feasible_point(self) -> Ray:
+    def with_feasible_point(self) -> RayEvidence:
         """Return the evidence once a feasible point is known: an exact ray of descent then proves unboundedness."""
         return replace(self, proved=self.exact)
 
     @classmethod
-    def of(cls, form: StandardForm, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
-        """Examine a ray: Farkas multipliers by label, or a direction of descent."""
+    def of(cls, form: StandardForm, ray: FloatArray | Mapping[str, FloatArray]) -> RayEvidence:
+        """Return the evidence of a ray: Farkas multipliers by label, or a direction of descent."""
         if isinstance(ray, Mapping):
             if (form.lower > form.upper).any():  # multipliers of the two bounds, whatever else was given
                 return cls(0.0, True, proved=True)
@@ -91,15 +91,15 @@ class Ray:
         )
 
     @property
-    def contradicts(self) -> bool:
-        """Return whether a ray was given that does not even support the claim."""
+    def is_invalid(self) -> bool:
+        """Return whether a ray was given that misses its conditions by too much to support the claim."""
         return self.residual is not None and not self.residual <= _SUPPORTED
 
-    def words(self, status: Status) -> str:
-        """Return what the evidence amounts to, in words."""
+    def explanation(self, status: Status) -> str:
+        """Return the sentence on a claim of this status: proved, or claimed and why it is not proved."""
         if self.residual is None:
             return "claimed by the solver, without a ray that could be checked"
-        if self.contradicts:
+        if self.is_invalid:
             needed = f"residual {self.residual:.1e}, {_SUPPORTED:g} is needed"
             return f"the ray that the solver gave does not support the claim: {needed}"
         if status is Status.INFEASIBLE:
@@ -118,7 +118,7 @@ class Ray:
 
 
 def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
-    """Return whether multipliers near these prove exactly that the form, integers apart, has no point."""
+    """Return whether multipliers near these prove exactly that the form without its integrality is infeasible."""
     largest = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
     if not 0.0 < largest < np.inf:
         return False
@@ -127,9 +127,7 @@ def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
 
 
 def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
-    """Return whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside (a
-    face).
-    """
+    """Return whether d is exactly a ray of descent: linear rows in exact sums, other cones' rows zero or deep inside."""
     quadratic = form.quadratic
     if quadratic is not None:
         data = quadratic.matrix if quadratic.factor is None else quadratic.factor

@@ -1,4 +1,4 @@
-"""The result of a solve: the solver's answer, the certificate, the status that it supports, and the trust in the bound."""
+"""`Result`, the return value of `solve`: point, status, bound and gap as recomputed from the data, beside the solver's answer."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .verdict import gap_closed
 from .verification import DualCheck, Verification
 
 
-class Kind(enum.StrEnum):
-    """The argument behind a bound; the value is its name in sentences.
+class BoundKind(enum.StrEnum):
+    """The kind of evidence behind a bound or a status; the value is its name in sentences.
 
     PROVED: recomputed from the data with its rounding error, or carried by our exact solver's valid dual points. CONDITIONAL: the
     same argument, but it is not known that P, or the kernel matrix K behind it, is positive semidefinite. CLAIMED: the solver's
@@ -125,8 +125,8 @@ def termination_of(result: Result) -> Termination:
     return Termination.INACCURATE if nearly_feasible else Termination.FAILED
 
 
-def difference(recipient: Recipient, returned: ReturnedAnswer) -> str:
-    """Return the first expression of the package's program whose value at the answer is not that here; empty where all agree."""
+def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
+    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
     source = recipient.source
     if source is None or not returned.values:
         return ""
@@ -390,22 +390,24 @@ class Result(Displayed):
 
     @property
     def best_bound(self) -> tuple[float, str]:
-        """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
+        """The bound in the form's sense and its kind (`BoundKind`): proved by the certificate or the solver, or claimed by it.
 
         Stationary points have none, nor have those whose certificate is that of an inner problem. What a solver says that failed
         counts for nothing.
         """
-        no_bound = (float("-inf"), Kind.NONE.value)
+        no_bound = (float("-inf"), BoundKind.NONE.value)
         certificate, claim = self.certificate, self.claim
         if self.status is Status.STATIONARY or (certificate is not None and certificate.inner):
             return no_bound
         candidates = []
         if certificate is not None and np.isfinite(certificate.bound):
-            candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
+            candidates.append(
+                (certificate.bound, BoundKind.CONDITIONAL.value if certificate.condition else BoundKind.PROVED.value)
+            )
         accepted = claim.proved or claim.status is not Status.FAILED
         if claim.bound is not None and np.isfinite(claim.bound) and accepted:
-            candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
-        for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
+            candidates.append((claim.bound, BoundKind.PROVED.value if claim.proved else BoundKind.CLAIMED.value))
+        for kind in (BoundKind.PROVED, BoundKind.CONDITIONAL, BoundKind.CLAIMED):
             of_kind = [c for c in candidates if c[1] == kind.value]
             if of_kind:
                 return max(of_kind)
@@ -418,13 +420,13 @@ class Result(Displayed):
 
     @property
     def bound_kind(self) -> str:
-        """The trust that the bound deserves, in the words of `solvers.certification.result.Kind`."""
+        """The trust that the bound deserves, in the words of `solvers.certification.result.BoundKind`."""
         kind = self.best_bound[1]
-        return Kind.STORED.value if self.unverified and kind != Kind.NONE.value else kind
+        return BoundKind.STORED.value if self.unverified and kind != BoundKind.NONE.value else kind
 
     @property
     def status_kind(self) -> str:
-        """The trust that an answer to the question deserves, in the words of `solvers.certification.result.Kind`.
+        """The trust that an answer to the question deserves, in the words of `solvers.certification.result.BoundKind`.
 
         That of an optimum is its bound's. INFEASIBLE and UNBOUNDED are "proved" where exact Farkas multipliers, an exact search
         that leaves no point, or an exact ray from a feasible point, leave no doubt, and "claimed by solver" otherwise;
@@ -433,15 +435,15 @@ class Result(Displayed):
         if self.status is Status.OPTIMAL:
             return self.bound_kind
         if self.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
-            return Kind.NONE.value
+            return BoundKind.NONE.value
         if self.unverified:
-            return Kind.STORED.value
-        return Kind.PROVED.value if self.ray_proved or self.answer.excludes_all_points else Kind.CLAIMED.value
+            return BoundKind.STORED.value
+        return BoundKind.PROVED.value if self.ray_proved or self.answer.excludes_all_points else BoundKind.CLAIMED.value
 
     @property
     def _status_and_kind(self) -> str:
         """The status; of infeasibility and unboundedness also the trust in it."""
-        shown = self.status is not Status.OPTIMAL and self.status_kind != Kind.NONE.value
+        shown = self.status is not Status.OPTIMAL and self.status_kind != BoundKind.NONE.value
         return f"{self.status} ({self.status_kind})" if shown else str(self.status)
 
     @property
@@ -465,12 +467,12 @@ class Result(Displayed):
     def _stands_on(self) -> str:
         """The source of the claim that a point is optimal."""
         kind, certificate = self.bound_kind, self.certificate
-        if kind == Kind.PROVED.value:
+        if kind == BoundKind.PROVED.value:
             return "the bound is proved"
-        if kind == Kind.CONDITIONAL.value:
+        if kind == BoundKind.CONDITIONAL.value:
             return "the bound is proved if K is positive semidefinite, which is not known"
-        if kind == Kind.STORED.value:
-            return Kind.STORED.value
+        if kind == BoundKind.STORED.value:
+            return BoundKind.STORED.value
         continuous = certificate is not None and certificate.integrality is None and not certificate.nonconvex
         if continuous and certificate is not None and certificate.complementarity is not None:
             return "the optimality conditions hold; no bound is proved"
@@ -518,7 +520,7 @@ class Result(Displayed):
         if self.certificate is not None:
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
             lines.append(f"  objective {self.objective:.10g}   bound {bound}")
-        if not (self.status is Status.OPTIMAL and self.bound_kind == Kind.PROVED.value):
+        if not (self.status is Status.OPTIMAL and self.bound_kind == BoundKind.PROVED.value):
             lines.append(f"  {self.message}")
         if self.certificate is not None:
             lines.append(f"  residuals: {self.certificate.residuals}")
@@ -587,7 +589,7 @@ class Result(Displayed):
     def register_proved_bound(self) -> Result:
         """Register the proved bound as one that this process has certified; return the result itself."""
         bound, kind = self.best_bound
-        accepted = kind == Kind.PROVED.value and not self.unverified and not self.answer.bound_caveat
+        accepted = kind == BoundKind.PROVED.value and not self.unverified and not self.answer.bound_caveat
         if accepted and self.status not in _DOUBTFUL:
             _REGISTERED_BOUNDS[self] = bound
         return self
@@ -618,7 +620,7 @@ class Result(Displayed):
         return np.flatnonzero(self.values[label] > threshold)
 
     def verify(self, model: Model | StandardForm | None = None, exact: bool = False) -> Verification:
-        """Recompute every claim from the model, in rational arithmetic if asked (`solvers.checks.verify`).
+        """Recompute every claim from the model, in rational arithmetic if asked (`solvers.certification.result_checks`).
 
         Without a model it is the one that was solved. A result from a file or from another process does not hold it.
 
@@ -642,7 +644,7 @@ class Result(Displayed):
         return VERIFY(self, self._own(model, "verify"), exact)
 
     def check_duals(self, model: Model | StandardForm | None = None, max_rows: int = 12, seed: int = 0) -> DualCheck:
-        """Compare multipliers with finite differences of the optimum by the right-hand sides (`solvers.checks.verify`).
+        """Compare multipliers with difference quotients of the optimum (`solvers.certification.result_checks`).
 
         Parameters
         ----------
@@ -731,7 +733,7 @@ class Result(Displayed):
             objective=float("nan") if self.certificate is None else self.certificate.objective,
         )
         recipient.check(returned)
-        differs = difference(recipient, returned)
+        differs = difference_from_source(recipient, returned)
         if differs:
             warnings.warn(MarginoptWarning(differs, name="problem"), stacklevel=2)
             returned = replace(returned, ending=Termination.INACCURATE, message=differs)

@@ -1,4 +1,4 @@
-"""Completion of an answer whose evidence is missing or too weak: multipliers, Farkas multipliers and rays found from the data.
+"""Completion of an answer without multipliers or a valid ray: the missing evidence is computed from the data and checked.
 
 The searches are those of `solvers.certification.evidence`. Their outcome counts only if the certificate, the ray or exact
 arithmetic then proves the claim, or contradicts it; the remarks say so.
@@ -22,8 +22,8 @@ from ...models.program.lagrangian import dual_bound
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
 from .certificate import Certificate, Certifier, certify, nonnegative
-from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior
-from .rays import Ray, point_exists
+from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior_multipliers
+from .rays import RayEvidence, point_exists
 from .verdict import conditions_met
 
 #: A point that violates its rows by no more than this is feasible.
@@ -48,15 +48,15 @@ _WHOLE = "rounded to {} digits behind the point: they meet the dual's equations 
 class CompletedClaim:
     """A claim of infeasibility or unboundedness: the answer with the best ray, its worth, and what speaks against the claim."""
 
-    answer: Answer
-    ray: Ray
-    objection: str = ""
+    answer: Answer  #: with the best ray
+    ray: RayEvidence  #: evidence of that ray
+    objection: str = ""  #: sentence on a contradiction of the claim; empty without one
 
 
 def complete_claim(
     form: StandardForm,
     answer: Answer,
-    ray: Ray,
+    ray: RayEvidence,
     points: Sequence[FloatArray] = (),
     bounded: str = "",
     seconds: float | None = None,
@@ -71,14 +71,14 @@ def complete_claim(
     integer = bool(form.integer.any())
     rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form, seconds)
     z, x = (None, None) if rows is None else rows.farkas()
-    empty = Ray() if z is None else Ray.of(form, z)
+    empty = RayEvidence() if z is None else RayEvidence.of(form, z)
     if answer.status is Status.INFEASIBLE:
         if x is not None and not integer and _feasible(form, x):
             remark = (
                 f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
             )
             return CompletedClaim(replace(answer, details={**answer.details, "point": form.split(x)}), ray, remark)
-        better = z is not None and not _refuted_ray(ray) and (empty.proved or (ray.residual is None and not empty.contradicts))
+        better = z is not None and not _refuted_ray(ray) and (empty.proved or (ray.residual is None and not empty.is_invalid))
         return CompletedClaim(replace(answer, farkas=z), empty) if better else CompletedClaim(answer, ray)
     if empty.proved:
         remark = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
@@ -118,19 +118,19 @@ def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:
     return _BY_MULTIPLIERS.format(best) if np.isfinite(best) else ""
 
 
-def _refuted_ray(ray: Ray) -> bool:
+def _refuted_ray(ray: RayEvidence) -> bool:
     """Return whether the solver's ray misses its conditions by more than the errors of a first-order method."""
     return ray.residual is not None and not ray.residual <= _ROUGH
 
 
-def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> CompletedClaim:
+def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: RayEvidence) -> CompletedClaim:
     """Complete a claim of unboundedness with a ray of descent, or with a bound that contradicts it."""
     if ray.exact:
         return CompletedClaim(answer, ray)
     d = rows.ray()
     if d is not None:
-        descent_ray = Ray.of(form, d)
-        better = not _refuted_ray(ray) and (descent_ray.exact or (ray.residual is None and not descent_ray.contradicts))
+        descent_ray = RayEvidence.of(form, d)
+        better = not _refuted_ray(ray) and (descent_ray.exact or (ray.residual is None and not descent_ray.is_invalid))
         return CompletedClaim(replace(answer, ray=form.split(d)), descent_ray) if better else CompletedClaim(answer, ray)
     bounding = rows.bounding_multipliers()
     if bounding is None:
@@ -152,9 +152,9 @@ def unbounded_integer_ray(form: StandardForm) -> str:
     relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
     rows = FormRows.of(relaxed)
     d = None if rows is None else rows.ray()
-    if d is None or not Ray.of(relaxed, d).exact:
+    if d is None or not RayEvidence.of(relaxed, d).exact:
         return ""
-    return f"the solver says optimal, and there is no least value: {Ray.descent_remark(form.split(d))}"
+    return f"the solver says optimal, and there is no least value: {RayEvidence.descent_remark(form.split(d))}"
 
 
 def with_multipliers(
@@ -173,7 +173,7 @@ def with_multipliers(
     if form is None or not certificate.wants_multipliers:
         return answer, certificate
     rows, x = _rows(form, seconds), form.join(values)
-    inner = interior(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
+    inner = interior_multipliers(form, x, seconds) if rows is None else rows.interior_multipliers(x, seconds)
     if rows is None and inner is None and answer.multipliers is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
@@ -271,7 +271,7 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 # objective is at least q'd at x + d, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
 # finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a number is.
 
-NOTE = "the point of objective zero, beside which the solver stopped"
+ZERO_OBJECTIVE_NOTE = "the point of objective zero, beside which the solver stopped"
 
 
 def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate | None:

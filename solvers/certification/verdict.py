@@ -1,16 +1,16 @@
-"""The status and the remarks that follow from a solver's claim and the certificate.
+"""`verdict`: the status that a certificate supports for a solver's claim, with the remarks that explain it.
 
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
 bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
-conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. What
-violations within the tolerances are worth at their prices must be within the tolerance of the objective as well: where its terms
-cancel, a residual of 1e-8 may be half of it.
+conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. The
+products of violations and multipliers must be within the tolerance of the objective as well: where its terms cancel, a residual
+of 1e-8 may be half of it.
 
-A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where the objective is within the
-rounding error of its terms at the point, the bound within that of the four such sums that it is made of, and what the point
-violates is worth no more than such an error. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an
-objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
+A gap is relative to the objective. An optimum of zero has no relative gap. It is accepted if the objective is within the rounding
+error of its terms at the point, the bound within that of its four such sums, and the products of violations and multipliers
+within such an error. The remark then says how far from zero the optimum may be (`ZERO_OPTIMUM`). How small an objective is beside
+the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
 exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.supplied_evidence`).
 
 A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
@@ -34,7 +34,7 @@ from ..records import Answer, Status
 from .certificate import MAX_RESIDUAL, Certificate, certify
 
 #: Beginning of the remark on an optimum that is zero within float64 rounding.
-ZERO = "the optimum is zero within rounding"
+ZERO_OPTIMUM = "the optimum is zero within rounding"
 
 #: A mixed-integer solver's bound may exceed an objective of zero by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
@@ -179,7 +179,7 @@ def _slacks_without_cost(form: StandardForm) -> FloatArray:
 def small_objective_objection(certificate: Certificate, tolerance: float) -> str:
     """Return why a mixed-integer solver's claim about so small an objective proves nothing; empty if it counts.
 
-    Its tolerances on costs are absolute: one solver neglected prices of 1e-10 beside costs of 1, which were 7% of the optimum.
+    Its tolerances on costs are absolute: one solver neglected costs of 1e-10 beside costs of 1, which were 7% of the optimum.
     """
     size = abs(certificate.objective)
     if size <= max(certificate.error, certificate.rounding) or size > _FAINT * tolerance:
@@ -279,7 +279,7 @@ def gap_closed(certificate: Certificate, bound: float, tol: float) -> bool:
 
 
 def _point_counts(certificate: Certificate, tol: float) -> bool:
-    """Return whether the point's violations are worth no more than rounding, at prices that are near stationary."""
+    """Return whether the violations times near-stationary multipliers are within the objective's rounding."""
     dual = certificate.dual_residual
     if certificate.undercut > certificate.rounding and certificate.primal_residual > 0.0:
         return False
@@ -292,17 +292,18 @@ def _enclosed(certificate: Certificate) -> str:
     """
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return (
-        f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, its terms at the point round by {certificate.rounding:.1e}"
+        f"{ZERO_OPTIMUM}: no further from it than {reach * (1.0 + 1e-2):.2e}, "
+        f"its terms at the point round by {certificate.rounding:.1e}"
     )
 
 
 def _undercut(certificate: Certificate, tol: float) -> str:
     """Return the reason why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
-    priced_violation = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
+    consequence = f"which times the multipliers is {certificate.undercut:.1e} of the objective"
     if certificate.dual_residual is None or certificate.dual_residual > tol:
-        priced_violation = "and the multipliers do not say what that is worth"
+        consequence = "and the multipliers do not say what that is worth"
     return (
-        f"the point violates its constraints by {certificate.primal_residual:.1e}, {priced_violation}: scale the data, "
+        f"the point violates its constraints by {certificate.primal_residual:.1e}, {consequence}: scale the data, "
         f"or ask the solver for less than tol = {tol:g}"
     )
 
@@ -369,8 +370,8 @@ def compare_with_sources(
 
     The import itself must agree with its source, the answer's point must be the same there and here, and no point that the
     source knows to be feasible may contradict infeasibility or lie below the bound. Rows that a point misses by rounding are no
-    contradiction where infeasibility is proved, nor below the bound by what they are worth at its prices: ``certificate_at``
-    returns the certificate of a point and these prices.
+    contradiction where infeasibility is proved, nor below the bound by their products with its multipliers: ``certificate_at``
+    returns the certificate of a point at these multipliers.
     """
     imports = [record for record in model.imports if not record.source_changed]
     if not model.imports:

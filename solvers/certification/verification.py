@@ -10,10 +10,10 @@ from fractions import Fraction
 class Check:
     """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
 
-    name: str
-    claimed: float | str
-    recomputed: float | str
-    stands: bool
+    name: str  #: of the figure
+    claimed: float | str  #: as the result states it
+    recomputed: float | str  #: from the model
+    stands: bool  #: whether the recomputed figure confirms the claim
 
     def __str__(self) -> str:
         def shown(value: float | str) -> str:
@@ -91,11 +91,11 @@ class DualRow:
     between which z must lie up to ``error``.
     """
 
-    name: str
-    multiplier: float
-    forward: float
-    backward: float
-    error: float
+    name: str  #: of the row
+    multiplier: float  #: z
+    forward: float  #: -(φ(g_i + h) - φ(g_i))/h
+    backward: float  #: -(φ(g_i) - φ(g_i - h))/h
+    error: float  #: by which solver tolerance and curvature may change the quotients
 
     @property
     def agrees(self) -> bool:
@@ -110,7 +110,7 @@ class DualCheck:
     ``step`` is the relative change of the right-hand side.
     """
 
-    rows: tuple[DualRow, ...]
+    rows: tuple[DualRow, ...]  #: the rows compared
     step: float
 
     @property

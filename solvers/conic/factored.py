@@ -35,12 +35,12 @@ from .iterate import ConicData, PreparedProblem
 class Evaluation:
     """Value and gradient at (w, L), the scale t of V = tLL', and the dual point (γ, v, μ)."""
 
-    value: float
-    gradient: FloatArray
-    t: float
-    gamma: FloatArray
-    v: FloatArray
-    mu: float
+    value: float  #: of the reduced objective
+    gradient: FloatArray  #: (p + pk,) by (w, L)
+    t: float  #: scale of V = tLL'
+    gamma: FloatArray  #: (n,) γ
+    v: FloatArray  #: (n,) v
+    mu: float  #: λ in the λ form, else the multiplier μ of the budget
 
 
 def evaluate(data: ConicData, x: FloatArray, rank: int, t: float = 1.0) -> Evaluation:
@@ -88,18 +88,18 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
 class FactoredState:
     """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
 
-    prepared: PreparedProblem
-    rank: int
-    x: FloatArray
-    evaluation: Evaluation
-    tolerance: float
-    limit: int
-    threads: int | None
-    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)
-    iteration: int = 0
-    since: int = 0
-    best: ConicBound | None = None
-    outcome: Outcome = Outcome.RUNNING
+    prepared: PreparedProblem  #: the scaled problem
+    rank: int  #: k, columns of L
+    x: FloatArray  #: (p + pk,) w and L
+    evaluation: Evaluation  #: at x
+    tolerance: float  #: relative gap to be reached
+    limit: int  #: largest number of iterations
+    threads: int | None  #: threads of BLAS; None for its default
+    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y), the newest last
+    iteration: int = 0  #: iterations so far
+    since: int = 0  #: iterations since the last certificate
+    best: ConicBound | None = None  #: best proved bound; None before the first certificate
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
 
     @property
     def w(self) -> FloatArray:

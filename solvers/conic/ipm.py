@@ -17,7 +17,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
-from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sym2, max_step
+from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Symmetric2x2, max_step
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
 
 
@@ -71,8 +71,8 @@ class _Linearised:
         self.sensitivity: Step | None = None
         if point.data.budget is not None:
             zero = np.zeros_like(a)
-            one = Sym2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
-            primal_rate = Sym2(-c * c, -b * b, -b * c)
+            one = Symmetric2x2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
+            primal_rate = Symmetric2x2(-c * c, -b * b, -b * c)
             self.sensitivity = self._solve(np.zeros_like(point.S), one, primal_rate, zero, 1.0)
 
     def step(self, centre: float, affine: Step | None) -> Step:
@@ -101,7 +101,7 @@ class _Linearised:
         dmu = (budget_target / point.budget_slack + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
 
-    def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:
+    def _solve(self, R: FloatArray, dual: Symmetric2x2, primal: Symmetric2x2, row: FloatArray, dmu: float) -> Step:
         """Return the step for given right-hand sides: R of Z, (R, P) of the points, ``row`` of dζ + h(dρ + du), dβ = dμ.
 
         dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
@@ -295,17 +295,17 @@ class ConicState:
     """
 
     prepared: PreparedProblem
-    system: NewtonSystem
-    point: Iterate
-    best: Iterate
-    tolerance: float
-    limit: int
-    threads: int | None = None
-    iteration: int = 0
+    system: NewtonSystem  #: Newton system of the cheaper kind
+    point: Iterate  #: current iterate
+    best: Iterate  #: iterate of the smallest relative gap
+    tolerance: float  #: relative gap to be reached
+    limit: int  #: largest number of steps
+    threads: int | None = None  #: threads of BLAS; None for its default
+    iteration: int = 0  #: steps so far
     waited: int = 0
     reference: float = np.inf
-    outcome: Outcome = Outcome.RUNNING
-    start: str = "cold"
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
+    start: str = "cold"  #: origin of the first iterate, in words
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
     step_seconds: float = 0.0  #: time of the last step; initially the estimate at `_FLOP_RATE`
 
@@ -353,7 +353,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         start_time = time.perf_counter()
         prepared = PreparedProblem.of(view)
         limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
-        state = begin(prepared, options.tolerance(self.info.tolerance), limit)
+        state = initial_state(prepared, options.tolerance(self.info.tolerance), limit)
         state.threads = options.threads
         if options.time_limit is not None:
             state.deadline = start_time + options.time_limit
@@ -369,7 +369,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
                 if state.too_late:
                     return Outcome.TIME_LIMIT
                 start = time.perf_counter()
-                iterate(state)
+                take_step(state)
                 state.step_seconds = time.perf_counter() - start
                 if time.perf_counter() >= end:
                     break
@@ -409,7 +409,7 @@ def _start_near(state: ConicState, start: Mapping[str, FloatArray]) -> None:
         state.point = state.best = point
 
 
-def begin(prepared: PreparedProblem, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
+def initial_state(prepared: PreparedProblem, tolerance: float, limit: int, system: NewtonSystem | None = None) -> ConicState:
     """Return the state at the strictly feasible start, with outcome INFEASIBLE if rows of zeros use up the budget."""
     feasible = prepared.feasible
     point = cold_start(prepared.data if feasible else prepared.at(1.0, None).data)
@@ -420,7 +420,7 @@ def begin(prepared: PreparedProblem, tolerance: float, limit: int, system: Newto
     return state
 
 
-def iterate(state: ConicState) -> None:
+def take_step(state: ConicState) -> None:
     """Take one Newton step and update the state of the run."""
     if state.iteration >= state.limit:
         state.outcome = Outcome.ITERATION_LIMIT
@@ -555,13 +555,13 @@ def _solve(
     prepared: PreparedProblem, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
 ) -> tuple[ConicState, Iterate | None]:
     """Run from the previous problem's central point if it is suitable, else (or if that run stalls) from the cold start."""
-    state = begin(prepared, tolerance, limit, system)
+    state = initial_state(prepared, tolerance, limit, system)
     previous_steps = 0
     if central is not None and _continue_from(state, central):
         next_central = _run(state)
         if state.outcome is not Outcome.STALLED:
             return state, next_central
-        previous_steps, state = state.iteration, begin(prepared, tolerance, limit, system)
+        previous_steps, state = state.iteration, initial_state(prepared, tolerance, limit, system)
     next_central = _run(state)
     state.iteration += previous_steps
     return state, next_central
@@ -584,7 +584,7 @@ def _run(state: ConicState) -> Iterate | None:
     """Run to the end and return the first iterate that is central enough for the next problem."""
     central: Iterate | None = None
     while state.outcome is Outcome.RUNNING:
-        iterate(state)
+        take_step(state)
         if central is None and state.point.relative_gap <= _WARM_GAP:
             central = state.point
     return central

@@ -1,4 +1,4 @@
-"""Data structures of conic-ipm: the prepared problem, the primal-dual iterate with the points' 2 × 2 cones, and the step.
+"""Data of ``conic-ipm``, the interior-point method of the conic SVM: scaled problem, primal-dual iterate, scaling and step.
 
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
@@ -41,31 +41,31 @@ from ...models.views import ConicProblem
 from ..records import Answer
 
 
-class Sym2(NamedTuple):
-    """A stack of symmetric 2 × 2 matrices [a c; c b]."""
+class Symmetric2x2(NamedTuple):
+    """A stack of n symmetric 2 × 2 matrices [a c; c b], one for each point."""
 
-    a: FloatArray
-    b: FloatArray
-    c: FloatArray
+    a: FloatArray  #: (n,)
+    b: FloatArray  #: (n,)
+    c: FloatArray  #: (n,)
 
     def det(self) -> FloatArray:
         """Return ab - c²."""
         return self.a * self.b - self.c * self.c
 
-    def dot(self, other: Sym2) -> FloatArray:
+    def dot(self, other: Symmetric2x2) -> FloatArray:
         """Return tr(S Y) for each point."""
         return self.a * other.a + self.b * other.b + 2.0 * self.c * other.c
 
-    def plus(self, other: Sym2, t: float) -> Sym2:
+    def plus(self, other: Symmetric2x2, t: float) -> Symmetric2x2:
         """Return S + tY."""
-        return Sym2(self.a + t * other.a, self.b + t * other.b, self.c + t * other.c)
+        return Symmetric2x2(self.a + t * other.a, self.b + t * other.b, self.c + t * other.c)
 
     def inside(self) -> bool:
         """Return True if every matrix is positive definite."""
         return bool((self.a > 0).all() and (self.b > 0).all() and (self.det() > 0).all())
 
 
-def max_step(S: Sym2, D: Sym2) -> float:
+def max_step(S: Symmetric2x2, D: Symmetric2x2) -> float:
     """Return the largest t (or ∞) with S + tD ⪰ 0 for every point, from the smaller root of det(D - xS) = 0."""
     det = S.det()
     b = S.a * D.b + S.b * D.a - 2.0 * S.c * D.c
@@ -81,11 +81,11 @@ def max_step(S: Sym2, D: Sym2) -> float:
 class PointScaling:
     """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular."""
 
-    def __init__(self, S: Sym2, Y: Sym2) -> None:
+    def __init__(self, S: Symmetric2x2, Y: Symmetric2x2) -> None:
         det_s, det_y = np.sqrt(S.det()), np.sqrt(Y.det())
         # Θ = √(α/y)·M/√det M with M = S/α + adj(Y)/y, det M = 2 + tr(SY)/(αy), without cancellation
         factor = np.sqrt(det_s / det_y) / np.sqrt(2.0 + S.dot(Y) / (det_s * det_y))
-        self.theta = Sym2(
+        self.theta = Symmetric2x2(
             factor * (S.a / det_s + Y.b / det_y), factor * (S.b / det_s + Y.a / det_y), factor * (S.c / det_s - Y.c / det_y)
         )
         self.det = det_s / det_y
@@ -97,39 +97,41 @@ class PointScaling:
         self._det = det_s * det_y
         self._trace = self.scaled.a + self.scaled.b
 
-    def scale_dual(self, Y: Sym2) -> Sym2:
+    def scale_dual(self, Y: Symmetric2x2) -> Symmetric2x2:
         """Return G'YG."""
         g1, g2, g3 = self.g1, self.g2, self.g3
-        return Sym2(g1 * g1 * Y.a + 2.0 * g1 * g2 * Y.c + g2 * g2 * Y.b, g3 * g3 * Y.b, g3 * (g1 * Y.c + g2 * Y.b))
+        return Symmetric2x2(g1 * g1 * Y.a + 2.0 * g1 * g2 * Y.c + g2 * g2 * Y.b, g3 * g3 * Y.b, g3 * (g1 * Y.c + g2 * Y.b))
 
-    def scale_primal(self, S: Sym2) -> Sym2:
+    def scale_primal(self, S: Symmetric2x2) -> Symmetric2x2:
         """Return G⁻¹SG⁻ᵀ."""
         i1, i3 = 1.0 / self.g1, 1.0 / self.g3
         k = -self.g2 * i1 * i3  # G⁻¹ = [i1 0; k i3]
-        return Sym2(i1 * i1 * S.a, k * k * S.a + 2.0 * k * i3 * S.c + i3 * i3 * S.b, i1 * (k * S.a + i3 * S.c))
+        return Symmetric2x2(i1 * i1 * S.a, k * k * S.a + 2.0 * k * i3 * S.c + i3 * i3 * S.b, i1 * (k * S.a + i3 * S.c))
 
-    def _unscale_primal(self, R: Sym2) -> Sym2:
+    def _unscale_primal(self, R: Symmetric2x2) -> Symmetric2x2:
         """Return GRG'."""
         g1, g2, g3 = self.g1, self.g2, self.g3
-        return Sym2(g1 * g1 * R.a, g2 * g2 * R.a + 2.0 * g2 * g3 * R.c + g3 * g3 * R.b, g1 * (g2 * R.a + g3 * R.c))
+        return Symmetric2x2(g1 * g1 * R.a, g2 * g2 * R.a + 2.0 * g2 * g3 * R.c + g3 * g3 * R.b, g1 * (g2 * R.a + g3 * R.c))
 
-    def _unscale_dual(self, R: Sym2) -> Sym2:
+    def _unscale_dual(self, R: Symmetric2x2) -> Symmetric2x2:
         """Return G⁻ᵀRG⁻¹."""
         i1, i3 = 1.0 / self.g1, 1.0 / self.g3
         k = -self.g2 * i1 * i3
-        return Sym2(i1 * i1 * R.a + 2.0 * i1 * k * R.c + k * k * R.b, i3 * i3 * R.b, i3 * (i1 * R.c + k * R.b))
+        return Symmetric2x2(i1 * i1 * R.a + 2.0 * i1 * k * R.c + k * k * R.b, i3 * i3 * R.b, i3 * (i1 * R.c + k * R.b))
 
-    def target(self, centre: float, dS: Sym2 | None = None, dY: Sym2 | None = None) -> tuple[Sym2, Sym2]:
+    def target(
+        self, centre: float, dS: Symmetric2x2 | None = None, dY: Symmetric2x2 | None = None
+    ) -> tuple[Symmetric2x2, Symmetric2x2]:
         """Return R and P = ΘRΘ of the step equations dY + Θ⁻¹dSΘ⁻¹ = R, dS + ΘdYΘ = P.
 
         They are equivalent to Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ, the last term only if given. P is not computed from R, since
         the entries of Θ are of order 1/√ν and those of P are small.
         """
         zero = np.zeros_like(self.g1)
-        right = Sym2(zero + centre, zero + centre, zero)
+        right = Symmetric2x2(zero + centre, zero + centre, zero)
         if dS is not None and dY is not None:
             s, y = self.scale_primal(dS), self.scale_dual(dY)
-            right = Sym2(
+            right = Symmetric2x2(
                 centre - s.a * y.a - s.c * y.c,
                 centre - s.b * y.b - s.c * y.c,
                 -0.5 * (s.a * y.c + s.c * y.b + y.a * s.c + y.c * s.b),
@@ -137,7 +139,7 @@ class PointScaling:
         scaled = self._lyapunov(right)
         return self._unscale_dual(scaled).plus(self.Y, -1.0), self._unscale_primal(scaled).plus(self.S, -1.0)
 
-    def _lyapunov(self, Q: Sym2) -> Sym2:
+    def _lyapunov(self, Q: Symmetric2x2) -> Symmetric2x2:
         """Return the X with ½(ΛX + XΛ) = Q: X = (det Λ·Q + adj Λ·Q·adj Λ)/(det Λ·tr Λ)."""
         a, b, c = self.scaled
         scale = 1.0 / (self._det * self._trace)
@@ -145,16 +147,16 @@ class PointScaling:
         aa = b * b * Q.a - 2.0 * b * c * Q.c + c * c * Q.b
         bb = c * c * Q.a - 2.0 * a * c * Q.c + a * a * Q.b
         ab = -b * c * Q.a + (a * b + c * c) * Q.c - a * c * Q.b
-        return Sym2(scale * (self._det * Q.a + aa), scale * (self._det * Q.b + bb), scale * (self._det * Q.c + ab))
+        return Symmetric2x2(scale * (self._det * Q.a + aa), scale * (self._det * Q.b + bb), scale * (self._det * Q.c + ab))
 
 
 @dataclass(frozen=True, eq=False)
 class ConicData:
     """Scaled data: rows a_i (n × p, metric the identity), λ or the budget κn."""
 
-    A: FloatArray
-    lam: float | None
-    budget: float | None
+    A: FloatArray  #: (n, p)
+    lam: float | None  #: λ; None in the κ form
+    budget: float | None  #: κn less the cost of rows of zeros; None in the λ form
 
     @property
     def degree(self) -> int:
@@ -170,21 +172,21 @@ class Iterate:
     ``corner`` = (1, w)'S̄(1, w) = τ + 2η'w + w'Sw replaces τ: it is the complementarity of the lifted cone's first entry.
     """
 
-    data: ConicData
-    w: FloatArray
-    V: FloatArray
-    z: FloatArray
-    rho: FloatArray
-    gamma: FloatArray
-    zeta: FloatArray
+    data: ConicData  #: the scaled problem
+    w: FloatArray  #: (p,)
+    V: FloatArray  #: (p, p)
+    z: FloatArray  #: (n,)
+    rho: FloatArray  #: (n,) ρ
+    gamma: FloatArray  #: (n,) γ
+    zeta: FloatArray  #: (n,) ζ
     corner: float
-    mu: float
-    S: FloatArray = field(init=False)
-    r: FloatArray = field(init=False)
-    primal: Sym2 = field(init=False)
-    dual: Sym2 = field(init=False)
-    slack: FloatArray = field(init=False)
-    budget_slack: float = field(init=False)
+    mu: float  #: λ in the λ form, else the multiplier μ of the budget
+    S: FloatArray = field(init=False)  #: (p + 1, p + 1) S̄ in coordinates relative to w, with ``corner`` first
+    r: FloatArray = field(init=False)  #: (n,) 1 - Aw
+    primal: Symmetric2x2 = field(init=False)  #: the points' matrices [q ρ; ρ z]
+    dual: Symmetric2x2 = field(init=False)  #: the points' dual matrices [γ -ζ/2; -ζ/2 μ]
+    slack: FloatArray = field(init=False)  #: (n,) ρ - r
+    budget_slack: float = field(init=False)  #: κn - Σz; ∞ in the λ form
 
     def __post_init__(self) -> None:
         A, p = self.data.A, self.w.size
@@ -199,8 +201,8 @@ class Iterate:
         derived = {
             "S": S,
             "r": r,
-            "primal": Sym2(q, self.z, self.rho),
-            "dual": Sym2(self.gamma, np.full(q.size, self.mu), -0.5 * self.zeta),
+            "primal": Symmetric2x2(q, self.z, self.rho),
+            "dual": Symmetric2x2(self.gamma, np.full(q.size, self.mu), -0.5 * self.zeta),
             "slack": self.rho - r,
             "budget_slack": budget_slack,
         }
@@ -264,18 +266,18 @@ class Iterate:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A direction in all unknowns, relative to w: V = dW - w dw' - dw w', S = P'dS̄P, and q, u the rates of change."""
+    """The direction of an interior-point step: the change of each field of `Iterate` for a step of length one."""
 
-    w: FloatArray
-    V: FloatArray
-    z: FloatArray
-    rho: FloatArray
-    gamma: FloatArray
-    zeta: FloatArray
-    S: FloatArray
-    mu: float
-    q: FloatArray
-    u: FloatArray
+    w: FloatArray  #: (p,) dw
+    V: FloatArray  #: (p, p) dW - w dw' - dw w'
+    z: FloatArray  #: (n,) dz
+    rho: FloatArray  #: (n,) dρ
+    gamma: FloatArray  #: (n,) dγ
+    zeta: FloatArray  #: (n,) dζ
+    S: FloatArray  #: (p + 1, p + 1) dS̄ in coordinates relative to w
+    mu: float  #: dμ
+    q: FloatArray  #: (n,) dq
+    u: FloatArray  #: (n,) change of the margins u
 
     @cached_property
     def Z(self) -> FloatArray:
@@ -286,14 +288,14 @@ class Step:
         return Z
 
     @cached_property
-    def primal(self) -> Sym2:
+    def primal(self) -> Symmetric2x2:
         """Rates of the points' primal matrices."""
-        return Sym2(self.q, self.z, self.rho)
+        return Symmetric2x2(self.q, self.z, self.rho)
 
     @cached_property
-    def dual(self) -> Sym2:
+    def dual(self) -> Symmetric2x2:
         """Rates of the points' dual matrices."""
-        return Sym2(self.gamma, np.full(self.gamma.size, self.mu), -0.5 * self.zeta)
+        return Symmetric2x2(self.gamma, np.full(self.gamma.size, self.mu), -0.5 * self.zeta)
 
 
 def _is_positive_definite(M: FloatArray) -> bool:
@@ -312,7 +314,7 @@ class PreparedProblem:
     """
 
     problem: ConicProblem
-    space: Coordinates
+    space: Coordinates  #: between these coordinates and the problem's own
     used: BoolArray  #: (n,) rows that are not zero
     sigma2: float  #: σ²
     data: ConicData  #: scaled rows, with σ²λ or the remaining budget

@@ -1,4 +1,4 @@
-"""The Newton system of the conic SVM's interior-point step, solved in the smaller of two spaces.
+"""The Newton system of a step of ``conic-ipm``, solved in the smaller of two spaces.
 
 Relative to the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
 du_i = a_i'dw. With the scaling Θ of the lifted cone, T = Θ⁻¹, and the points' 2 × 2 compliances C_i, a step solves
@@ -26,17 +26,18 @@ _KEEP_BYTES = 1 << 28
 
 
 class Compliance(NamedTuple):
-    """The compliances C_i = [A² -AC; -AC 1/h + ½(AB + C²)] of all points, by quantities without cancellation.
+    """The compliances C_i of all points: (dq, du)_i = c_i + C_i (e_γi, e_ζi), from quantities without cancellation.
 
-    In inverse form (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
+    C_i = [A² -AC; -AC 1/h + ½(AB + C²)] with the point's scaling Θ_i = [A C; C B] and h = ζ_i/(ρ_i - r_i). In inverse form
+    (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
     """
 
-    qq: FloatArray
-    qu: FloatArray
-    uu: FloatArray
-    omega1: FloatArray
-    omega2: FloatArray
-    c: FloatArray
+    qq: FloatArray  #: (n,) first diagonal entry
+    qu: FloatArray  #: (n,) off-diagonal entry
+    uu: FloatArray  #: (n,) second diagonal entry
+    omega1: FloatArray  #: (n,) ω1
+    omega2: FloatArray  #: (n,) ω2
+    c: FloatArray  #: (n,) c of the inverse form
 
     def solve(self, dq: FloatArray, du: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return C⁻¹(dq, du)."""

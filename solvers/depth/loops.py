@@ -1,4 +1,4 @@
-"""Compiled counts of halfspace depth: over hyperplanes that integer points span, and over directions.
+"""Compiled counts of points beside hyperplanes through z, for halfspace depth: integer points exactly, others in float64.
 
 Chosen points are eliminated without fractions (Bareiss, 1968): the remaining entries are minors of the matrix of points,
 integers, and a point is in the span of the chosen ones if its entries are zero. A hyperplane through z is reported at its first
@@ -31,7 +31,7 @@ from ..interface.numba_flags import Loops, by_reference
 _loops = Loops(set(), Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
 
-#: Return codes of `next_flat`: finished, a hyperplane with more points than a basis, a number that is too large.
+#: Return codes of `next_crowded_hyperplane`: finished; at a hyperplane with more points than a basis (crowded); number too large.
 DONE, CROWDED, LARGE = 0, 1, 2
 #: Twice the product of two such integers fits into 53 bits.
 _LARGEST = 2.0**26
@@ -39,7 +39,7 @@ _LARGEST = 2.0**26
 
 @by_reference
 class HyperplaneEnumeration(NamedTuple):
-    """An enumeration of hyperplanes that can stop and resume anywhere."""
+    """An enumeration of the hyperplanes that points span, which stops at each crowded one and resumes there."""
 
     weights: FloatArray  #: (n,) positive integers
     levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination
@@ -64,10 +64,10 @@ class HyperplaneEnumeration(NamedTuple):
 
 
 @inner
-def _eliminate(flats: HyperplaneEnumeration, level: int, i: int) -> float:
+def _eliminate(enumeration: HyperplaneEnumeration, level: int, i: int) -> float:
     """Eliminate point i at a level and return its pivot, or 0 if a number is too large."""
-    P, Q = flats.levels[level], flats.levels[level + 1]
-    labels, next_labels, previous_pivot = flats.labels[level], flats.labels[level + 1], flats.pivots[level]
+    P, Q = enumeration.levels[level], enumeration.levels[level + 1]
+    labels, next_labels, previous_pivot = enumeration.labels[level], enumeration.labels[level + 1], enumeration.pivots[level]
     count, n = P.shape[0] - level, P.shape[1]
     c = 0
     for t in range(count):
@@ -109,9 +109,9 @@ def _is_first_basis(P: Any, Q: Any, size: int, i: int) -> bool:
 
 
 @inner
-def _count_sides(flats: HyperplaneEnumeration, P: Any, i: int) -> bool:
+def _count_sides(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
     """Record the weights beside the hyperplane of the chosen points and i; return True if it holds other points."""
-    weights, value, chosen = flats.weights, flats.value, flats.chosen
+    weights, value, chosen = enumeration.weights, enumeration.value, enumeration.chosen
     x, y = P[0, i], P[1, i]
     above = below = on_hyperplane = chosen_weight = 0.0
     for k in range(weights.size):
@@ -120,29 +120,29 @@ def _count_sides(flats: HyperplaneEnumeration, P: Any, i: int) -> bool:
         above += weights[k] if v > 0.0 else 0.0
         below += weights[k] if v < 0.0 else 0.0
         on_hyperplane += weights[k] if v == 0.0 else 0.0
-    flats.counters[1] = int(min(above, below))
-    flats.counters[2] += 1
+    enumeration.counters[1] = int(min(above, below))
+    enumeration.counters[2] += 1
     for t in range(chosen.size):
         chosen_weight += weights[chosen[t]]
     return on_hyperplane > chosen_weight
 
 
 @inner
-def _seen_before(flats: HyperplaneEnumeration, P: Any, i: int) -> bool:
+def _seen_before(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
     """Return True if a point before i, not in the span of the others, is on the hyperplane, which was then seen before."""
     j = 0
-    while j < i and (flats.value[j] != 0.0 or _is_zero(P, 2, j)):
+    while j < i and (enumeration.value[j] != 0.0 or _is_zero(P, 2, j)):
         j += 1
     return j < i
 
 
 @entry
-def next_flat(flats: HyperplaneEnumeration) -> int:
-    """Advance to a hyperplane with more points than a basis and less than ``best`` beside it; record the counts of the others."""
-    chosen, best, counters, d = flats.chosen, flats.best, flats.counters, flats.levels.shape[1]
+def next_crowded_hyperplane(enumeration: HyperplaneEnumeration) -> int:
+    """Advance to the next crowded hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
+    chosen, best, counters, d = enumeration.chosen, enumeration.best, enumeration.counters, enumeration.levels.shape[1]
     while counters[0] >= 0:
         level = counters[0]
-        P, count, i = flats.levels[level], d - level, chosen[level]
+        P, count, i = enumeration.levels[level], d - level, chosen[level]
         if i >= (counters[3] if level == 0 else P.shape[1]):
             counters[0] -= 1
             if level > 0:
@@ -152,8 +152,8 @@ def next_flat(flats: HyperplaneEnumeration) -> int:
             chosen[level] += 1
             continue
         if level == d - 2:
-            crowded = _count_sides(flats, P, i)
-            if counters[1] < best[0] and crowded and not _seen_before(flats, P, i):
+            crowded = _count_sides(enumeration, P, i)
+            if counters[1] < best[0] and crowded and not _seen_before(enumeration, P, i):
                 return CROWDED
             if counters[1] < best[0] and not crowded:
                 best[0] = counters[1]
@@ -161,11 +161,11 @@ def next_flat(flats: HyperplaneEnumeration) -> int:
                     best[1 + t] = chosen[t]
             chosen[level] += 1
             continue
-        pivot = _eliminate(flats, level, i)
+        pivot = _eliminate(enumeration, level, i)
         if pivot == 0.0:
             return LARGE
-        flats.pivots[level + 1] = pivot
-        if _is_first_basis(P, flats.levels[level + 1], count, i):
+        enumeration.pivots[level + 1] = pivot
+        if _is_first_basis(P, enumeration.levels[level + 1], count, i):
             counters[0] += 1
             chosen[level + 1] = i + 1
         else:
@@ -173,12 +173,12 @@ def next_flat(flats: HyperplaneEnumeration) -> int:
     return DONE
 
 
-#: Least product of lengths that determines a ray; smaller ones are left to rational arithmetic.
+#: Least product of lengths that determines a ray beside rounding (2⁻⁵³); smaller ones are left to rational arithmetic.
 _SINGULAR = 1e-9
 
 
-class SweepOutput(NamedTuple):
-    """The output and the work arrays of a sweep."""
+class RayCounts(NamedTuple):
+    """The counts of `examine_rays` and its work arrays."""
 
     best: IntArray  #: (d,) the least count so far and its subset
     below: IntArray  #: (capacity, d - 1) subsets with counts below counts[3]
@@ -190,8 +190,8 @@ class SweepOutput(NamedTuple):
     products: FloatArray
 
     @classmethod
-    def of(cls, d: int, n: int, capacity: int, limit: int) -> SweepOutput:
-        """Return empty output with a capacity of ``capacity`` subsets."""
+    def of(cls, d: int, n: int, capacity: int, limit: int) -> RayCounts:
+        """Return counts of zero for n points in d dimensions; ``below`` and ``singular`` hold ``capacity`` subsets each."""
         best = np.full(d, np.iinfo(np.int64).max)
         below, singular = np.zeros((capacity, d - 1), np.int64), np.zeros((capacity, d - 1), np.int64)
         counts, chosen = np.array([0, 0, 0, limit], dtype=np.int64), np.zeros(d - 1, np.int64)
@@ -228,7 +228,7 @@ def _record(store: Any, counts: Any, kind: Any, chosen: Any, size: Any) -> None:
 
 
 @inner
-def _count_rays(C: Any, weights: Any, chosen: Any, begin: Any, product: Any, factor: Any, notes: Any) -> None:
+def _count_rays(C: Any, weights: Any, chosen: Any, begin: Any, product: Any, factor: Any, output: Any) -> None:
     """Count the sides of every ray of the chosen points and one more, from two coordinates of each point."""
     n, size = C.shape[1], chosen.size
     tolerance = factor / product
@@ -236,25 +236,25 @@ def _count_rays(C: Any, weights: Any, chosen: Any, begin: Any, product: Any, fac
         x, y = C[0, k], C[1, k]
         chosen[size - 1] = k
         if product * np.sqrt(x * x + y * y) < _SINGULAR:
-            _record(notes.singular, notes.counts, 1, chosen, size)
+            _record(output.singular, output.counts, 1, chosen, size)
             continue
         above, below = 0, 0
         for j in range(n):
             value = x * C[1, j] - y * C[0, j]
             above += weights[j] if value > tolerance else 0
             below += weights[j] if value < -tolerance else 0
-        notes.counts[2] += 1
+        output.counts[2] += 1
         side_count = min(above, below)
-        if side_count < notes.best[0]:
-            notes.best[0] = side_count
+        if side_count < output.best[0]:
+            output.best[0] = side_count
             for t in range(size):
-                notes.best[1 + t] = chosen[t]
-        if side_count < notes.counts[3]:
-            _record(notes.below, notes.counts, 0, chosen, size)
+                output.best[1 + t] = chosen[t]
+        if side_count < output.counts[3]:
+            _record(output.below, output.counts, 0, chosen, size)
 
 
 @entry
-def sweep(A: Any, weights: Any, first: Any, notes: Any) -> None:
+def examine_rays(A: Any, weights: Any, first: Any, output: Any) -> None:
     """Examine all rays whose subsets begin with point ``first``; for d = 2, where one point defines a ray, all rays.
 
     Parameters
@@ -263,14 +263,14 @@ def sweep(A: Any, weights: Any, first: Any, notes: Any) -> None:
         Unit columns, d ≥ 2.
     weights : ndarray of int (n,)
     first : int
-    notes : SweepOutput
+    output : RayCounts
         Output.
     """
     d, n = A.shape
     factor = 100.0 * d * d * (d - 1.0) ** (0.5 * (d - 2.0)) * 2.0**-53
-    chosen, levels, products = notes.chosen, notes.levels, notes.products
+    chosen, levels, products = output.chosen, output.levels, output.products
     if d == 2:
-        _count_rays(A, weights, chosen, 0, 1.0, factor, notes)
+        _count_rays(A, weights, chosen, 0, 1.0, factor, output)
         return
     for t in range(d):
         for k in range(n):
@@ -288,13 +288,13 @@ def sweep(A: Any, weights: Any, first: Any, notes: Any) -> None:
             length += levels[level, t, i] ** 2
         length = np.sqrt(length)
         if products[level] * length < _SINGULAR:
-            _record(notes.singular, notes.counts, 1, chosen, level + 1)
+            _record(output.singular, output.counts, 1, chosen, level + 1)
             chosen[level] += 1
             continue
         _project(levels[level], levels[level + 1], d - level, i)
         products[level + 1] = products[level] * length
         if level == d - 3:
-            _count_rays(levels[d - 2], weights, chosen, i + 1, products[d - 2], factor, notes)
+            _count_rays(levels[d - 2], weights, chosen, i + 1, products[d - 2], factor, output)
             chosen[level] += 1
         else:
             level += 1

@@ -1,1 +1,1 @@
-"""Parts of exact search that every problem shares: coordinates, compiled relaxations and matchings, logs and their checker."""
+"""Exact search, shared by all problems: coordinates, compiled relaxations, logs and their checker; and VIPR certificates."""

@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, WriteError
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
-from ..parallel.choose_executor import Cluster, cluster_executor
+from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options
 from .checkpoint import log_file

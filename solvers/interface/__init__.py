@@ -1,1 +1,1 @@
-"""Interfaces of solvers: backends, algorithms, and the driver that runs them."""
+"""Base classes of solvers: `Solver`, `Backend` for third-party packages, `Algorithm` for own methods, and the driver of runs."""

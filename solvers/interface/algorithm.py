@@ -1,4 +1,4 @@
-"""Hand-written algorithms: parameters, a state, one step at a time, on one shared driver.
+"""`Algorithm`, the base class of hand-written methods: parameters, a state, one step at a time, on one shared driver.
 
 A concrete algorithm is a frozen data class whose fields are its parameters. It is written like the paper: ``init``
 makes the state (whose fields carry the paper's symbols), ``advance`` works for about a budget of seconds, ``measure``
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .compile_times import CompileClock
 
 #: Seconds that one call of ``advance`` is asked to work: short enough for Ctrl-C, long enough to cost nothing.
-BUDGET = 0.05
+ADVANCE_SECONDS = 0.05
 #: Seconds of the shortest call: about an iteration.
 _SHORT = 1e-4
 
@@ -56,7 +56,7 @@ class Outcome(enum.Enum):
 
 
 #: What an outcome means for the answer.
-STATUS = {
+STATUS_OF_OUTCOME = {
     Outcome.CONVERGED: Status.OPTIMAL,
     Outcome.STALLED: Status.STALLED,
     Outcome.STATIONARY: Status.STATIONARY,
@@ -210,7 +210,7 @@ class Algorithm(Solver, Generic[V, S]):
             outcome = self.advance(state, _budget(options, start, shortest))
             stop = recorder.record_progress(self.measure(state))
             if outcome is not Outcome.RUNNING:
-                status = STATUS[outcome]
+                status = STATUS_OF_OUTCOME[outcome]
             elif interrupted.is_set() or stop:
                 status = Status.INTERRUPTED
             elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
@@ -222,9 +222,9 @@ def _budget(options: Options, start: float, shortest: bool) -> float:
     if shortest:
         return _SHORT
     if options.time_limit is None:
-        return BUDGET
+        return ADVANCE_SECONDS
     remaining = options.time_limit - (time.perf_counter() - start)
-    return float(np.clip(remaining, _SHORT, BUDGET))
+    return float(np.clip(remaining, _SHORT, ADVANCE_SECONDS))
 
 
 # Structured scalars: numbers that compiled loops and Python read and write by name.
@@ -261,7 +261,7 @@ def named_scalars(kind: np.dtype[Any]) -> Any:
     return np.zeros(1, dtype=kind)[0]
 
 
-def clear(scalar: Any) -> None:
+def zero_fields(scalar: Any) -> None:
     """Set all fields to zero."""
     for name in scalar.dtype.names:
         scalar[name] = 0

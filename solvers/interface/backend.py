@@ -1,4 +1,4 @@
-"""Backends: third-party solvers that read a standard form, after the bridges that they need."""
+"""`Backend`, the base class of third-party solvers: it reformulates a form (bridges), calls the package, maps the answer back."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .solver import BUILT, KeptModel, Solver, SolverInfo, version_of
-from .timeouts import LEFT, CallTimeout, forked_with, run_in_subprocess, time_allowance
+from .solver import BUILT_ANEW, KeptModel, Solver, SolverInfo, version_of
+from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subprocess, time_allowance
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
 #
@@ -246,7 +246,7 @@ class Backend(Solver):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""
         first = kept_model.update is None
-        kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
+        kept_model.update = BUILT_ANEW if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
@@ -284,7 +284,7 @@ class Backend(Solver):
             if kept_model is not None:
                 kept_model.close()
                 first = kept_model.update is None
-                kept_model.update = BUILT if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
+                kept_model.update = BUILT_ANEW if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
             remaining = options.after(built)
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:
@@ -316,7 +316,7 @@ class Backend(Solver):
         remark = (
             f"{self.info.name} did not return at the time limit and was abandoned ({caveat}): it gives no point before it returns"
         )
-        return Answer(left.status, LEFT, solve_seconds=seconds, details={"abandoned": remark})
+        return Answer(left.status, ABANDONED_STATUS, solve_seconds=seconds, details={"abandoned": remark})
 
 
 def _brought(model: Model, labels: tuple[str, ...]) -> str:
@@ -382,11 +382,11 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     start = form.read_values(options.start, "start")
     missing = [block.label for block in form.blocks if block.label not in start]
     if missing:
-        return None, unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
+        return None, warn_unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
     return form.join(start), {}
 
 
-def set_by_block(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
+def set_block_option(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
     """Assign a native option that maps blocks to numbers, one for each variable or one for all.
 
     Parameters
@@ -442,7 +442,7 @@ def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
     return np.concatenate([np.zeros(0), *z])
 
 
-def unused_start(solver: str, reason: str) -> dict[str, str]:
+def warn_unused_start(solver: str, reason: str) -> dict[str, str]:
     """Warn that a start is not used, and return the note on it for the result's details."""
     warnings.warn(MarginoptWarning(f"start is not used: {solver}: {reason}", name="start"), stacklevel=2)
     return {"start": f"not used: {reason}"}
@@ -455,7 +455,7 @@ def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[st
     return {"options_not_taken": ignored} if ignored else {}
 
 
-def set_natives(
+def set_native_options(
     solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None], refusal: type[Exception] = ValueError
 ) -> None:
     """Assign native options one by one; ``refusal`` is the solver's own error for a value that it rejects.

@@ -22,7 +22,7 @@ from ...display import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
 MESSAGE_DELAY = 1.0
-#: Steps of the loop that `slowdown` times, and their seconds on the processor that solvers' `compiling` was measured on.
+#: Steps of the loop that `machine_slowdown` times, and their seconds on the processor that solvers' `compiling` was measured on.
 _STEPS, _STEPS_SECONDS = 300_000, 0.012
 
 
@@ -71,7 +71,7 @@ class CompileClock(event.Listener):
         self._depth += 1
         if self._announce and self.seconds >= MESSAGE_DELAY:
             if not self._shown:
-                self._shown, self._expected = True, self._expected * slowdown()
+                self._shown, self._expected = True, self._expected * machine_slowdown()
             estimate = f", about {self._expected:.0f} s" if self.seconds < self._expected else ""  # left out once it is exceeded
             self._line.show(f"compiling {self._name} {_reuse()}{estimate}: {self._functions} functions, {self.seconds:.0f} s")
 
@@ -90,7 +90,7 @@ class CompileClock(event.Listener):
             self._line.keep(f"compiled {self._name} {_reuse()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
-def slowdown() -> float:
+def machine_slowdown() -> float:
     """Return the factor by which this machine is slower now than the reference machine, its other work included."""
     begin = time.perf_counter()
     sum(k * k for k in range(_STEPS))

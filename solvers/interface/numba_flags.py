@@ -1,4 +1,4 @@
-"""Compilation of the algorithms' loops: one set of flags, and no function compiled that Python never calls.
+"""Decorators of the compiled loops of algorithms: one set of Numba flags, and few compiled entry points.
 
 State that a loop shares with Python is a named tuple of arrays, passed by reference (`by_reference`), and of one structured
 scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays: what they need is
@@ -27,10 +27,10 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import NativeValue, infer_getattr, models, register_model, typeof_impl, unbox
 
 from ...code_cache import CodeCache
-from .lean_compiler import CALLED, LINKED
+from .lean_compiler import ENTRY_OPTIONS, INNER_OPTIONS
 
 #: What the compiler may do to arithmetic where infinities and numbers that are none do not occur.
-FAST = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
+FAST_MATH = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 #: Some options are not in the published types.
 _njit: Any = nb.njit
@@ -58,17 +58,17 @@ class Loops:
 
     def entry(self, function: F) -> F:
         """Compile a loop that Python calls."""
-        dispatcher = _njit(**self._flags, **CALLED)(function)
+        dispatcher = _njit(**self._flags, **ENTRY_OPTIONS)(function)
         CodeCache.keep(dispatcher, self._stamp)
         return cast("F", dispatcher)
 
     def inner(self, function: F) -> F:
         """Compile a function that only compiled code calls."""
-        return cast("F", _njit(**self._flags, **LINKED)(function))
+        return cast("F", _njit(**self._flags, **INNER_OPTIONS)(function))
 
     def inlined(self, function: F) -> F:
         """Compile a function into its only caller, before types are inferred."""
-        return cast("F", _njit(**self._flags, **LINKED, inline="always")(function))
+        return cast("F", _njit(**self._flags, **INNER_OPTIONS, inline="always")(function))
 
 
 def _digest(folders: Iterable[Path]) -> bytes:
@@ -80,7 +80,7 @@ def _digest(folders: Iterable[Path]) -> bytes:
     return digest.digest()
 
 
-_loops = Loops(FAST)
+_loops = Loops(FAST_MATH)
 entry, inner, inlined = _loops.entry, _loops.inner, _loops.inlined
 
 

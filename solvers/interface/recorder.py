@@ -1,4 +1,4 @@
-"""Recording of a run: trace rows, the user's callback, the progress line and Ctrl-C, for algorithms and backends alike."""
+"""`Recorder` of a run: trace rows, the user's callback, the progress line and Ctrl-C, for algorithms and backends alike."""
 
 from __future__ import annotations
 

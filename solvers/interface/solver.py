@@ -1,4 +1,4 @@
-"""The abstract solver: one record of what it reads and gives, and one method that returns its answer.
+"""`Solver`, the base class: a record of the problems that it reads (`SolverInfo`), and a method that returns its answer.
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
@@ -26,7 +26,7 @@ from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
-from ..records import COMMON, Answer, Options, Update, UpdateKind
+from ..records import COMMON_OPTIONS, Answer, Options, Update, UpdateKind
 
 # Versions of installed packages, each read from the disk once a process: a small model takes less time than that.
 
@@ -104,14 +104,14 @@ class Licence:
         return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
 
 
-OPEN = Licence(LicenceState.OPEN)
+OPEN_LICENCE = Licence(LicenceState.OPEN)
 
 
 # Classes of problems in which ``auto`` ranks solvers, by their records alone.
 
 
 #: What solvers read that search for global optima of nonconvex quadratic problems.
-NONCONVEX = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
+NONCONVEX_FEATURES = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
 
 
 class Purpose(enum.Enum):
@@ -130,7 +130,7 @@ class Purpose(enum.Enum):
     def of(cls, form: StandardForm) -> Purpose:
         """Return the class that a form belongs to."""
         features = form.features
-        if features & (NONCONVEX | {Feature.INTEGER}):
+        if features & (NONCONVEX_FEATURES | {Feature.INTEGER}):
             return cls.MIXED_INTEGER
         if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.EXPONENTIAL, Feature.POWER}:
             return cls.CONIC
@@ -140,7 +140,7 @@ class Purpose(enum.Enum):
 # The model that a solver keeps between related forms, so that a new parameter updates it.
 
 #: The update of a solve for which no model was kept.
-BUILT = Update(UpdateKind.BUILT)
+BUILT_ANEW = Update(UpdateKind.BUILT)
 
 
 @dataclass
@@ -182,7 +182,7 @@ class KeptModel:
         ``any_bounds`` says that the solver takes bounds on variables that had none.
         """
         if self.form is None or self.native is None:
-            self.update = BUILT
+            self.update = BUILT_ANEW
             return None
         parts, reason = changed_parts(self.form, form, any_bounds=any_bounds)
         not_updatable = sorted(parts - allowed)
@@ -363,7 +363,7 @@ class Solver(ABC):
 
     def licence(self) -> Licence:
         """Return the licence, found without a model; open solvers need none."""
-        return OPEN
+        return OPEN_LICENCE
 
     def licence_under(self, options: Options) -> Licence:
         """Return the licence under options that may bring one, such as an environment of the user's own."""
@@ -427,7 +427,7 @@ def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[s
             known_options = (
                 f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
             )
-            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or known_options}"
+            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON_OPTIONS]) or known_options}"
             raise InputError(message, name=option, allowed=names)
 
 

@@ -1,4 +1,4 @@
-"""Calls of libraries that are abandoned at a time limit or at Ctrl-C.
+"""Time limits on calls into libraries: a call that ignores its limit, or Ctrl-C, is abandoned in its thread or process.
 
 A library's loop in C looks at no clock and hears no signal: it returns to Python when it is done, and a signal handler waits
 until then. In a thread of its own it can be abandoned: the caller goes on, and the thread ends when the call does. The objects
@@ -43,7 +43,7 @@ _ALLOWED = 1.1, 0.5
 #: taken down can end the process by a signal.
 _LAST = 5.0
 #: The native status of a call that did not return at its limit.
-LEFT = "abandoned at the limit"
+ABANDONED_STATUS = "abandoned at the limit"
 
 T = TypeVar("T")
 _abandoned: list[threading.Thread] = []
@@ -57,7 +57,7 @@ class CallTimeout(OutOfTimeError):
     """The call did not end in time and was abandoned; the objects that it works on must not be touched any more."""
 
     def __init__(self, status: Status) -> None:
-        super().__init__(LEFT)
+        super().__init__(ABANDONED_STATUS)
         self.status = status
 
 

@@ -17,7 +17,7 @@ _ordered = Loops(frozenset())
 
 
 @entry
-def weigh(u: Any, a: Any, c: Any, step: int, sigma: float, kind: int, alpha: Any, sums: Any) -> None:
+def evaluate_weights(u: Any, a: Any, c: Any, step: int, sigma: float, kind: int, alpha: Any, sums: Any) -> None:
     """Write α, and into sums: Σ c ℓ, minus Σ of the conjugates at -α, and the number of points with curved loss.
 
     The conjugates come to -Σα, with Σα²/(4c) more for squares; of the logistic loss to minus the entropies

@@ -1,4 +1,4 @@
-"""Newton steps on linear classifiers whose rows are read in blocks, with multipliers that are feasible for the dual throughout.
+"""``linear-newton``: Newton steps on linear classifiers whose rows are read in blocks, with dual multipliers at every step.
 
 The squared hinge is once differentiable with piecewise constant second derivatives: Newton steps with an exact line search end in
 a handful (Mangasarian 2002; Keerthi and DeCoste 2005), and so do they for the logistic loss (Lin, Weng and Keerthi 2008). The
@@ -31,7 +31,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS
-from .loops import add_squares, descend, slope, weigh
+from .loops import add_squares, descend, evaluate_weights, slope
 
 #: Epochs after which Newton steps take over, and their largest growth from one look at the gap to the next.
 _EPOCHS, _EPOCH_GROWTH = 300, 2.0
@@ -41,16 +41,16 @@ _EPOCHS, _EPOCH_GROWTH = 300, 2.0
 class CoordinateDescent:
     """α and w of coordinate descent on a hinge or its square; ``order[:active]`` are the points that take part."""
 
-    problem: LinearProblem
+    problem: LinearProblem  #: the classifier in memory
     rows: tuple[FloatArray, IntArray, IntArray]  #: CSR
-    squares: FloatArray
-    alpha: FloatArray
-    w: FloatArray
-    order: IntArray
-    rng: np.random.Generator
+    squares: FloatArray  #: (n,) ||x_i||²
+    alpha: FloatArray  #: (n,) multipliers α
+    w: FloatArray  #: (p,) Σ α_i y_i x_i/(2μ)
+    order: IntArray  #: (n,) points, the active ones first
+    rng: np.random.Generator  #: of the order of an epoch
     numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
-    epochs: int = 0
-    next_look: int = 2
+    epochs: int = 0  #: epochs so far
+    next_look: int = 2  #: epoch after which the gap is computed next
     last_look: tuple[int, float] = (1, 1.0)  #: epochs and relative gap
 
     @classmethod
@@ -104,35 +104,35 @@ class CoordinateDescent:
 class LinearState:
     """w with its margins u, the smoothing's multipliers a, the weights α that follow, and the best w and α."""
 
-    problem: LinearProblem
-    tol: float
+    problem: LinearProblem  #: the classifier
+    tol: float  #: relative gap to be reached
     block_bytes: float  #: bytes of a block of rows
-    w: FloatArray
-    sigma: float
-    limit: int
+    w: FloatArray  #: (p,) current coefficients
+    sigma: float  #: σ of the smoothing
+    limit: int  #: largest number of steps
     sample_derivatives: FloatArray | None = None  #: second derivatives of a sample, while they are in use
     full: bool = False  #: the last step was a full Newton step, and the next one is expected to be one
-    u: FloatArray = field(init=False)
-    a: FloatArray = field(init=False)
-    alpha: FloatArray = field(init=False)
-    best_alpha: FloatArray = field(init=False)
-    best_w: FloatArray = field(init=False)
-    sums: FloatArray = field(init=False)  #: of `weigh`
-    gradient: FloatArray = field(init=False)
-    best_primal: float = float("inf")
-    best_dual: float = float("-inf")
+    u: FloatArray = field(init=False)  #: (n,) margins of w
+    a: FloatArray = field(init=False)  #: (n,) multipliers of the smoothing
+    alpha: FloatArray = field(init=False)  #: (n,) α that follow from u and a
+    best_alpha: FloatArray = field(init=False)  #: (n,) α of the best dual value
+    best_w: FloatArray = field(init=False)  #: (p,) w of the best objective
+    sums: FloatArray = field(init=False)  #: of `evaluate_weights`
+    gradient: FloatArray = field(init=False)  #: (p,) of the smoothed objective at w
+    best_primal: float = float("inf")  #: least objective
+    best_dual: float = float("-inf")  #: largest dual value
     dual: float = float("-inf")  #: at the current α
     residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
     smoothing_gap: float = 0.0  #: the other part, from the smoothing
     inner: int = 0  #: steps since the multipliers changed
-    steps: int = 0
-    passes: int = 0
-    stale: int = 0
+    steps: int = 0  #: Newton and descent steps so far
+    passes: int = 0  #: passes over the rows so far
+    stale: int = 0  #: changes of the multipliers in a row that did not lower the gap
     trials: int = 0  #: number of times that the gap was within the tolerance
     enough: int = 0  #: steps after which the gap was first within the tolerance
     idle: int = 0  #: steps that did not halve the residual
     previous_residual: float = float("inf")  #: residual before the last step
-    previous_gap: float = float("inf")
+    previous_gap: float = float("inf")  #: gap at the last change of the multipliers
     dual_is_current: bool = False  #: gradient and dual value are those of the current α
     descent: CoordinateDescent | None = None  #: while it runs, before Newton steps
 
@@ -163,7 +163,7 @@ class LinearState:
         """Compute α and the sums at the margins, and update the best objective."""
         view = self.problem
         costs = view.least_costs
-        weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
+        evaluate_weights(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
         self.dual_is_current = False
         primal = self.norm(self.w) + float(self.sums[0])
         if primal < self.best_primal:
@@ -349,17 +349,17 @@ _RESIDUAL, _PRODUCTS = 0.1, 60
 _DEAR = 60.0
 
 
-def by_products(view: LinearProblem) -> bool:
+def uses_products(view: LinearProblem) -> bool:
     """Return whether directions come from products with the rows: many columns, or sparse rows of a loss that is smooth."""
-    return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and factor_is_dear(view))
+    return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and factorisation_is_costly(view))
 
 
-def factor_is_dear(view: LinearProblem) -> bool:
+def factorisation_is_costly(view: LinearProblem) -> bool:
     """Return whether a factorisation of p × p numbers costs far more than products with the rows."""
     return float(view.rows.shape[1]) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
 
 
-def few_rows(view: LinearProblem) -> bool:
+def has_few_rows(view: LinearProblem) -> bool:
     """Return whether n × n numbers are far fewer than p × p ones, all coefficients penalised."""
     return not view.free and 2 * view.n <= view.rows.shape[1]
 
@@ -373,7 +373,7 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
         The matrix is not positive definite to rounding.
     """
     if H is None:
-        return _by_products(state) if by_products(state.problem) else _by_rows(state)
+        return _by_products(state) if uses_products(state.problem) else _by_rows(state)
     H[np.diag_indices(state.w.size)] += state.ridge
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
@@ -514,7 +514,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             full=H is not None,
         )
         state.a += centre * view.least_costs
-        if start is None and (by_products(view) or factor_is_dear(view)):
+        if start is None and (uses_products(view) or factorisation_is_costly(view)):
             state.descent = CoordinateDescent.of(view, rng)
         state.update_dual(None)
         if w.any():
@@ -544,7 +544,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
         H = None
-        if view.loss is not LinearLoss.HINGE and not by_products(view):
+        if view.loss is not LinearLoss.HINGE and not uses_products(view):
             H = second_derivatives(state.problem, None, state.loss_curvature, state.block_bytes)[1]
         return state.best_w, state.sigma * y.size / n, H
 
@@ -609,7 +609,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         follows.
         """
         problem = state.problem
-        wide = by_products(problem) or few_rows(problem)
+        wide = uses_products(problem) or has_few_rows(problem)
         gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
         if not state.dual_is_current and (gap_is_small or wide or state.sample_derivatives is not None):
             state.update_dual(weighted_row_sum(problem, state.alpha, state.block_bytes))

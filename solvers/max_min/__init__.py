@@ -17,7 +17,7 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo
 from ..records import Answer, Options
-from ..registry import SolverLike, SolverSpec, resolve
+from ..registry import SolverLike, SolverSpec, resolve_solver
 
 __all__ = ["SOLVERS", "MaxMin"]
 
@@ -32,42 +32,42 @@ _FACTOR = 4.0
 class Step:
     """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
-    gamma: tuple[float, ...]
-    value: float
-    derivative: tuple[float, ...]
-    ratio: float
+    gamma: tuple[float, ...]  #: γ, one for each kernel
+    value: float  #: f(γ)
+    derivative: tuple[float, ...]  #: f'(γ)
+    ratio: float  #: (54)/(55)
 
 
 @dataclass(eq=False)
 class InnerRun:
     """A run of the inner problem at the present γ."""
 
-    view: SimplexQP
-    algorithm: Algorithm[SimplexQP, Any]
-    state: Any
+    view: SimplexQP  #: the dual SVM at γ
+    algorithm: Algorithm[SimplexQP, Any]  #: of the inner problem
+    state: Any  #: of that algorithm
 
 
 @dataclass
 class MaxMinState:
     """γ, an inner minimiser a with f and f' at the γ of its problem, and the last move η."""
 
-    problem: MaxMinProblem
-    gamma: FloatArray
-    seed: int
-    limit: float
-    a: FloatArray | None = None
+    problem: MaxMinProblem  #: the minimax problem
+    gamma: FloatArray  #: present γ
+    seed: int  #: of the inner runs
+    limit: float  #: largest number of outer iterations
+    a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
     solved_gamma: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
-    value: float = float("nan")
-    derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
-    eta: float = 1.0
-    step_length: float = 0.0
-    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
+    value: float = float("nan")  #: f at ``solved_gamma``
+    derivative: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at ``solved_gamma``
+    eta: float = 1.0  #: η, length factor of the next move
+    step_length: float = 0.0  #: Euclidean length of the last move
+    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at the last move, to choose η
     low: float = float("-inf")  #: one γ: f rises here
     high: float = float("inf")  #: and falls here
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
-    models: int = 0
+    models: int = 0  #: inner problems solved so far
     run: InnerRun | None = None  #: the inner solve in progress
-    steps: list[Step] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)  #: records of the outer iterations
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def _inner_solver(self) -> tuple[Algorithm[SimplexQP, Any], SolverSpec]:
         """Return the inner algorithm and its specification."""
-        spec = resolve(self.inner)
+        spec = resolve_solver(self.inner)
         if not isinstance(spec.solver, Algorithm) or SimplexQP not in spec.solver.info.views:
             raise InputError(
                 f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {spec.label}", name="inner"

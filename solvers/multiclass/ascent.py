@@ -1,4 +1,4 @@
-"""Block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
+"""``multiclass-ascent``: block coordinate ascent on the dual of a multiclass SVM, certified by the duality gap.
 
 The dual maximises D(α) = Σα - ½||W(α)||² over one polytope for each point: block-coordinate Frank-Wolfe (Lacoste-Julien et al.
 2013) moves one block towards a vertex with an exact line search; here a block is maximised exactly, which costs no more than the
@@ -64,29 +64,29 @@ class AscentWork(NamedTuple):
 class AscentState:
     """α, W(α) and the best W, with the points of the present sweep or face."""
 
-    view: MulticlassProblem
-    work: AscentWork
-    rng: np.random.Generator
-    tol: float
-    limit: int
-    active: IntArray
-    best_W: FloatArray
-    best_primal: float = float("inf")
-    best_dual: float = float("-inf")
+    view: MulticlassProblem  #: the multiclass problem
+    work: AscentWork  #: arrays of the compiled loops
+    rng: np.random.Generator  #: of the order of the points
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of sweeps
+    active: IntArray  #: points that take part in sweeps
+    best_W: FloatArray  #: W of the least objective
+    best_primal: float = float("inf")  #: least objective
+    best_dual: float = float("-inf")  #: largest dual value
     gap: float = float("inf")  #: at the last pass over all points
-    previous_gap: float = float("inf")
-    sweeps: int = 0
-    faces: int = 0
+    previous_gap: float = float("inf")  #: at the pass before
+    sweeps: int = 0  #: sweeps so far
+    faces: int = 0  #: runs of conjugate gradients so far
     passes: int = 0  #: over all points
     position: int = 0  #: points of the sweep that are done
     sweeps_left: int = 0  #: until the next pass over all points
     products_left: int = 0  #: of conjugate gradients on the face; 0 if there is no face
-    face_size: int = 0
+    face_size: int = 0  #: points of the face
     faces_left: int = 0  #: faces of this round, each within the last one
     first_gap: float = float("nan")  #: of the first sweep since the last pass over all points
     rate: float = 2e4  #: points for each second, as measured
     stale: int = 0  #: passes in a row in which the gap did not fall
-    step: str = ""
+    step: str = ""  #: kind of the last step, for the trace
     curved: int = field(default=0)  #: points with free multipliers
 
     @property
@@ -136,7 +136,7 @@ _FALL = 0.2
 _STALE, _PROGRESS = 50, 0.999
 
 
-def survey(state: AscentState) -> None:
+def evaluate_all_points(state: AscentState) -> None:
     """Recompute W from α, objective, dual value and gap; choose the points that are at no vertex, or have a gap."""
     view, work = state.view, state.work
     W = view.coefficients(work.alpha)
@@ -185,7 +185,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
         """Return the state at α = 0."""
         state = make_state(view, options, options.tolerance(self.info.tolerance), rng)
-        survey(state)
+        evaluate_all_points(state)
         self._plan(state)
         return state
 
@@ -196,7 +196,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
             if state.relative <= state.tol:
                 return Outcome.CONVERGED
             if state.sweeps >= state.limit:
-                survey(state)
+                evaluate_all_points(state)
                 return Outcome.CONVERGED if state.relative <= state.tol else Outcome.ITERATION_LIMIT
             if state.stale >= _STALE or not state.active.size:
                 return Outcome.STALLED
@@ -205,7 +205,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
             elif state.sweeps_left:
                 self._sweep(state, end)
             else:
-                survey(state)
+                evaluate_all_points(state)
                 self._plan(state)
             if time.perf_counter() >= end:
                 return Outcome.RUNNING

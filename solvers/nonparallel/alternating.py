@@ -27,7 +27,7 @@ from ..registry import SolverLike
 from ..simplex.smo.simplex import SMO
 from ..simplex.start import load_loops
 from ..solve import solve_raw
-from ..stiefel.ascent import orthonormal_start
+from ..stiefel import orthonormal_start
 from . import RECORDS
 
 #: Seconds for all problems of an answer together after the time limit.
@@ -44,12 +44,12 @@ class NPSVCStep:
     value, all weight on the largest class, meets the primal optimum: the gap measures how far τ and U, V are from that.
     """
 
-    objectives: tuple[float, ...]
-    largest: float
-    tau: tuple[float, ...]
-    pareto: float
-    stiefel: float
-    movement: float
+    objectives: tuple[float, ...]  #: J_l of each class
+    largest: float  #: max ϖ_l J_l
+    tau: tuple[float, ...]  #: τ_l of each class
+    pareto: float  #: least norm of a convex combination of the gradients, relative; 0 at a Pareto stationary P
+    stiefel: float  #: relative Riemannian gradient of the P-step
+    movement: float  #: ||P - P_old||/√d
     dual: float = float("nan")
     gap: float = float("nan")
 
@@ -58,30 +58,30 @@ class NPSVCStep:
 class NPSVCPoint:
     """P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
-    value: float
-    P: FloatArray
-    tau: FloatArray
-    U: FloatArray
-    V: FloatArray
-    lam: tuple[FloatArray | None, ...]
+    value: float  #: max ϖ_l J_l
+    P: FloatArray  #: projection, orthonormal columns
+    tau: FloatArray  #: (K,) τ
+    U: FloatArray  #: (K, features)
+    V: FloatArray  #: (K, d)
+    lam: tuple[FloatArray | None, ...]  #: dual point λ_l of each class's problem; None before its first
 
 
 @dataclass(eq=False)
 class NPSVCState:
     """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
 
-    model: ChebyshevNPSVC
-    U: FloatArray
-    V: FloatArray
-    P: FloatArray
-    tau: FloatArray
-    lam: list[FloatArray | None]
-    tol: float
-    limit: float
-    seed: int
+    model: ChebyshevNPSVC  #: the model
+    U: FloatArray  #: (K, features)
+    V: FloatArray  #: (K, d)
+    P: FloatArray  #: projection, orthonormal columns
+    tau: FloatArray  #: (K,) τ
+    lam: list[FloatArray | None]  #: λ_l; None before the first
+    tol: float  #: Pareto stationarity to be reached
+    limit: float  #: largest number of outer iterations
+    seed: int  #: of the inner solves
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
     movement: float = float("inf")  #: length of the last iteration's move of P, ||P - P_old||/√d
-    steps: list[NPSVCStep] = field(default_factory=list)
+    steps: list[NPSVCStep] = field(default_factory=list)  #: records of the outer iterations
     best: NPSVCPoint | None = None  #: of the iterations so far, by the largest weighted objective
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`: the classes' problems end there too
 

@@ -1,4 +1,4 @@
-"""Majorisation-minimisation for nonparallel classifiers with non-convex losses: the objective never rises."""
+"""Majorisation-minimisation for nonparallel classifiers with non-convex losses, from several starts."""
 
 from __future__ import annotations
 
@@ -23,26 +23,27 @@ from . import RECORDS
 class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
-    u: FloatArray
-    majorant: HingeQuadratic
-    lam: FloatArray
-    objectives: list[float]
+    u: FloatArray  #: current point
+    majorant: HingeQuadratic  #: that equals the objective at u
+    lam: FloatArray  #: dual point λ of the majorant's problem
+    objectives: list[float]  #: objective of every point so far
+    #: decrease of the majorant from u to its minimum, relative; 0 at a stationary point
     stationarity: float = float("inf")
-    outcome: Outcome = Outcome.RUNNING
+    outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
 
 
 @dataclass(eq=False)
 class MajorisationState:
     """The current run, the best of the ended runs, and the remaining starts."""
 
-    model: NonparallelSVM
-    tol: float
-    limit: float
-    run: MajorisationRun
-    waiting: list[FloatArray]
-    best: MajorisationRun | None = None
-    steps: int = 0
-    starts: int = 1
+    model: NonparallelSVM  #: the model
+    tol: float  #: stationarity at which a run ends
+    limit: float  #: largest number of steps of all runs
+    run: MajorisationRun  #: current run
+    waiting: list[FloatArray]  #: points of the remaining starts
+    best: MajorisationRun | None = None  #: the ended run of the least objective
+    steps: int = 0  #: steps of all runs
+    starts: int = 1  #: number of starts so far
     deadline: float = np.inf  #: by the clock of `time.perf_counter`: minimisations of majorants end there too
 
     @property

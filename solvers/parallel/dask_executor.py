@@ -1,4 +1,4 @@
-"""Executor on a Dask cluster: a client's scheduler and its workers, which may join and leave."""
+"""Executor of independent tasks on a Dask cluster, whose workers may join and leave."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost_error
 from .serialisation import Packer, Payload, unpack
 
 # Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
@@ -116,7 +116,7 @@ class DaskExecutor(AsynchronousExecutor):
 
     def _check(self) -> None:
         if self._client.status not in ("running", "connecting"):
-            raise worker_lost(f"the connection to the Dask scheduler is {self._client.status}")
+            raise worker_lost_error(f"the connection to the Dask scheduler is {self._client.status}")
 
     def wait(self) -> None:
         """Wait for the first worker.
@@ -129,7 +129,7 @@ class DaskExecutor(AsynchronousExecutor):
         try:
             self._client.wait_for_workers(1, timeout=_WORKER_TIMEOUT)
         except TimeoutError as error:
-            raise worker_lost(f"no Dask worker came within {_WORKER_TIMEOUT:g} s") from error
+            raise worker_lost_error(f"no Dask worker came within {_WORKER_TIMEOUT:g} s") from error
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Submit a task, and scatter its arrays that the cluster does not have."""
@@ -203,14 +203,16 @@ class DaskExecutor(AsynchronousExecutor):
             except CancelledError as cancellation:  # the result was lost with its worker
                 error = cancellation
         if isinstance(error, KilledWorker):
-            error = worker_lost(f"task {submitted.number} was lost with every worker that took it: {error}", submitted.number)
+            error = worker_lost_error(
+                f"task {submitted.number} was lost with every worker that took it: {error}", submitted.number
+            )
         elif (
             future.status not in ("finished", "error") or isinstance(error, CancelledError)
         ) and submitted.tries <= _MAX_RESUBMISSIONS:
             self._start(submitted)
             return None
         elif future.status not in ("finished", "error"):
-            error = worker_lost(f"the Dask cluster lost task {submitted.number} {submitted.tries} times", submitted.number)
+            error = worker_lost_error(f"the Dask cluster lost task {submitted.number} {submitted.tries} times", submitted.number)
         del self._sent[submitted.number]
         self._places.release(submitted.place)
         return TaskResult(submitted.number, value, error)

@@ -1,15 +1,20 @@
-"""The base classes of executors of independent tasks, and the executor of this process."""
+"""Executors of independent tasks: the base classes, the executor in this process, and the one on joblib's workers."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+import numpy as np
+
 from ...errors import ClusterError
+from .serialisation import Packer, Payload, unpack
 
 #: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
@@ -37,7 +42,7 @@ class TaskResult:
 
 
 class Executor(ABC):
-    """Workers that run tasks.
+    """Abstract executor: workers that run independent tasks.
 
     Tasks must not depend on each other nor change their arrays, and the arrays must not change while the executor is open: they
     are sent once, for all runs. A task is a value, so a task whose worker is lost runs again on another worker; its result counts
@@ -69,7 +74,7 @@ class Executor(ABC):
 
 
 class SerialExecutor(Executor):
-    """The calling process, which runs tasks one after the other."""
+    """Executor in the calling process, which runs tasks one after the other."""
 
     @property
     def size(self) -> int:
@@ -82,8 +87,82 @@ class SerialExecutor(Executor):
             yield number, job(task, None)
 
 
+class JoblibExecutor(Executor):
+    """Executor on the backend of an enclosing ``joblib.parallel_config``, or on loky's processes.
+
+    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. Closing
+    the executor removes the files.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        As joblib's ``n_jobs``.
+    """
+
+    def __init__(self, jobs: int | None) -> None:
+        import joblib  # imported where it is used: it is slow
+
+        self._jobs = jobs
+        self._backend, _ = joblib.parallel.get_active_backend()
+        self._packer, self._written = Packer(), set[str]()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def size(self) -> int:
+        """Return joblib's number of jobs."""
+        import joblib
+
+        return int(joblib.effective_n_jobs(self._jobs))
+
+    def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield results as they are done if the backend can; else all at the end."""
+        import joblib
+
+        threads = share_of_cores(self.size)
+        order = "generator_unordered" if self._backend.supports_return_generator else "list"
+        parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
+        if getattr(self._backend, "supports_sharedmem", False):
+            yield from parallel(joblib.delayed(_call)(number, job, task, threads) for number, task in enumerate(tasks))
+            return
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="marginopt-", ignore_cleanup_errors=True)
+        folder, open_task = self._folder.name, joblib.delayed(_open)
+        yield from parallel(
+            open_task(number, self._pack(job, task, folder), folder, threads) for number, task in enumerate(tasks)
+        )
+
+    def _pack(self, job: Job, task: Any, folder: str) -> Payload:
+        """Return the serialised task, its arrays written to their files."""
+        payload = self._packer.pack((job, task))
+        for key in payload.keys:
+            if key not in self._written:
+                np.save(_array_file(folder, key), self._packer.arrays[key], allow_pickle=False)
+                self._written.add(key)
+        return payload
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._folder, self._packer, self._written = None, Packer(), set()
+
+
+def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
+    return number, job(task, threads)
+
+
+def _open(number: int, payload: Payload, folder: str, threads: int) -> tuple[int, Any]:
+    """Run a task in a worker, its arrays read from their files."""
+    job, task = unpack(payload, lambda key: np.asarray(np.load(_array_file(folder, key), mmap_mode="c", allow_pickle=False)))
+    return number, job(task, threads)
+
+
+def _array_file(folder: str, key: str) -> Path:
+    return Path(folder) / f"{key}.npy"
+
+
 class AsynchronousExecutor(Executor):
-    """Remote workers: tasks are submitted one by one and collected when they are done."""
+    """Abstract executor on a cluster: tasks are submitted one by one and collected when they are done."""
 
     #: Waiting tasks at the cluster for each running one.
     ahead = 1
@@ -144,6 +223,6 @@ def share_of_cores(tasks: int) -> int:
     return max(1, (os.cpu_count() or 1) // tasks)
 
 
-def worker_lost(message: str, task: int | None = None) -> ClusterError:
+def worker_lost_error(message: str, task: int | None = None) -> ClusterError:
     """Return the error for a task that no worker survives, or for a cluster that is gone."""
     return ClusterError(f"{message}; what was done before is kept where a store or a checkpoint was given", task)

@@ -1,4 +1,4 @@
-"""Executor on the Ray cluster of this session."""
+"""Executor of independent tasks on the Ray cluster that this session is connected to."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from functools import cache
 from typing import Any
 
-from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost
+from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost_error
 from .serialisation import Packer, Payload, unpack
 
 
@@ -61,7 +61,7 @@ class RayExecutor(AsynchronousExecutor):
             return TaskResult(number, ray.get(ref))
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
             return TaskResult(
-                number, error=worker_lost(f"task {number} was lost with every worker that took it: {error}", number)
+                number, error=worker_lost_error(f"task {number} was lost with every worker that took it: {error}", number)
             )
         except Exception as error:  # noqa: BLE001 -- whatever the task raised
             return TaskResult(number, error=error)

@@ -26,9 +26,9 @@ LARGE_ARRAY_BYTES = 4096
 class Payload:
     """A task without its large arrays; the names of these, and whether the worker may write to each."""
 
-    body: bytes
-    keys: tuple[str, ...]
-    writeable: tuple[bool, ...]
+    body: bytes  #: serialised task, names in place of the large arrays
+    keys: tuple[str, ...]  #: names of the large arrays
+    writeable: tuple[bool, ...]  #: for each array, whether the worker may write to it
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
-from ..parallel.choose_executor import Cluster, cluster_executor
+from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind
 from .box_log import ProofWriter, write_citing_log

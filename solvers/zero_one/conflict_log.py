@@ -32,7 +32,7 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ..exact.dispatcher import NODES, Dispatcher, check_numbers, check_state, check_work, lines_of
 from ..exact.log_file import LogFile, LogWriter
-from ..interface.algorithm import clear, named_scalars
+from ..interface.algorithm import named_scalars, zero_fields
 from ..parallel.executor import AsynchronousExecutor
 from .box_log import SLACK, log_header
 from .incumbent import penalised_rows, stretched_rows
@@ -75,7 +75,7 @@ class ConflictFinder:
         """Process a node at a cutoff: change states, deletion cost and S-pair in place, and return the code of `prove`."""
         from .loops.conflicts import prove
 
-        clear(self.book.scalars)
+        zero_fields(self.book.scalars)
         return int(
             prove(
                 self._rows, self._exact, self._weights, self._order, self._activity, self._workspace, state, extra, start,

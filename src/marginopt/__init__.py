@@ -93,7 +93,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .selection import select as select
     from .solvers import Result as Result, Status as Status, certify as certify
     from .solvers.compare import compare as compare
-    from .solvers.depth.depth import halfspace_depth as halfspace_depth
+    from .solvers.depth import halfspace_depth as halfspace_depth
     from .solvers.path import path as path
     from .solvers.proofs import check_proof as check_proof
     from .solvers.solve import solve as solve
@@ -115,7 +115,7 @@ _HOMES = {
     ".relaxations": ("gap_report", "relax"),
     ".selection": ("select",),
     ".solvers": ("Result", "Status", "certify", "compare", "path", "solve"),
-    ".solvers.depth.depth": ("halfspace_depth",),
+    ".solvers.depth": ("halfspace_depth",),
     ".solvers.proofs": ("check_proof",),
 }  # fmt: skip
 #: Packages and modules that hold all other public names.
@@ -155,9 +155,9 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 #: The modules that implement methods which a formulation, a form or a result offers and its own module cannot.
 LateMethod.modules |= {
-    "conflict": "marginopt.solvers.checks.conflict",
-    "verify": "marginopt.solvers.checks.verify",
-    "check_duals": "marginopt.solvers.checks.verify",
+    "conflict": "marginopt.solvers.certification.conflict",
+    "verify": "marginopt.solvers.certification.result_checks",
+    "check_duals": "marginopt.solvers.certification.result_checks",
     "save": "marginopt.solvers.result_file",
 }
 

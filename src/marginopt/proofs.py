@@ -3,11 +3,11 @@
 from .auditing import Audit, audit
 from .proof_page import write_proof_page
 from .solvers import Certificate, certify
-from .solvers.checks.feasibility import PointCheck, check_point
-from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
+from .solvers.certification.point_check import PointCheck, check_point
+from .solvers.depth import HalfspaceDepth, halfspace_depth
 from .solvers.exact.check.checker import ProofReport
+from .solvers.exact.vipr_certificate import ViprCertificate, write_vipr
 from .solvers.proofs import check_proof
-from .solvers.vipr.certificate import ViprCertificate, write_vipr
 
 __all__ = [
     "Audit",

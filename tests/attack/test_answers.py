@@ -15,7 +15,7 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
-from marginopt.solvers.certification.verdict import ZERO
+from marginopt.solvers.certification.verdict import ZERO_OPTIMUM
 from marginopt.solvers.records import Answer, Status
 
 
@@ -92,7 +92,7 @@ def test_an_optimum_of_zero_within_rounding_claims_an_interval_and_no_digit() ->
     """Case 8956: 2.2e-7 beside kernel entries of 1.2e8. What is claimed is an interval about zero, and the truth lies in it."""
     _, fault, result = attack.natural(8956)
     assert result is not None and not fault
-    assert result.status is mo.Status.OPTIMAL and ZERO in result.evidence
+    assert result.status is mo.Status.OPTIMAL and ZERO_OPTIMUM in result.evidence
     problem = attack.case(8956)
     for changed in (
         replace(problem, truth=Fraction(2, 10**6)),  # outside of the interval that is claimed

@@ -23,7 +23,7 @@ from marginopt.errors import DataError, UnsupportedModelError
 from marginopt.models import Block, ChebyshevNPSVC, Quadratic, StandardForm
 from marginopt.models.model import as_model
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import judge
@@ -47,7 +47,7 @@ def several(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def judged(form: StandardForm, status: Status, solver: str = "highs", **text: Any) -> mo.Result:
-    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **text), Options(), OPEN)
+    return judge(as_model(form), get_solver(solver), Answer(status, "my word", **text), Options(), OPEN_LICENCE)
 
 
 # -- nonconvex models --------------------------------------------------------------------------------------------------
@@ -314,5 +314,5 @@ def test_a_point_without_what_the_model_completes_and_multipliers_that_bound_not
     answer = mo.solve(model, "clarabel").answer
     assert answer.values is not None
     lie = replace(answer, values={"w": answer.values["w"]}, multipliers=None, reduced=None)
-    result = judge(model, get_solver("clarabel"), lie, Options(), OPEN)
+    result = judge(model, get_solver("clarabel"), lie, Options(), OPEN_LICENCE)
     assert np.isfinite(result.bound) and result.bound <= result.objective

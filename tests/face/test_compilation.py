@@ -82,7 +82,7 @@ def test_how_long_it_takes_is_said_for_this_machine_and_no_longer_when_it_was_wr
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("marginopt.solvers.interface.compile_times.MESSAGE_DELAY", 0.0)
-    monkeypatch.setattr("marginopt.solvers.interface.compile_times.slowdown", lambda: 2.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compile_times.machine_slowdown", lambda: 2.0)
     for usual, expected in ((100.0, True), (1e-9, False), (0.0, False)):
         with compile_clock("some-solver", True, usual) as clock:
             clock.on_start(None)

@@ -20,7 +20,7 @@ from marginopt.models.model import Model, as_model
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers.certification.certificate import Certifier
 from marginopt.solvers.certification.verdict import Verdict
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import Judgement, judge, search_counterexample
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
@@ -45,7 +45,7 @@ MODELS: dict[str, Model | StandardForm] = {
 
 def told(problem: Model | StandardForm, status: Status, **text: object) -> mo.Result:
     """Return what becomes of an answer that a solver gives."""
-    return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **text), Options(), OPEN)  # type: ignore[arg-type]
+    return judge(as_model(problem), get_solver("scip"), Answer(status, "a lie", **text), Options(), OPEN_LICENCE)  # type: ignore[arg-type]
 
 
 def worse(model: Model, values: Mapping[str, FloatArray], seed: int) -> Iterator[dict[str, FloatArray]]:

@@ -18,7 +18,7 @@ from programs import bounded_qp, knapsack
 import marginopt as mo
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers.registry import all_solvers, readers
+from marginopt.solvers.registry import all_solvers, solvers_that_read
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork"),
@@ -48,7 +48,7 @@ def _readers(problem: Model | StandardForm) -> list[str]:
 
     key = id(problem)
     if key not in _KNOWN:
-        _KNOWN[key] = readers(as_model(problem))
+        _KNOWN[key] = solvers_that_read(as_model(problem))
     return _KNOWN[key]
 
 

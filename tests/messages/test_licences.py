@@ -176,12 +176,12 @@ def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     if get_solver("gurobi").licence().state is LicenceState.FULL:
         pytest.skip("a full Gurobi licence is installed")
     from marginopt.models import RampSVM
-    from marginopt.solvers.registry import choose
+    from marginopt.solvers.registry import choose_solver
 
     powers = np.hstack([_X, _X[:, 1:] ** 2, _X[:, 1:] ** 3])  # too many coefficients for boxes
-    chosen = [choose(RampSVM(powers, _Y), Options())]
+    chosen = [choose_solver(RampSVM(powers, _Y), Options())]
     monkeypatch.setitem(sys.modules, "piqp", None)
-    chosen.append(choose(HingeSVM(_X, _Y), Options()))
+    chosen.append(choose_solver(HingeSVM(_X, _Y), Options()))
     picked = solve_problem(HingeSVM(_X[:20], _Y[:20]), "auto", Options()).details["picked"]
     return _plain("\n".join(f"picked: {why}" for why in (*(why for _, why in chosen), picked)), tmp_path)
 

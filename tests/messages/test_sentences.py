@@ -26,8 +26,8 @@ from marginopt.relaxations import relax
 from marginopt.solvers import Trace
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.algorithm import integers_and_floats
-from marginopt.solvers.parallel.choose_executor import choose_executor
-from marginopt.solvers.parallel.executor import worker_lost
+from marginopt.solvers.parallel import choose_executor
+from marginopt.solvers.parallel.executor import worker_lost_error
 from marginopt.solvers.registry import EXTENSIONS, get_solver
 
 X = np.array([[1.0, 2.0, 1.0], [1.0, 1.0, 3.0], [1.0, -1.0, 0.5], [1.0, -2.0, -1.0]])
@@ -275,7 +275,7 @@ def test_two_packages_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_cluster() -> None:
     sentence = "task 3 was lost; what was done before is kept where a store or a checkpoint was given"
-    assert str(worker_lost("task 3 was lost", 3)) == sentence
+    assert str(worker_lost_error("task 3 was lost", 3)) == sentence
 
 
 @pytest.mark.parametrize(("call", "sentence"), SENTENCES, ids=[sentence[:40] for _, sentence in SENTENCES])

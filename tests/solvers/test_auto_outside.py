@@ -17,7 +17,7 @@ from marginopt.models.program.form import StandardForm
 from marginopt.solvers import SolverInfo, registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.solver import Purpose
-from marginopt.solvers.registry import EXTENSIONS, choose, resolve
+from marginopt.solvers.registry import EXTENSIONS, choose_solver, resolve_solver
 from marginopt.solvers.simplex.smo.simplex import SMO
 
 
@@ -63,7 +63,7 @@ def test_a_solver_that_reads_structure() -> None:
 
 def test_what_auto_may_take_is_in_the_key_of_a_stored_cell() -> None:
     mo.register(ranked(Purpose.QUADRATIC, 0))
-    key = resolve("auto").key
+    key = resolve_solver("auto").key
     assert key[0] == "auto" and "mine" in key[1]
 
 
@@ -80,7 +80,7 @@ def test_packages_come_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"packaged": package, **EXTENSIONS.session})
     assert mo.solve(hinge()).solver != "packaged"  # installing it changes no result
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {})
-    assert choose(hinge(), mo.solvers.Options())[0] == "packaged"
+    assert choose_solver(hinge(), mo.solvers.Options())[0] == "packaged"
 
 
 def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_no_package_is_looked_for_while_one_of_ours_reads_the_model(monkeypatch:
 def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Formless(*clouds(0, 20), 1.0)
     with pytest.raises(UnsupportedModelError):
-        choose(model, mo.solvers.Options())
+        choose_solver(model, mo.solvers.Options())
 
     class Reader(SMO):
         info = SolverInfo("reader", "reads models without a form", rank={Purpose.STRUCTURE: 1})
@@ -103,5 +103,5 @@ def test_a_model_without_a_form_is_the_packages_to_solve(monkeypatch: pytest.Mon
             return None if isinstance(model, Formless) else "it reads models without a form alone"
 
     monkeypatch.setattr(EXTENSIONS, "usable", lambda: {"reader": Reader()})
-    assert choose(model, mo.solvers.Options())[0] == "reader"
+    assert choose_solver(model, mo.solvers.Options())[0] == "reader"
     assert np.isfinite(mo.solve(hinge()).objective)

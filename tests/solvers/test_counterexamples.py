@@ -11,7 +11,7 @@ import marginopt as mo
 from marginopt import margin as M
 from marginopt.models.model import Model
 from marginopt.solvers.counterexamples import LeadingCosts
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
@@ -75,6 +75,6 @@ def test_a_margin_that_a_little_more_of_a_coefficient_reaches() -> None:
     cost = mo.certify(model, point).objective
     assert cost == pytest.approx(0.75)
     lie = Answer(Status.OPTIMAL, "a lie", values=point, objective=cost, bound=cost)
-    judged = judge(model, get_solver("scip"), lie, Options(), OPEN)
+    judged = judge(model, get_solver("scip"), lie, Options(), OPEN_LICENCE)
     assert judged.status is Status.INACCURATE
     assert judged.values["w"][0] == pytest.approx(1.0 / 0.9) and judged.objective == pytest.approx(0.5 / 0.81)

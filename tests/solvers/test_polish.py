@@ -20,7 +20,7 @@ from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.certificate import certify
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.polishing import polish
 from marginopt.solvers.records import Answer, Options, Status
@@ -173,10 +173,10 @@ def test_the_result_says_who_polished_its_point() -> None:
     y = np.where(X[:, 1] + rng.normal(size=12) > 0, 1.0, -1.0)
     model = ZeroOneSVM(X, y, lam=0.5)
     rough = Answer(Status.OPTIMAL, "rough", values={"w": np.array([0.1, 3.0, 0.0]), "z": np.ones(12)})
-    result = judge(BareForm(model.form), Clarabel(), rough, Options(), OPEN)
+    result = judge(BareForm(model.form), Clarabel(), rough, Options(), OPEN_LICENCE)
     assert result.answer.polished.startswith("integers fixed, the rest solved again by clarabel")
     assert result.details["polished"] == result.answer.polished
-    again = judge(BareForm(model.form), Clarabel(), replace(rough, values=result.values), Options(), OPEN)
+    again = judge(BareForm(model.form), Clarabel(), replace(rough, values=result.values), Options(), OPEN_LICENCE)
     assert again.objective <= result.objective * (1 + 1e-9)
 
 

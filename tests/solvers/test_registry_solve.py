@@ -19,9 +19,9 @@ from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
-from marginopt.solvers.interface.solver import OPEN, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
+from marginopt.solvers.interface.solver import OPEN_LICENCE, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status
-from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
+from marginopt.solvers.registry import all_solvers, get_solver, installed, require, solvers, solvers_that_read
 from marginopt.solvers.solve import solve_problem
 
 ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD})
@@ -31,7 +31,7 @@ ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED,
 class Fake(Backend):
     """A backend that hands everything to Clarabel, with a record and licence of its own."""
 
-    terms: Licence = OPEN
+    terms: Licence = OPEN_LICENCE
     info: ClassVar[SolverInfo] = replace(Clarabel.info, name="fake")
 
     def licence(self) -> Licence:
@@ -43,7 +43,7 @@ class Fake(Backend):
         return Clarabel().solve_form(form, options)
 
 
-def fake(terms: Licence = OPEN, **record: Any) -> Solver:
+def fake(terms: Licence = OPEN_LICENCE, **record: Any) -> Solver:
     kind = type("Fake", (Fake,), {"info": replace(Fake.info, **record)})
     return kind(terms)  # type: ignore[no-any-return]
 
@@ -172,7 +172,7 @@ def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     with pytest.raises(TooLargeError, check=about("X")):
         solve_problem(model, "clarabel", Options())
-    assert readers(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
+    assert solvers_that_read(model) == ["linear-newton"]  # which needs no form, and nobody else is asked to fail
 
 
 # -- auto -------------------------------------------------------------------------------------------------------
@@ -207,12 +207,12 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
         (ZeroOneSVM(X, y), "gurobi"),
         (BareForm(linear), "highs"),
     ):
-        assert registry.choose(model, Options())[0] == first
+        assert registry.choose_solver(model, Options())[0] == first
 
 
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_every_class_of_problems_has_its_solvers_in_one_order(purpose: Purpose) -> None:
-    ranks = [solver.info.rank[purpose] for solver in registry.ranked(purpose, all_solvers(discover=False))]
+    ranks = [solver.info.rank[purpose] for solver in registry.solvers_by_rank(purpose, all_solvers(discover=False))]
     assert ranks == list(range(1, len(ranks) + 1))
     assert len(ranks) >= (1 if purpose is Purpose.NO_FORM else 2)  # rows on disk are read by one
 
@@ -227,7 +227,7 @@ def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, 
 
     monkeypatch.setattr(registry, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "10")
-    name, why = registry.choose(L2SVMDual(overlapping.X, overlapping.y), Options())
+    name, why = registry.choose_solver(L2SVMDual(overlapping.X, overlapping.y), Options())
     assert (name, why) == ("mfw", "mfw: reads the model's structure")
 
 

@@ -14,8 +14,8 @@ from marginopt.models import HingeSVM
 from marginopt.solvers import Options, path
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
-from marginopt.solvers.records import COMMON, TraceRow
-from marginopt.solvers.registry import resolve, resolve_all
+from marginopt.solvers.records import COMMON_OPTIONS, TraceRow
+from marginopt.solvers.registry import resolve_solver, resolve_solvers
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_common_options_are_told_from_native_ones() -> None:
     options = Options.of(Options(tol=1e-3, native={"a": 1, "b": 1}), tol=1e-9, node_limit=5, b=2, native={"c": 3})
     assert (options.tol, options.node_limit) == (1e-9, 5)
     assert options.native == {"a": 1, "b": 2, "c": 3}
-    assert {f.name for f in fields(Options)} - {"native"} == COMMON
+    assert {f.name for f in fields(Options)} - {"native"} == COMMON_OPTIONS
     with pytest.raises(InputError, check=about("options")):
         Options.of({"tol": 1e-3})  # type: ignore[arg-type]
 
@@ -72,21 +72,21 @@ def test_compare_takes_names_objects_and_pairs(model: HingeSVM) -> None:
 
 def test_labels_show_the_parameters_of_an_object() -> None:
     first = fields(BoxDescent)[0]
-    assert resolve(BoxDescent()).label == "boxqp"
-    assert "=" not in resolve(BoxDescent(**{first.name: getattr(BoxDescent(), first.name)})).label
-    assert resolve(("auto", {"seed": 2})).label == "auto(seed=2)"
+    assert resolve_solver(BoxDescent()).label == "boxqp"
+    assert "=" not in resolve_solver(BoxDescent(**{first.name: getattr(BoxDescent(), first.name)})).label
+    assert resolve_solver(("auto", {"seed": 2})).label == "auto(seed=2)"
 
 
 @pytest.mark.parametrize("wrong", [[], "clarabel", Clarabel()])
 def test_a_list_of_solvers_is_needed(wrong: object) -> None:
     with pytest.raises(InputError, check=about("solvers")):
-        resolve_all(wrong)  # type: ignore[arg-type]
+        resolve_solvers(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [("clarabel", 3), ("clarabel",), 5])
 def test_what_is_no_solver_is_refused(wrong: object) -> None:
     with pytest.raises(InputError):
-        resolve(wrong)  # type: ignore[arg-type]
+        resolve_solver(wrong)  # type: ignore[arg-type]
 
 
 def test_a_path_takes_objects_pairs_and_every_common_option(model: HingeSVM) -> None:

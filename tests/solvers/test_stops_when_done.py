@@ -13,7 +13,7 @@ from effort import part
 
 import marginopt as mo
 from marginopt import Status
-from marginopt.solvers.registry import all_solvers, readers
+from marginopt.solvers.registry import all_solvers, solvers_that_read
 
 RNG = np.random.default_rng(3)
 #: A constant, a column of zeros and ones, a heavy tail, rows that occur twice.
@@ -53,7 +53,7 @@ def cases() -> list[tuple[str, str]]:
         return [
             (name, solver)
             for name in MODELS
-            for solver in readers(model_of(name))
+            for solver in solvers_that_read(model_of(name))
             if not all_solvers()[solver].reads_form and all_solvers()[solver].info.views
         ]
 

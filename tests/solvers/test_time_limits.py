@@ -27,9 +27,9 @@ from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.conic.ipm import ConicIPM
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.compile_times import slowdown
-from marginopt.solvers.interface.solver import OPEN, SolverInfo
-from marginopt.solvers.interface.timeouts import LEFT, CallTimeout, run_with_timeout, time_limit_remark
+from marginopt.solvers.interface.compile_times import machine_slowdown
+from marginopt.solvers.interface.solver import OPEN_LICENCE, SolverInfo
+from marginopt.solvers.interface.timeouts import ABANDONED_STATUS, CallTimeout, run_with_timeout, time_limit_remark
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import all_solvers, get_solver
@@ -143,7 +143,7 @@ def test_every_native_solver_has_a_case() -> None:
 
 def allowed(limit: float) -> float:
     """Seconds of a run that has heard its limit."""
-    return 1.1 * limit + 5.0 * max(slowdown(), 1.0)
+    return 1.1 * limit + 5.0 * max(machine_slowdown(), 1.0)
 
 
 @pytest.mark.parametrize("name", [*part(NATIVE, 10), *part(FOREIGN, 6)])
@@ -159,7 +159,7 @@ def test_a_solver_ends_soon_after_its_time_limit(name: str) -> None:
     result = mo.solve(model, name, tol=1e-13, time_limit=LIMIT)
     spent = time.process_time() - begin
     assert spent <= allowed(LIMIT), f"{spent:.2f} s, {result.status.value}, {result.evidence}"
-    if result.claim.native_status == LEFT:
+    if result.claim.native_status == ABANDONED_STATUS:
         assert not result.values and result.certificate is None and result.details["abandoned"]
 
 
@@ -199,9 +199,9 @@ def test_multipliers_over_exponential_cones_are_sought_within_the_limit() -> Non
     model = mo.Margin(X, y, "exponential", "half-l2", sample_weight=1.0)
     solver, options = get_solver("clarabel"), Options(time_limit=LIMIT)
     answer = replace(solver.run(model, Options()), multipliers=None, reduced=None)
-    judge(model, solver, answer, Options(time_limit=0.01), OPEN)  # what is imported and compiled is there
+    judge(model, solver, answer, Options(time_limit=0.01), OPEN_LICENCE)  # what is imported and compiled is there
     begin = time.process_time()
-    judge(model, solver, answer, options, OPEN)
+    judge(model, solver, answer, options, OPEN_LICENCE)
     assert time.process_time() - begin <= allowed(LIMIT)
 
 
@@ -280,4 +280,6 @@ def test_a_left_call_does_not_hold_a_path_to_its_model() -> None:
     X, y = _points(10_000, 50)
     path = mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], solver="scs", time_limit=LIMIT)
     assert [r.status for r in path] == [Status.TIME_LIMIT] * 2
-    assert all(r.update is None or r.update.kind is not UpdateKind.UPDATED for r in path if r.claim.native_status == LEFT)
+    assert all(
+        r.update is None or r.update.kind is not UpdateKind.UPDATED for r in path if r.claim.native_status == ABANDONED_STATUS
+    )

@@ -19,7 +19,7 @@ from ....models.arrays import FloatArray, Points
 from ....models.decision import decided_labels
 from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model, as_model
-from ....solvers.certification.result import Kind
+from ....solvers.certification.result import BoundKind
 from ....solvers.interface.solver import Solver
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
@@ -210,11 +210,11 @@ class BoundingCell(Cell):
     caveat: str
 
     def __post_init__(self) -> None:
-        if self.caveat and (self.bound is not None or self.kind != Kind.NONE):
+        if self.caveat and (self.bound is not None or self.kind != BoundKind.NONE):
             object.__setattr__(self, "target_bound", self.bound)
             object.__setattr__(self, "target_kind", self.kind)
             object.__setattr__(self, "bound", None)
-            object.__setattr__(self, "kind", Kind.NONE.value)
+            object.__setattr__(self, "kind", BoundKind.NONE.value)
 
     @property
     def bounds_optimum(self) -> bool:
@@ -432,7 +432,7 @@ class SolverTask(Task[S]):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve, and return the cell."""
-        cell = self._cell(self.options.sharing(threads)).record()
+        cell = self._cell(self.options.with_default_threads(threads)).record()
         return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
 
     @abstractmethod

@@ -31,8 +31,8 @@ from ..solvers import (
     solve as run_solve,
     write_solution,
 )
-from ..solvers.checks.feasibility import PointCheck, check_point
-from ..solvers.checks.verify import certified_anew
+from ..solvers.certification.point_check import PointCheck, check_point
+from ..solvers.certification.result_checks import certified_anew
 from . import NOT_SOLVED, SOLVED
 from .data_options import model_from_arguments, named_instance, refuse_options_of_data
 from .parsing import comma_separated, say
@@ -355,7 +355,7 @@ def _stated_bound(result: Result, check: PointCheck) -> str:
 
 def prove(a: argparse.Namespace) -> int:
     """Write a VIPR certificate of a program's file: 0 where bound and value meet, or no point is proved to be there."""
-    from ..solvers.vipr.certificate import write_vipr
+    from ..solvers.exact.vipr_certificate import write_vipr
 
     program = _program(a.file, "prove")
     start = None if a.start is None else read_solution(program, a.start).values

@@ -24,7 +24,7 @@ from ..performance import PerformanceProfile, performance_profile
 from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
-from ..solvers.registry import resolve
+from ..solvers.registry import resolve_solver
 from . import NOT_SOLVED, SOLVED
 from .data_options import problems
 from .parsing import Command, comma_separated
@@ -38,7 +38,7 @@ def benchmark(a: argparse.Namespace) -> int:
         raise InputError(f"SOLVERS are different names separated by commas; they are {a.solvers!r}")
     folder = None if a.out is None else output_folder(a.out, "--out")
     for name in names:
-        resolve(name)  # an unknown solver is an error before anything is solved
+        resolve_solver(name)  # an unknown solver is an error before anything is solved
     problem_list = list(problems(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}

@@ -16,7 +16,7 @@ from ..estimators import EstimatorTable, all_estimators
 from ..models.formulations import FormulationTable, all_formulations, get_formulation
 from ..models.model import Model
 from ..solvers import solvers as solver_table
-from ..solvers.registry import get_solver, readers, state_of
+from ..solvers.registry import get_solver, solvers_that_read, version_and_licence
 from . import SOLVED
 from .screen import answer_by, print_table, print_text
 
@@ -35,7 +35,7 @@ def solvers(a: argparse.Namespace) -> int:
 
 
 def _show_solvers(rows: Sequence[dict[str, str]]) -> None:
-    print_table(("solver", "state", "method"), [(r["name"], state_of(r), r["summary"]) for r in rows])
+    print_table(("solver", "state", "method"), [(r["name"], version_and_licence(r), r["summary"]) for r in rows])
     print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
 
 
@@ -69,7 +69,7 @@ def formulations(a: argparse.Namespace) -> int:
         record = next(row for row in table.rows if row["name"] == info.name)
         parameters = {p.option: p.help_text for p in info.parameters}
         model = info.example(np.random.default_rng(0))
-        facts = {**record, "options": parameters, "statement": str(model), "solvers": readers(model)}
+        facts = {**record, "options": parameters, "statement": str(model), "solvers": solvers_that_read(model)}
         answer_by(a, facts, partial(_show_formulation, record, facts))
     return SOLVED
 

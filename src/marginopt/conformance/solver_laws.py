@@ -27,7 +27,7 @@ from ..models.program.form import Block, Constraint, Quadratic, StandardForm
 from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
-from ..solvers.interface.solver import NONCONVEX, Gives, Solver
+from ..solvers.interface.solver import NONCONVEX_FEATURES, Gives, Solver
 from ..solvers.records import Status
 from ..solvers.registry import installed
 from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
@@ -218,7 +218,7 @@ class Trial:
     def branches(self) -> bool:
         """Return whether the form has integers or is not convex: no multipliers certify its optimum."""
         form = self.case.form
-        return form is not None and bool(form.features & (NONCONVEX | {Feature.INTEGER}))
+        return form is not None and bool(form.features & (NONCONVEX_FEATURES | {Feature.INTEGER}))
 
     @property
     def searches(self) -> bool:

@@ -24,7 +24,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
-from ..solvers.registry import resolve
+from ..solvers.registry import resolve_solver
 from .base import Pair, binary_problems, class_scores, refuse_fit_arguments
 from .training import BinaryFit, one_or_all, solve_copy, solve_copy_task, warn_of_one_class
 from .training_set import (
@@ -193,7 +193,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
         tasks = []
         for pair in data.pairs:
             problem, options = self._state_problem(data, pair), self._options(self._start(data, pair))
-            tasks.append((type(self)._solution, problem, resolve(self._solver()), options, self._expected))
+            tasks.append((type(self)._solution, problem, resolve_solver(self._solver()), options, self._expected))
         with choose_executor(self.n_jobs, name="n_jobs") as team:
             return team.all(solve_copy_task, tasks)
 

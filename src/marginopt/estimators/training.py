@@ -19,7 +19,7 @@ from ..models.arrays import FloatArray, Points
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
-from ..solvers.registry import resolve
+from ..solvers.registry import resolve_solver
 from ..solvers.solve import solve_problem
 from .training_set import Solution
 
@@ -64,7 +64,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     noun : str
         The word for what is fitted.
     """
-    with log_slow_solve(problem, resolve(solver).label, "time_limit= bounds the time", bool(options.progress)):
+    with log_slow_solve(problem, resolve_solver(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)
     if result.values:
         if not result.solved and result.status not in expected:
@@ -199,7 +199,7 @@ def solve_copy(
 def solve_copy_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
     """Run `solve_copy` as a task: its arguments are a tuple, and the threads to take where the options ask for none."""
     solution, problem, solver, options, expected = task
-    return solve_copy(solution, problem, solver, options.sharing(threads), expected)
+    return solve_copy(solution, problem, solver, options.with_default_threads(threads), expected)
 
 
 def one_or_all(items: list[Any]) -> Any:

@@ -18,7 +18,7 @@ from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, Points, as_integer, as_labels, as_points, as_positive, to_dense
 from ..models.formulations.max_min import MaxMinSVM, fisher_ratio
 from ..solvers.parallel import Cluster, choose_executor
-from ..solvers.registry import SolverLike, resolve
+from ..solvers.registry import SolverLike, resolve_solver
 from ..solvers.solve import solve
 from .base import (
     GAMMA_GRID,
@@ -293,7 +293,7 @@ def _sample(
     seed = as_integer(seed, "seed")
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select", name="X")
-    if resolve(solver).auto:
+    if resolve_solver(solver).auto:
         raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
     costs = _candidates(selector.default_C if C is None else C, "C")
     candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")

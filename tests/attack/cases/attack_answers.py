@@ -26,8 +26,8 @@ from marginopt.errors import MarginoptError
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
 from marginopt.models.model import Model, as_model
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.certification.verdict import ZERO
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.certification.verdict import ZERO_OPTIMUM
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import RationalForm, solve_linear
 from marginopt.solvers.records import Options
@@ -249,7 +249,9 @@ def wrong(result: mo.Result, problem: Case) -> str:
     if result.status is Status.OPTIMAL:
         objective = Fraction(float(result.sign * result.objective))
         allowed = Fraction(WRONG) * max(abs(truth), problem.scale)
-        if ZERO in result.evidence:  # claimed is an interval about zero, which must hold the truth, and to the last roundings
+        if (
+            ZERO_OPTIMUM in result.evidence
+        ):  # claimed is an interval about zero, which must hold the truth, and to the last roundings
             reach = float(result.evidence.split("no further from it than ")[1].split(",")[0])
             if abs(truth) > Fraction(reach):
                 return f"OPTIMAL at zero within {reach!r}, the truth is {float(truth)!r}"
@@ -369,7 +371,7 @@ def judgement(model: Model | StandardForm, solver: str, lie: Answer) -> tuple[mo
     """Return what becomes of an answer that was made up; none, and the exception where there is one."""
     try:
         with np.errstate(all="ignore"):
-            result = judge(as_model(model), get_solver(solver), lie, Options(), OPEN)
+            result = judge(as_model(model), get_solver(solver), lie, Options(), OPEN_LICENCE)
             str(result)
     except Exception as error:  # noqa: BLE001 - this is what is counted
         return None, f"{type(error).__name__}: {str(error)[:200]}"

@@ -29,7 +29,7 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.views import MarginProblem
 from marginopt.solvers import Status
-from marginopt.solvers.registry import readers
+from marginopt.solvers.registry import solvers_that_read
 
 #: Forgeries of each log; seconds of a solver; nodes, which its checker sees again for each forgery.
 FORGERIES, SECONDS, NODES = 4, 20.0, 2000
@@ -68,7 +68,7 @@ def solved(number: int, rng: Random) -> str:
 def counted(number: int, rng: Random) -> str:
     """Return what is wrong with the answer of one other solver that reads the problem, its w in rationals."""
     problem = drawn(number)
-    able = ["auto", *(name for name in readers(problem.model) if name in OTHERS)]
+    able = ["auto", *(name for name in solvers_that_read(problem.model) if name in OTHERS)]
     optimum = problem.exact.optimum()
     name = able[int(rng.integers(len(able)))]
     result = mo.solve(problem.model, name, time_limit=SECONDS)

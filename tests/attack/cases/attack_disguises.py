@@ -28,7 +28,7 @@ from rational.judged import answer_fault, counted_fault, report_fault
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
-from marginopt.solvers.registry import readers
+from marginopt.solvers.registry import solvers_that_read
 
 Random = np.random.Generator
 #: Solvers, seconds of one, and how much longer than a limit of nothing building and judging may take.
@@ -99,7 +99,7 @@ def _disguised(problem: Drawn, rng: Random) -> mo.Margin:
 
 
 def _able(model: mo.Margin, rng: Random) -> str:
-    return str(rng.choice(["auto", *(name for name in readers(model) if name in SOLVERS)]))
+    return str(rng.choice(["auto", *(name for name in solvers_that_read(model) if name in SOLVERS)]))
 
 
 def _fault(problem: Drawn, result: mo.Result, optimum: Fraction | None) -> str:
@@ -174,7 +174,7 @@ def logs(rng: Random) -> str:
     """A log cut anywhere, sealed as it was; a log beside data that differ in one number; a search that goes on."""
     problem, other = _drawn(rng), _drawn(rng)
     optimum = problem.exact.optimum()
-    if optimum is None or "margin-bb" not in readers(problem.model):
+    if optimum is None or "margin-bb" not in solvers_that_read(problem.model):
         return ""
     with tempfile.TemporaryDirectory() as folder:
         path, remaining = Path(folder) / "p.log", Path(folder) / "p.npz"

@@ -148,7 +148,7 @@ def sparse(rng: Random) -> str:
         subject_to=(mo.at_most(most).nonzero,),
     )  # fmt: skip
     truth = least_sparse(y[:, None] * X, costs, mu, free, most, power)
-    able = [name for name in registry.readers(model) if name in ("sparse-bb", "scip", "gurobi", "auto", "margin-bb")]
+    able = [name for name in registry.solvers_that_read(model) if name in ("sparse-bb", "scip", "gurobi", "auto", "margin-bb")]
     solver = "sparse-bb" if "sparse-bb" in able and rng.random() < 0.7 else str(rng.choice(["auto", *able]))
     if solver != "sparse-bb":
         return claims(mo.solve(model, solver, time_limit=SECONDS), truth)
@@ -211,7 +211,7 @@ def smooth(rng: Random) -> str:
     loss = str(rng.choice(["logistic", "exponential", "huber"]))
     mu = float(10.0 ** rng.uniform(-3, 2))
     model = mo.Margin(X, y, loss, margin.SquaredNorm(mu), sample_weight=costs)
-    able = [name for name in registry.readers(model) if name in ("linear-newton", "clarabel", "scs", "piqp", "auto")]
+    able = [name for name in registry.solvers_that_read(model) if name in ("linear-newton", "clarabel", "scs", "piqp", "auto")]
     solver = str(rng.choice(["auto", *able]))
     result = mo.solve(model, solver, time_limit=SECONDS)
     str(result)

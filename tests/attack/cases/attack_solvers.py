@@ -8,7 +8,7 @@ from rational.draws import drawn
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.model import as_model
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
@@ -74,6 +74,6 @@ def _lie(model: mo.Margin, result: mo.Result, rng: np.random.Generator) -> str:
     if not certificate.feasible(1e-12) or certificate.objective <= 2.0 * abs(least) + 1e-6 or model.domain.integer:
         return ""
     answer = Answer(Status.OPTIMAL, "a lie", values=far, objective=certificate.objective, bound=certificate.objective)
-    judged = judge(as_model(model), get_solver("scip"), answer, Options(), OPEN)
+    judged = judge(as_model(model), get_solver("scip"), answer, Options(), OPEN_LICENCE)
     lie = f"lie: {certificate.objective:.8g} is believed, and {least:.8g} is the optimum"
     return lie if judged.status is Status.OPTIMAL else ""

@@ -35,7 +35,7 @@ from marginopt.book.verification import book_page, verify_entry
 from marginopt.errors import MarginoptError
 from marginopt.relaxations import BigM, Conic, GapReport, gap_report
 from marginopt.solvers import Comparison, SolutionPath, Status
-from marginopt.solvers.certification.result import Kind, Result
+from marginopt.solvers.certification.result import BoundKind, Result
 
 Random = np.random.Generator
 #: Relative difference from the optimum that is a fault.
@@ -64,7 +64,7 @@ def _shown(table: Any) -> str:
 
 def _unverified(result: Result) -> str:
     kinds = (result.bound_kind, result.status_kind)
-    return f"claims {', '.join(kinds)}: nobody verified it" if Kind.PROVED in kinds or not result.unverified else ""
+    return f"claims {', '.join(kinds)}: nobody verified it" if BoundKind.PROVED in kinds or not result.unverified else ""
 
 
 # -- stored results -----------------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def attack_pages(number: int) -> tuple[str, str]:
         shown.encode("utf-8")
         kinds = {cell.kind for cell in (*report.relaxations, *report.exacts)}
         if older:
-            return f"claims kinds {kinds} that nobody verified" if Kind.PROVED in kinds else ""
+            return f"claims kinds {kinds} that nobody verified" if BoundKind.PROVED in kinds else ""
         return _other_cells(report, cells)
 
     return _tried(what, read)

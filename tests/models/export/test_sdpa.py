@@ -20,7 +20,7 @@ from marginopt.models.program.cones import smat, svec
 from marginopt.models.program.lagrangian import dual_bound_value
 from marginopt.solvers import Answer, Options, Status
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 
 #: min 10 x1 + 20 x2 over x1 F1 + x2 F2 - F0 in two blocks of order 2.
@@ -181,7 +181,7 @@ def test_multipliers_on_a_face_prove_an_optimum_that_the_solver_misses(tmp_path:
     exact = {form.constraints[0].label: np.array([1.0, 0.0, 0.0])}
     assert dual_bound_value(form, None, exact) == 0.0
     answer = Answer(Status.OPTIMAL, multipliers=computed, values={"x": np.array([1e-5, 0.0])}, objective=1e-5, bound=1e-5)
-    result = judge(BareForm(form), Clarabel(), answer, Options(), OPEN)
+    result = judge(BareForm(form), Clarabel(), answer, Options(), OPEN_LICENCE)
     assert result.status is Status.OPTIMAL and abs(result.objective) < 1e-10
     assert result.bound is not None and -1e-10 < result.bound <= result.objective and result.bound_kind == "proved"
 

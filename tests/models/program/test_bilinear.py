@@ -17,7 +17,7 @@ from marginopt.models.export.file_formats import read_form, write_form
 from marginopt.models.model import as_model
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.solvers import Options, Status
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import _violation
 from marginopt.solvers.records import Answer
@@ -137,9 +137,9 @@ def test_packages_of_convex_problems_refuse_the_objects() -> None:
 def test_a_claim_of_a_solver_that_searches_nothing_counts_for_nothing() -> None:
     form = boxed(-np.eye(3), np.zeros(3))
     claim = Answer(Status.OPTIMAL, "ok", values={"x": np.ones(3)}, objective=-1.5, bound=-1.5)
-    result = judge(as_model(form), get_solver("highs"), claim, Options(), OPEN)
+    result = judge(as_model(form), get_solver("highs"), claim, Options(), OPEN_LICENCE)
     assert result.bound_kind == "none" and result.status is not Status.OPTIMAL
-    searched = judge(as_model(form), get_solver("scip"), claim, Options(), OPEN)
+    searched = judge(as_model(form), get_solver("scip"), claim, Options(), OPEN_LICENCE)
     assert searched.bound_kind == "claimed by solver" and searched.status is Status.OPTIMAL
 
 

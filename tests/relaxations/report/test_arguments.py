@@ -21,7 +21,7 @@ from marginopt.relaxations.report.runner import CellStore
 from marginopt.solvers import Answer, Options, SolverInfo
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.backends.scip import Scip
-from marginopt.solvers.registry import EXTENSIONS, all_solvers, resolve
+from marginopt.solvers.registry import EXTENSIONS, all_solvers, resolve_solver
 
 CALLS: list[str] = []
 
@@ -115,19 +115,19 @@ def test_a_stored_report_knows_an_object_again_by_class_and_parameters(tmp_path:
 
 
 def test_names_have_the_keys_that_old_stores_have() -> None:
-    assert all(resolve(name).key == name for name in all_solvers())
-    assert resolve("auto").key == "auto"
-    assert resolve(Clarabel()).key == "clarabel"  # the registry's own, made anew
-    assert resolve(("smo", {"tol": 1e-9})).key == ["smo", {"tol": "1e-09"}]
+    assert all(resolve_solver(name).key == name for name in all_solvers())
+    assert resolve_solver("auto").key == "auto"
+    assert resolve_solver(Clarabel()).key == "clarabel"  # the registry's own, made anew
+    assert resolve_solver(("smo", {"tol": 1e-9})).key == ["smo", {"tol": "1e-09"}]
 
 
 def test_a_name_of_the_session_is_the_object_behind_it() -> None:
     mo.register(Recorded("a"))
-    first = resolve("recorded").key
+    first = resolve_solver("recorded").key
     mo.register(Recorded("b"), replace=True)
-    assert resolve("recorded").key != first
-    assert resolve(Recorded("a")).key == first
-    assert resolve("auto").key == "auto"  # it has no rank, so auto cannot take it
+    assert resolve_solver("recorded").key != first
+    assert resolve_solver(Recorded("a")).key == first
+    assert resolve_solver("auto").key == "auto"  # it has no rank, so auto cannot take it
 
 
 def test_a_parameter_without_identity_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
@@ -147,14 +147,14 @@ def test_seeds_and_starts_of_exact_solvers_are_the_reports(option: dict[str, Any
 
 @pytest.mark.parametrize("name", sorted(all_solvers()))
 def test_every_solver_travels_to_another_process(name: str) -> None:
-    asked = resolve((name, {"tol": 1e-5}))
+    asked = resolve_solver((name, {"tol": 1e-5}))
     there = pickle.loads(pickle.dumps(asked))
     assert there.solver is asked.solver  # by its name: found in the registry there
     assert (there.label, there.native_options) == (asked.label, asked.native_options)
 
 
 def test_an_object_travels_as_it_is() -> None:
-    there = pickle.loads(pickle.dumps(resolve(Recorded("a"))))
+    there = pickle.loads(pickle.dumps(resolve_solver(Recorded("a"))))
     assert there.solver == Recorded("a")
 
 

@@ -16,7 +16,7 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import HingeSVM
 from marginopt.solvers.backends import highs
 from marginopt.solvers.backends.highs import Highs
-from marginopt.solvers.interface.timeouts import LEFT
+from marginopt.solvers.interface.timeouts import ABANDONED_STATUS
 from marginopt.solvers.records import Options, Status
 
 #: A knapsack whose items may be taken any number of times.
@@ -134,7 +134,7 @@ def test_a_run_that_never_returns_leaves_its_incumbent(monkeypatch):
     monkeypatch.setattr(highs, "run_until", left)
     result = solve(knapsack(), "highs", time_limit=1000.0)
     release.set()
-    assert result.status is Status.TIME_LIMIT and result.claim.native_status == LEFT and result.details["abandoned"]
+    assert result.status is Status.TIME_LIMIT and result.claim.native_status == ABANDONED_STATUS and result.details["abandoned"]
     assert result.objective == pytest.approx(solve(knapsack(), "scip").objective)
 
 

@@ -99,17 +99,17 @@ def test_scipy_through_cvxpy_time_limit():
 @pytest.mark.parametrize("kind", ["lam", "kappa"])
 def test_cones_and_multipliers_through_cvxpy(kind, assert_kkt, overlapping):
     model = ConicSVM(overlapping.X, overlapping.y, **{kind: 0.5})
-    result = solve_problem(model, cvxpy_backend.of_name("CLARABEL"), Options(tol=1e-6))
+    result = solve_problem(model, cvxpy_backend.interface_solver("CLARABEL"), Options(tol=1e-6))
     assert result.objective == pytest.approx(solve(model, "clarabel").objective, rel=1e-6)
     assert_kkt(model.form, result, 1e-6)
 
 
 def test_cvxpy_solvers_read_what_cvxpy_says():
-    scip = cvxpy_backend.of_name("SCIP").info
+    scip = cvxpy_backend.interface_solver("SCIP").info
     assert {f.name for f in scip.reads} == {"QUADRATIC", "SECOND_ORDER", "INTEGER"} and not scip.forbids
-    highs = cvxpy_backend.of_name("HIGHS").info
+    highs = cvxpy_backend.interface_solver("HIGHS").info
     assert [{f.name for f in pair} for pair in highs.forbids] == [{"QUADRATIC", "INTEGER"}]
-    assert cvxpy_backend.of_name("IPOPT") is None
+    assert cvxpy_backend.interface_solver("IPOPT") is None
 
 
 def gurobi_through_pyomo():

@@ -16,7 +16,7 @@ from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.model import BareForm
 from marginopt.models.program.lagrangian import dual_bound
-from marginopt.solvers.certification.evidence import ConeRows, FormRows, interior
+from marginopt.solvers.certification.evidence import ConeRows, FormRows, interior_multipliers
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options
 from marginopt.solvers.registry import get_solver
@@ -137,7 +137,7 @@ def test_a_linear_program_with_more_slopes_of_zero_than_multipliers(seed: int, s
     assert result.bound_kind == "proved"
     assert result.solved
     assert q @ x - 1e-6 * (1 + abs(q @ x)) <= result.bound <= q @ x + 1e-12
-    inner = interior(form, form.join(result.values))
+    inner = interior_multipliers(form, form.join(result.values))
     assert inner is not None
     assert (q - F.T @ inner["rows"] > 0.0).all()
 
@@ -152,7 +152,7 @@ def test_inner_multipliers_leave_the_slopes_of_quadratic_variables_open(seed: in
     for solver in ("highs", "clarabel"):
         result = mo.solve(model, solver)
         assert result.status is mo.Status.OPTIMAL and result.bound_kind == "proved", solver
-    inner = interior(model.form, model.form.join(result.values))
+    inner = interior_multipliers(model.form, model.form.join(result.values))
     assert inner is not None
     slopes = model.form.gradient(model.form.join(result.values)) - model.form.constraint("margin").F.T @ inner["margin"]
     assert (slopes[3:] > 0.0).all() and (inner["margin"] > 0.0).all()

@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt import margin as M
 from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.certification.supplied_evidence import NOTE, prove_zero_is_least
+from marginopt.solvers.certification.supplied_evidence import ZERO_OBJECTIVE_NOTE, prove_zero_is_least
 from marginopt.solvers.records import Answer, Status, relative_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -114,7 +114,7 @@ def test_the_origin_is_proved_to_cost_least() -> None:
     result = mo.solve(model, "clarabel")
     assert result.status is Status.OPTIMAL
     assert (result.objective, result.bound, result.gap) == (0.0, 0.0, 0.0)
-    assert result.answer.polished in ("", NOTE)
+    assert result.answer.polished in ("", ZERO_OBJECTIVE_NOTE)
     assert prove_zero_is_least(model.form, np.zeros(model.form.n), result.multipliers)
     apart = mo.Margin(Z + y[:, None], y, M.NuHinge(1.0), "half-l2", sample_weight=0.25)
     below = mo.solve(apart, "clarabel")

@@ -25,7 +25,7 @@ from marginopt.models.model import BareForm, Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo, rational as rational_rays
 from marginopt.solvers.certification.rays import point_exists, ray_is_exact
 from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import farkas_exists, ray_exists
 
@@ -97,7 +97,7 @@ class _Liar(Solver):
 
 def _judged(form: StandardForm, status: mo.Status, **rays: Mapping[str, Any]) -> mo.Result:
     raw = Answer(status=status, native_status="so it says", **rays)
-    return judge(BareForm(form), _Liar(), raw, Options(), OPEN)
+    return judge(BareForm(form), _Liar(), raw, Options(), OPEN_LICENCE)
 
 
 def test_claims_that_their_rays_do_not_support_are_shown() -> None:
@@ -178,7 +178,9 @@ def test_what_is_bounded_by_construction_is_never_unbounded(loss: str, scale: fl
     model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(1e-7))
     fall = {block.label: np.ones(block.shape) for block in model.form.blocks}
     for rays in ({}, {"ray": fall}):
-        claimed = judge(model, _Liar(), Answer(status=mo.Status.UNBOUNDED, native_status="so it says", **rays), Options(), OPEN)
+        claimed = judge(
+            model, _Liar(), Answer(status=mo.Status.UNBOUNDED, native_status="so it says", **rays), Options(), OPEN_LICENCE
+        )
         assert claimed.status is mo.Status.INACCURATE
         assert "the objective has a lower bound" in claimed.evidence
     restricted = model.with_constraint(lambda v: v["w"][0] >= 1.0) if scale == 1.0 else model

@@ -13,8 +13,8 @@ import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.models.model import BareForm
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.certification.newton_refinement import NOTE
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.certification.newton_refinement import REFINEMENT_NOTE
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
 
@@ -40,7 +40,7 @@ def hs268() -> StandardForm:
 
 def answered(form: StandardForm, x: np.ndarray, z: np.ndarray, status: Status = Status.OPTIMAL) -> Any:
     answer = Answer(status=status, native_status="said", values=form.split(x), multipliers={"rows": z}, reduced=np.zeros(form.n))
-    return judge(BareForm(form), Clarabel(), answer, Options(), OPEN)
+    return judge(BareForm(form), Clarabel(), answer, Options(), OPEN_LICENCE)
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "piqp", "scs"])
@@ -59,7 +59,7 @@ def test_whoever_reads_the_result_is_told() -> None:
     x = np.array([1.0, 2.0, -1.0, 3.0, -4.0])
     near = answered(form, x + 1e-6 * np.array([1.0, -1.0, 1.0, -1.0, 1.0]), np.full(5, 1e-9))
     assert near.status is Status.OPTIMAL
-    assert NOTE in str(near.answer.polished)
+    assert REFINEMENT_NOTE in str(near.answer.polished)
     exact = answered(form, x, np.zeros(5))
     assert exact.status is Status.OPTIMAL
     assert exact.answer.polished == ""
@@ -83,7 +83,7 @@ def test_a_program_without_rows() -> None:
     form = StandardForm("rows none", (Block("x", (2,)),), np.array([-1e4, 3e4]), (), -box, box, real, P, r=12500.0)
     at = np.array([0.5, -1.0])
     answer = Answer(Status.OPTIMAL, "said", {"x": at + np.array([1e-5, 1e-6])}, {}, np.array([0.0, 1e4]))
-    result = judge(BareForm(form), Clarabel(), answer, Options(tol=1e-9), OPEN)
+    result = judge(BareForm(form), Clarabel(), answer, Options(tol=1e-9), OPEN_LICENCE)
     assert result.bound <= form.objective(at) + 1e-9
     assert result.status is Status.OPTIMAL
     np.testing.assert_allclose(result.values["x"], at, atol=1e-12)
@@ -98,13 +98,15 @@ def test_no_bound_lies_above_the_optimum() -> None:
         box, real = np.full(5, 2.0), np.zeros(5, dtype=bool)
         form = StandardForm("drawn", (Block("x", (5,)),), rng.normal(size=5), (rows,), -box, box, real, Quadratic(factor=B))
         first = Clarabel().run(BareForm(form), Options(tol=1e-10))
-        exact = judge(BareForm(form), Clarabel(), first, Options(tol=1e-8), OPEN)
+        exact = judge(BareForm(form), Clarabel(), first, Options(tol=1e-8), OPEN_LICENCE)
         assert exact.solved
         assert first.values is not None and first.multipliers is not None
         noise = 10.0 ** rng.uniform(-8, -2)
         values = {"x": np.clip(first.values["x"] + noise * rng.normal(size=5), -2.0, 2.0)}
         prices = {"rows": first.multipliers["rows"] * (1.0 + noise * rng.normal(size=6))}
-        disturbed = judge(BareForm(form), Clarabel(), replace(first, values=values, multipliers=prices), Options(tol=1e-8), OPEN)
+        disturbed = judge(
+            BareForm(form), Clarabel(), replace(first, values=values, multipliers=prices), Options(tol=1e-8), OPEN_LICENCE
+        )
         assert disturbed.certificate.bound <= exact.objective + 1e-12
         if disturbed.solved:
             assert disturbed.objective == pytest.approx(exact.objective, rel=1e-7)

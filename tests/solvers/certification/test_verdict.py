@@ -16,9 +16,9 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.models.model import BareForm
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
-from marginopt.solvers.certification.supplied_evidence import NOTE
-from marginopt.solvers.certification.verdict import ZERO, big_m_objection, verdict
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.certification.supplied_evidence import ZERO_OBJECTIVE_NOTE
+from marginopt.solvers.certification.verdict import ZERO_OPTIMUM, big_m_objection, verdict
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.registry import get_solver
@@ -83,7 +83,7 @@ def test_the_point_of_objective_zero_is_judged_in_place_of_one_beside_it() -> No
     for scale in (1e-3, 1.0, 1e3):
         result = mo.solve(ConicSVM(scale * X, y, kappa=1.0), "clarabel")
         assert result.status is Status.OPTIMAL and result.objective == 0.0 == result.bound
-        assert result.answer.polished == NOTE
+        assert result.answer.polished == ZERO_OBJECTIVE_NOTE
         assert result.certificate.primal_residual == 0.0 and result.values["z"].min() == 1.0
     # with λ so small that everything is given up, the optimum is not zero: nothing is moved
     assert mo.solve(ConicSVM(X, y, lam=1e-6), "clarabel").answer.polished == ""
@@ -186,7 +186,7 @@ def test_a_violation_that_is_half_of_the_objective_is_no_optimum() -> None:
         best = mo.solve(mo.SVDD(X[:, 1:] / scale), "clarabel", tol=1e-9).objective * scale**2
         for solver in ("scs", "osqp", "clarabel", "highs"):
             result = mo.solve(mo.Margin(X, np.ones(8), "svdd", "l2"), solver)  # `SVDD` itself moves the points
-            if result.status is Status.OPTIMAL and ZERO not in result.evidence:
+            if result.status is Status.OPTIMAL and ZERO_OPTIMUM not in result.evidence:
                 assert result.objective == pytest.approx(best, rel=3e-4), solver
             seen += "at their prices" in result.evidence
     assert seen
@@ -217,7 +217,7 @@ def test_a_run_that_ended_with_a_looser_tolerance_is_judged_by_it() -> None:
     answer = Answer(Status.OPTIMAL, values={"x": np.float64(0.0), "z": np.float64(1.0)}, objective=1.0, bound=1.0)
     for integrality, status in ((None, Status.OPTIMAL), (1e-9, Status.OPTIMAL), (1e-6, Status.INACCURATE)):
         ended = replace(answer, integrality=integrality)
-        assert judge(BareForm(form), get_solver("highs"), ended, Options(), OPEN).status is status
+        assert judge(BareForm(form), get_solver("highs"), ended, Options(), OPEN_LICENCE).status is status
 
 
 def test_a_row_that_costs_nothing_needs_no_small_m() -> None:
@@ -310,6 +310,6 @@ def test_a_better_point_that_meets_a_proved_bound_is_an_optimum() -> None:
     values = model.complete({"w": np.array([-5.0, 2e-6])})
     objective = model.form.objective(model.form.join(values))
     claim = Answer(Status.OPTIMAL, "optimal", values=values, objective=objective, bound=objective)
-    result = judge(model, get_solver("scip"), claim, Options(), OPEN)
+    result = judge(model, get_solver("scip"), claim, Options(), OPEN_LICENCE)
     assert objective > 0.0 and abs(result.objective) <= 1e-30
     assert result.status is Status.OPTIMAL and result.bound_kind == "proved"

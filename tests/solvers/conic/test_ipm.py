@@ -19,7 +19,7 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicIPM, conic_path
-from marginopt.solvers.conic.ipm import begin, iterate
+from marginopt.solvers.conic.ipm import initial_state, take_step
 from marginopt.solvers.conic.iterate import PreparedProblem
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
@@ -174,10 +174,10 @@ def test_both_newton_systems_take_the_same_steps(shape, parameters):
     prepared = PreparedProblem.of(model(X, y, **parameters).view(ConicProblem))
     runs = []
     for system in (GramSystem(prepared.data.A), PointSystem(prepared.data.A)):
-        state = begin(prepared, 1e-6, 50, system)
+        state = initial_state(prepared, 1e-6, 50, system)
         trail = []
         while state.outcome is Outcome.RUNNING:
-            iterate(state)
+            take_step(state)
             trail.append((state.point.objective, state.point.bound))
         assert state.outcome is Outcome.CONVERGED
         runs.append(np.array(trail))
@@ -189,10 +189,10 @@ def test_every_iterate_is_a_certificate():
     X, y = points(np.random.default_rng(11), 60, 4)
     problem = model(X, y, kappa=0.1).view(ConicProblem)
     prepared = PreparedProblem.of(problem)
-    state = begin(prepared, 1e-9, 100)
+    state = initial_state(prepared, 1e-9, 100)
     lower, upper = [], []
     while state.outcome is Outcome.RUNNING:
-        iterate(state)
+        take_step(state)
         scale = prepared.sigma2
         point = state.point
         value = dual_value(problem, point.gamma / scale, point.zeta / scale, point.mu / scale)

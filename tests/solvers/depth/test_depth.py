@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 import marginopt as mo
-from marginopt.solvers.depth import depth as exact, depth as module
+from marginopt.solvers import depth as module
 
 
 def by_programs(X: np.ndarray, z: np.ndarray) -> int:
@@ -104,7 +104,7 @@ def test_ties_are_gone_into_exactly(monkeypatch: pytest.MonkeyPatch, reach: int)
         assert counted(X, np.zeros(d), depth.direction) == depth.depth
         monkeypatch.setattr(module, "_FEW_RAYS", 10**6)
         with monkeypatch.context() as rational:
-            rational.setattr(exact, "integer_columns", lambda points: None)
+            rational.setattr(module, "_integer_columns", lambda points: None)
             assert mo.halfspace_depth(X, np.zeros(d)).depth == depth.depth
 
 

@@ -77,8 +77,8 @@ def expected(values_passed: Outside) -> tuple[Any, float]:
 def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a release of Numba that is not known it does all by itself, to the same end."""
     if not known:
-        monkeypatch.setattr(numba_flags, "LINKED", {"no_cpython_wrapper": True})
-        monkeypatch.setattr(numba_flags, "CALLED", {})
+        monkeypatch.setattr(numba_flags, "INNER_OPTIONS", {"no_cpython_wrapper": True})
+        monkeypatch.setattr(numba_flags, "ENTRY_OPTIONS", {})
     sweep = loops()
     for turned in (False, True):
         inputs, out = state(turned), np.zeros(5)
@@ -110,8 +110,8 @@ def test_other_types_compile_another_variant() -> None:
 
 
 def test_no_library_is_finished_for_what_python_never_calls() -> None:
-    """With the release that is installed here; if this fails, look at `lean_compiler.KNOWN` and at what Numba has changed."""
-    assert "pipeline_class" in lean_compiler.LINKED
+    """With the release that is installed here; if this fails, compare what `lean_compiler` replaces with the new Numba."""
+    assert "pipeline_class" in lean_compiler.INNER_OPTIONS
     ours = numba_flags.Loops({"contract"})
 
     @ours.inner

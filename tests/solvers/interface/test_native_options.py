@@ -16,7 +16,7 @@ import marginopt.models as models_
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.model import BareForm, Model
-from marginopt.solvers.backends.cvxpy import implied_bound, known_names, settings_of
+from marginopt.solvers.backends.cvxpy import implied_bound, known_options, settings_of
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import Solver, check_native, near_options
 from marginopt.solvers.records import Options, Status
@@ -242,8 +242,8 @@ def test_glpk_s_time_limit_is_in_milliseconds_and_its_options_are_told() -> None
     settings, _ = settings_of("GLPK", Options(native={"glpk": values}), 1e-6, mixed=False)
     settings["glpk"]["msg_lev"] = "GLP_MSG_OFF"  # as CVXPY does
     assert values == {"presolve": 1}
-    assert {"glpk"} == known_names("GLPK")
-    assert {"tm_lim", "mip_gap"} <= known_names("GLPK_MI")
+    assert {"glpk"} == known_options("GLPK")
+    assert {"tm_lim", "mip_gap"} <= known_options("GLPK_MI")
 
 
 def test_glpk_s_word_optimal_is_a_bound() -> None:

@@ -17,7 +17,7 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.solvers import Answer, Options, Status
-from marginopt.solvers.interface.timeouts import LEFT, CallTimeout, run_in_subprocess
+from marginopt.solvers.interface.timeouts import ABANDONED_STATUS, CallTimeout, run_in_subprocess
 from marginopt.solvers.records import UpdateKind
 from marginopt.solvers.registry import get_solver
 
@@ -110,4 +110,9 @@ def test_a_call_that_was_ended_gives_no_point(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("marginopt.solvers.interface.backend.run_in_subprocess", ends)  # a real one may be done before any limit
     left = mo.solve(_balls(), "piqp", time_limit=1.0)
-    assert left.status is Status.TIME_LIMIT and left.claim.native_status == LEFT and not left.values and left.certificate is None
+    assert (
+        left.status is Status.TIME_LIMIT
+        and left.claim.native_status == ABANDONED_STATUS
+        and not left.values
+        and left.certificate is None
+    )

@@ -161,7 +161,7 @@ def test_few_rows_need_no_matrix_of_the_columns(form: Any, loss: str, monkeypatc
     model = stated(form(X), y, loss)
     few = mo.solve(model, "linear-newton", tol=1e-9)
     with monkeypatch.context() as patch:
-        patch.setattr(newton, "few_rows", lambda view: False)
+        patch.setattr(newton, "has_few_rows", lambda view: False)
         reference = mo.solve(model, "linear-newton", tol=1e-9)
     assert few.gap <= 1e-9 and few.objective == pytest.approx(reference.objective, rel=2e-9)
     np.testing.assert_allclose(few.values["w"], reference.values["w"], atol=1e-3)

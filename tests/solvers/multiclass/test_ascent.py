@@ -15,7 +15,7 @@ from marginopt.errors import UnsupportedModelError
 from marginopt.models import RBF
 from marginopt.models.views import MulticlassProblem
 from marginopt.solvers.records import Options
-from marginopt.solvers.registry import choose
+from marginopt.solvers.registry import choose_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 LOSSES = ["crammer-singer", "weston-watkins"]
@@ -127,7 +127,7 @@ def test_without_a_form_the_model_appraises_the_point(loss: str, monkeypatch: An
     formed = mo.solve(mo.MulticlassSVM(X, y, loss, 0.5), "multiclass-ascent")
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1000")
     model = mo.MulticlassSVM(X, y, loss, 0.5)
-    assert choose(model, Options())[0] == "multiclass-ascent"
+    assert choose_solver(model, Options())[0] == "multiclass-ascent"
     result = mo.solve(model)
     assert result.status is mo.Status.OPTIMAL and result.solver == "multiclass-ascent" and result.bound_kind == "proved"
     assert result.objective == pytest.approx(formed.objective, rel=2e-6)
@@ -136,10 +136,10 @@ def test_without_a_form_the_model_appraises_the_point(loss: str, monkeypatch: An
 
 def test_what_auto_takes() -> None:
     X, y = _data(18, 40)
-    assert choose(mo.MulticlassSVM(X, y), Options())[0] != "multiclass-ascent"
+    assert choose_solver(mo.MulticlassSVM(X, y), Options())[0] != "multiclass-ascent"
     rng = np.random.default_rng(0)
     large = mo.MulticlassSVM(np.column_stack([np.ones(1500), rng.normal(size=(1500, 30))]), rng.integers(0, 10, 1500))
-    assert choose(large, Options())[0] == "multiclass-ascent"
+    assert choose_solver(large, Options())[0] == "multiclass-ascent"
 
 
 def test_the_zero_one_loss_and_other_models_are_refused() -> None:

@@ -14,9 +14,9 @@ from marginopt.models import PSD, Block, Cone, Constraint, Nonnegative, RotatedS
 from marginopt.models.model import as_model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import ConeRows
-from marginopt.solvers.certification.rays import Ray, ray_is_exact
+from marginopt.solvers.certification.rays import RayEvidence, ray_is_exact
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Options
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **text), Options(), OPEN)
+    return judge(as_model(form), get_solver("clarabel"), Answer(status, "my word", **text), Options(), OPEN_LICENCE)
 
 
 def drawn(seed: int) -> StandardForm:
@@ -110,7 +110,7 @@ def test_a_ray_inside_a_cone_is_exact() -> None:
     assert ray_is_exact(form, np.array([1.0, 0.0, 0.0])) and not ray_is_exact(form, np.array([1.0, 1.0, 0.0]))
     assert not ray_is_exact(form, np.array([1.0, 2.0, 0.0]))
     assert "proved: an exact ray" in judged(form, Status.UNBOUNDED).evidence
-    assert Ray.of(form, np.array([1.0, np.nan, 0.0])).proved is False
+    assert RayEvidence.of(form, np.array([1.0, np.nan, 0.0])).proved is False
 
 
 @pytest.mark.parametrize("cone", [SecondOrder(4, 3), RotatedSecondOrder(3, 3), PSD.of_order(3), Nonnegative(2), Zero(2)])

@@ -16,9 +16,9 @@ from marginopt.models.model import as_model
 from marginopt.models.program.lagrangian import dual_bound
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.certification.evidence import FormRows
-from marginopt.solvers.certification.rays import Ray
+from marginopt.solvers.certification.rays import RayEvidence
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.interface.solver import OPEN
+from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import farkas_exists
 from marginopt.solvers.records import Options
@@ -26,7 +26,7 @@ from marginopt.solvers.records import Options
 
 def judged(form: StandardForm, status: Status, **text: Any) -> Result:
     """Return what becomes of a bare claim."""
-    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **text), Options(), OPEN)
+    return judge(as_model(form), get_solver("highs"), Answer(status, "my word", **text), Options(), OPEN_LICENCE)
 
 
 def program(
@@ -63,7 +63,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
         z, x = rows.farkas()
         assert (z is None) != (x is None), seed
         if z is not None:
-            ray = Ray.of(form, z)
+            ray = RayEvidence.of(form, z)
             proved += ray.proved
             assert ray.residual is not None and ray.residual <= 1e-12, seed
         if x is not None:
@@ -71,7 +71,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
         d, bounding = rows.ray(), rows.bounding_multipliers()
         assert (d is None) != (bounding is None), seed
         if d is not None:
-            residual = Ray.of(form, d).residual
+            residual = RayEvidence.of(form, d).residual
             assert residual is not None and residual <= 1e-12, seed
         if z is None and bounding is not None:  # an optimum exists: the bound, where it is one, lies below it
             bound = dual_bound(form, bounding[2], bounding[0])
@@ -195,8 +195,8 @@ def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
         z, _ = rows.farkas()
         if z is not None:
             count += 1
-            ray = Ray.of(form, z)
-            assert ray.proved and ray.words(Status.INFEASIBLE).startswith("proved: "), seed
+            ray = RayEvidence.of(form, z)
+            assert ray.proved and ray.explanation(Status.INFEASIBLE).startswith("proved: "), seed
     assert count >= trials(35, 100)
 
 
@@ -210,7 +210,7 @@ def test_rows_of_very_different_sizes_keep_their_proof() -> None:
         rows = FormRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
-        assert z is not None and Ray.of(form, z).proved, powers
+        assert z is not None and RayEvidence.of(form, z).proved, powers
         assert farkas_exists(form, {"rows": (1 + 4e-16) / size})
 
 
@@ -226,8 +226,8 @@ def test_rational_multipliers_beside_rounded_ones() -> None:
     z_found, _ = rows.farkas()
     assert z_found is not None
     assert farkas_exists(drawn(378), z_found)
-    assert Ray.of(drawn(378), z_found).proved  # without it by now: of 3,000 drawn programs none needs it
-    assert "rational arithmetic" in Ray(1e-16, proved=True, rational=True).words(Status.INFEASIBLE)
+    assert RayEvidence.of(drawn(378), z_found).proved  # without it by now: of 3,000 drawn programs none needs it
+    assert "rational arithmetic" in RayEvidence(1e-16, proved=True, rational=True).explanation(Status.INFEASIBLE)
 
 
 def test_no_multipliers_exclude_a_program_with_a_point() -> None:

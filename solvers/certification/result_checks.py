@@ -10,14 +10,14 @@ import numpy as np
 from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
 from ...models.model import Model, as_model, describe, fingerprint
 from ...models.program.form import StandardForm
-from ..certification.result import CHECK_DUALS, VERIFY, Result
-from ..certification.verification import Check, DualCheck, DualRow, Verification
-from ..interface.solver import OPEN, KeptModel, Solver, SolverInfo
+from ..interface.solver import OPEN_LICENCE, KeptModel, Solver, SolverInfo
 from ..judgement import judge
 from ..rational import RationalForm
 from ..records import Answer, Options
 from ..registry import SolverLike, get_solver
 from ..solve import solve_problem
+from .result import CHECK_DUALS, VERIFY, Result
+from .verification import Check, DualCheck, DualRow, Verification
 
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9
@@ -72,7 +72,7 @@ def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the
     try:
         options = Options(tol=tol if isinstance(tol, float) else None)
         solver = NamedSolver(result.solver, "its result", _tolerance_of(result.solver))
-        recertified = judge(subject, solver, answer, options, OPEN, result.picked, as_given=True)
+        recertified = judge(subject, solver, answer, options, OPEN_LICENCE, result.picked, as_given=True)
     except InputError as error:
         raise DataError(f"{noun} does not fit the model: {error}") from error
     return replace(recertified, options=result.options, licence=result.licence)

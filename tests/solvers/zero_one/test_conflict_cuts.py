@@ -15,7 +15,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneProblem
-from marginopt.solvers.backends.scip import ConflictCuts
+from marginopt.solvers.zero_one.conflict_cuts import ConflictCuts
 
 
 def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Writing of a proof of a mixed-integer linear program's optimum as a VIPR file, which the field's checkers verify."""
+"""`write_vipr`: prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers verify."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...files import check_target, whole_file
 from ...models.arrays import FloatArray
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from .tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
+from .vipr_tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
 # Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 

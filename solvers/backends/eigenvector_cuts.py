@@ -1,4 +1,4 @@
-"""Semidefinite programs by a solver without semidefinite cones: an outer approximation by eigenvector cuts.
+"""`EigenvectorCuts`: semidefinite programs by a solver without semidefinite cones, an outer approximation by linear cuts.
 
 A symmetric matrix S is positive semidefinite if and only if v'Sv ≥ 0 for all v. The *master* problem has these inequalities
 for finitely many v, beginning with e_i and e_i ± e_j (S is then bounded by its diagonal). Where its optimum has a matrix with
@@ -30,11 +30,11 @@ from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
 from ...models.program.form import Constraint, StandardForm
-from ..backends.gurobi import Gurobi
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Licence, LicenceState, SolverInfo, installed_version
 from ..records import Answer, Options, Status
+from .gurobi import Gurobi
 
 #: Negative eigenvalue, relative to the largest absolute one (and at least to 1), that counts as rounding.
 _ROUNDING = 1e-8
@@ -149,8 +149,8 @@ class EigenvectorCuts(Backend):
 class Cuts:
     """Inequalities W (F x + g) ≥ 0 of every semidefinite constraint, each row of W an svec(vv') of one cone of the stack."""
 
-    form: StandardForm
-    rows: Mapping[str, sp.csr_array]
+    form: StandardForm  #: with the semidefinite constraints
+    rows: Mapping[str, sp.csr_array]  #: W by label of the constraint
 
     def __len__(self) -> int:
         return sum(W.shape[0] for W in self.rows.values())

@@ -1,4 +1,4 @@
-"""Branch and bound, best bound first, that stores with each node the rational combination of rows that proves its bound.
+"""Branch and bound for `write_vipr`: each node stores the rational combination of rows that proves its bound.
 
 The program is the float64 data of a form, taken as rational numbers. A sum of its rows and bounds with rational multipliers is an
 inequality that holds exactly.
@@ -29,20 +29,20 @@ from ..rational import Bounds, RationalForm, Vector, solve_linear
 class LinearConstraint:
     """The row Σ v_j x_j ≥ side, or = side."""
 
-    terms: list[tuple[int, Fraction]]
-    equal: bool
-    side: Fraction
+    terms: list[tuple[int, Fraction]]  #: pairs (j, v_j)
+    equal: bool  #: whether the row is an equation
+    side: Fraction  #: right-hand side
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
     """The program min cost'x subject to rows and bounds, some x integer: float64 data of a form, taken as rational numbers."""
 
-    exact: RationalForm
+    exact: RationalForm  #: the form in rational arithmetic
     rows: list[LinearConstraint]  #: in the order of the form's rows
-    cost: Vector
-    lower: Bounds
-    upper: Bounds
+    cost: Vector  #: (n,)
+    lower: Bounds  #: None where there is no bound
+    upper: Bounds  #: None where there is no bound
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
@@ -303,9 +303,9 @@ _GAP = 1e-9
 class Branch:
     """The branch x_variable ≤ value (``above`` false) or ≥ value."""
 
-    variable: int
-    above: bool
-    value: int
+    variable: int  #: index of the variable
+    above: bool  #: whether the branch is x ≥ value
+    value: int  #: an integer
 
 
 @dataclass(eq=False)
@@ -313,8 +313,8 @@ class ProofNode:
     """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that no point satisfies it."""
 
     path: tuple[Branch, ...]  #: from the root
-    proof: RationalSum
-    empty: bool
+    proof: RationalSum  #: of the bound, or of infeasibility
+    empty: bool  #: whether no point satisfies the node
     children: tuple[ProofNode, ...] = ()  #: two or none: the one below and the one above
 
 

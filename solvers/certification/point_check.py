@@ -1,4 +1,4 @@
-"""The answer to the question that a solution file is opened for: is this point feasible, and what is missed by how much?
+"""Check of a point that anybody found: `check_point` lists the violated rows, bounds and integers, `certify` its certificate.
 
 Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
 the program's own.
@@ -22,7 +22,7 @@ from ...models.model import Model, as_model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
-from ..certification.certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, differs
+from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, objective_differs
 
 #: Default tolerance: a point counts as feasible if no violation is larger; solvers meet rows to about 1e-6.
 TOLERANCE = 1e-6
@@ -31,14 +31,12 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Miss:
-    """One violation by a point, of a row, a bound or an integrality: its name, the amount in its own units, and whether that is
-    exact.
-    """
+    """One violation by a point: of a row, a bound or the integrality of a variable."""
 
-    name: str
-    kind: str
-    amount: float
-    exact: bool = True
+    name: str  #: of the row or variable
+    kind: str  #: "row", "bound" or "integer"
+    amount: float  #: violation in the units of the row or variable
+    exact: bool = True  #: whether the amount was computed in exact arithmetic
 
     def __str__(self) -> str:
         words = {"row": "violated by", "bound": "outside its bounds by", "integer": "off the nearest integer by"}
@@ -80,7 +78,7 @@ class PointCheck(Displayed):
     @property
     def misstated(self) -> bool:
         """Return whether the objective stated in a solution file differs from the point's by more than the tolerance."""
-        return differs(self.objective, self.stated_objective, self.tolerance)
+        return objective_differs(self.objective, self.stated_objective, self.tolerance)
 
     @property
     def feasible(self) -> bool:
@@ -101,7 +99,7 @@ class PointCheck(Displayed):
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
             lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
         lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
-        if differs(self.objective, self.stated_objective):
+        if objective_differs(self.objective, self.stated_objective):
             lines.append(f"  the file states the objective {self.stated_objective:.12g}")
         if self.unknown_variables:
             lines.append(f"  {self.unknown_variables} of the file's variables left out: the program does not have them")

@@ -1,8 +1,8 @@
-"""``conflict``: why a form has no point: an irreducible set of its rows and bounds that no x satisfies together.
+"""Irreducible infeasible subsystem (IIS) of an infeasible model, by `conflict`: rows and bounds that no x satisfies together.
 
-A deletion filter on certificates. Every round solves the feasibility problem of what is left; Farkas multipliers that are
-checked (`solvers.certification.rays`) name a smaller set at once, the rows that they price; and a row without which a point
-exists stays for good. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
+The method is a deletion filter. Every round solves the feasibility problem of the remaining rows. Checked Farkas multipliers
+(`solvers.certification.rays`) reduce the set at once to the rows with a non-zero multiplier. A row without which a point exists
+belongs to the set. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and
 only if the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the
 proof is exact; beside integers it proves that the set is infeasible, and fewer rows may be. Otherwise the claim is that of
 certificates and solvers in floating point, and says so.
@@ -22,18 +22,18 @@ from ...models.export_methods import CONFLICT, Conflict, ExportMethods
 from ...models.model import as_model
 from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
-from ..certification.result import Result
 from ..rational import null_vector
 from ..records import Options, Status
-from ..registry import SolverLike, SolverSpec, resolve
+from ..registry import SolverLike, SolverSpec, resolve_solver
 from ..solve import solve_problem
+from .result import Result
 
 #: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
 Element: TypeAlias = tuple[str, int]
 
 
 def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves: int = 400) -> Conflict:
-    """Return an irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
+    """Return an irreducible infeasible set of rows, cones and bounds of an infeasible model; also ``model.conflict()``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
     solver_name = "highs" if linear else "scip" if form.integer.any() else "clarabel"
-    search = _Search(form, resolve(solver_name if solver is None else solver), max_solves)
+    search = _Search(form, resolve_solver(solver_name if solver is None else solver), max_solves)
     elements, minimal = search.run()
     proof = _exact(form, elements) if linear else None
     names = {element: _name(form, element) for element in elements}

@@ -1,1 +1,0 @@
-"""Checks that a user asks for: results recomputed, multipliers against differences, infeasibility reduced to its reason."""

@@ -1,1 +1,0 @@
-"""Certificates in the VIPR format for mixed-integer linear programs: branch and bound with a rational sum for every step."""
