@@ -23,7 +23,7 @@ from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..interface.timeouts import call_outside_fork
 from ..records import Answer, Options
-from .check.checker import MarginChecker
+from .check import MarginChecker
 from .proof import MarginCheckpoint, MarginLog, StoppedMarginSearch
 
 if TYPE_CHECKING:

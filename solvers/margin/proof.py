@@ -23,7 +23,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogPosition, LogWriter
-from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
+from .check.logged_problem import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
 
 if TYPE_CHECKING:
     from . import loops
@@ -62,7 +62,7 @@ class MarginLog(LogWriter):
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the nodes of these events (`loops.records`), which contain whole nodes only."""
+        """Append the nodes of these events (`loops.data_structures`), which contain whole nodes only."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):

@@ -38,7 +38,7 @@ from ...models.views import MarginProblem
 from ..exact.check.arithmetic import InvalidProofError, round_down, round_up, stored_multipliers, sum_down, sum_up
 from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
-from ..margin.check.statement import LoggedMarginProblem, exact_value, least_combination
+from ..margin.check.logged_problem import LoggedMarginProblem, exact_value, least_combination
 
 FORMAT, VERSION = "marginopt-ramp-proof", 1
 _CLOSED = -1

@@ -12,7 +12,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
-from ..margin.check.statement import least_combination
+from ..margin.check.logged_problem import least_combination
 from ..margin.proof import header_fields
 from .check import FORMAT, VERSION
 from .dual import RampProblem, initial_lower

@@ -12,7 +12,7 @@ _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training support vector mac
 RECORDS = records_by_name(
     SolverInfo(
         name="auto-simplex",
-        implementation="marginopt.solvers.simplex.smo.simplex:AutoSimplex",
+        implementation="marginopt.solvers.simplex.smo:AutoSimplex",
         rank={Purpose.STRUCTURE: 4},
         summary="smo, its precision, cache and start chosen by size, gap and memory",
         views=(SimplexQP,),
@@ -21,7 +21,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="smo",
-        implementation="marginopt.solvers.simplex.smo.simplex:SMO",
+        implementation="marginopt.solvers.simplex.smo:SMO",
         rank={Purpose.STRUCTURE: 5},
         summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
         views=(SimplexQP,),
@@ -30,7 +30,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="smo-box",
-        implementation="marginopt.solvers.simplex.smo.box:BoxSMO",
+        implementation="marginopt.solvers.simplex.box_smo:BoxSMO",
         rank={Purpose.STRUCTURE: 7},
         summary="sequential minimal optimisation, second-order pairs, on a box with one equality",
         views=(BoxEqualityQP,),
@@ -39,7 +39,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="fw",
-        implementation="marginopt.solvers.simplex.frank_wolfe.methods:FrankWolfe",
+        implementation="marginopt.solvers.simplex.frank_wolfe:FrankWolfe",
         summary="Frank-Wolfe on the unit simplex, exact line search",
         views=(SimplexQP,),
         gives=_GIVES,
@@ -49,7 +49,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="mfw",
-        implementation="marginopt.solvers.simplex.frank_wolfe.methods:ModifiedFrankWolfe",
+        implementation="marginopt.solvers.simplex.frank_wolfe:ModifiedFrankWolfe",
         rank={Purpose.STRUCTURE: 6},
         summary="modified Frank-Wolfe with away steps on the unit simplex",
         views=(SimplexQP,),
@@ -59,7 +59,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="pairwise-fw",
-        implementation="marginopt.solvers.simplex.frank_wolfe.methods:PairwiseFW",
+        implementation="marginopt.solvers.simplex.frank_wolfe:PairwiseFW",
         summary="pairwise Frank-Wolfe on the unit simplex",
         views=(SimplexQP,),
         gives=_GIVES,
@@ -68,7 +68,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="blended-pairwise-fw",
-        implementation="marginopt.solvers.simplex.frank_wolfe.methods:BlendedPairwiseFW",
+        implementation="marginopt.solvers.simplex.frank_wolfe:BlendedPairwiseFW",
         summary="blended pairwise Frank-Wolfe on the unit simplex",
         views=(SimplexQP,),
         gives=_GIVES,
@@ -77,7 +77,7 @@ RECORDS = records_by_name(
     ),
     SolverInfo(
         name="cvm",
-        implementation="marginopt.solvers.simplex.frank_wolfe.core_vector_machine:CoreVectorMachine",
+        implementation="marginopt.solvers.simplex.core_vector_machine:CoreVectorMachine",
         summary="core vector machine: growing core set with an inner QP",
         views=(SimplexQP,),
         gives=_GIVES,

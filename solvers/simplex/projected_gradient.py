@@ -16,7 +16,8 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
-from .start import StartRule, iteration_limit, relative_gap_at, simplex_answer, starting_point
+from .common import iteration_limit, relative_gap_at, simplex_answer
+from .starting_points import StartRule, starting_point
 
 Start: TypeAlias = Literal["uniform", "sparse"]
 _RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}

@@ -12,8 +12,8 @@ import numpy as np
 from ....models.arrays import BoolArray, IntArray
 from ....models.views import EqualRates
 from ...exact.check.arithmetic import Array, round_down, round_up
-from .coordinates import RotatedProblem
-from .statement import SHARE_SLACK
+from .logged_problem import SHARE_SLACK
+from .rotated_problem import RotatedProblem
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Most passes over rows and points, and the share of a coordinate's width that is worth another one.

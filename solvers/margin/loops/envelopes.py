@@ -19,9 +19,9 @@ from typing import Any
 from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import margins
 from .compiled import inner
+from .data_structures import LoopNode, LoopProblem
 from .norm import steepest
 from .propagation import rates_met
-from .records import LoopNode, LoopProblem
 
 #: A margin or a row counts as met if its violation, relative to its terms, is at most this.
 _SHORT = 1e-9

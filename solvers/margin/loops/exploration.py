@@ -9,10 +9,10 @@ from ...exact.loops.compiled import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.newton import margins
 from .compiled import entry, inner
+from .data_structures import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .envelopes import classify, objective, store_hull
 from .pairing import pair_up
 from .propagation import branching_sign, choose_signs, propagate, reset_demands
-from .records import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .relaxation import relax, tighten_box
 
 #: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares

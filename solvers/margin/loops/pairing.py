@@ -15,8 +15,8 @@ from ...exact.loops.compiled import EPS, SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .compiled import inner
+from .data_structures import LoopNode, LoopProblem
 from .envelopes import pair_bound
-from .records import LoopNode, LoopProblem
 
 #: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
 #: are exact a pair gains nothing, and its distance is of single precision.

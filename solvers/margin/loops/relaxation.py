@@ -24,8 +24,8 @@ from typing import Any
 from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
 from .compiled import inner
+from .data_structures import LoopNode, LoopProblem
 from .norm import scale_into_polar, steepest, vertex_of_box
-from .records import LoopNode, LoopProblem
 
 #: A firm hinge that is violated by this share of its row's range costs as much as everything else can vary in the box.
 _FIRM = 1e-2

@@ -15,7 +15,7 @@ from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.kernels.threads import blas_controller, reserve_threads, run_on_threads, split_range, thread_count
-from marginopt.solvers.simplex.newton.krylov import Triangle, shifted_cholesky, weighted_squares
+from marginopt.solvers.simplex.projected_cg import Triangle, shifted_cholesky, weighted_squares
 
 
 def blas_threads():

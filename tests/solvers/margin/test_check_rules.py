@@ -12,10 +12,10 @@ import pytest
 from effort import trials
 
 from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
+from marginopt.solvers.margin.check import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.checker import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
-from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import LinearPieces, RotatedProblem, in_coordinates
 
 Generator = np.random.Generator
 
@@ -143,7 +143,7 @@ def norm_of(stated: LoggedMarginProblem, w: list[Fraction]) -> Fraction:
     """The norm, or a little more: a combination of the least norm in floating point, and what it lacks."""
     from scipy.optimize import linprog
 
-    from marginopt.solvers.margin.check.statement import _norm
+    from marginopt.solvers.margin.check.logged_problem import _norm
 
     held = stated.atoms.any(axis=0)
     if not held.any():

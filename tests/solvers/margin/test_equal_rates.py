@@ -13,7 +13,7 @@ from effort import part, trials
 import marginopt as mo
 from marginopt import Status, margin
 from marginopt.models.views import EqualRates, MarginProblem
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem
 
 
 def drawn(seed: int, n: int, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,10 +14,10 @@ import pytest
 from effort import trials
 
 from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
+from marginopt.solvers.margin.check import _apply_round, _open
 from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.checker import _apply_round, _open
-from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.logged_problem import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import RotatedProblem, in_coordinates
 from marginopt.solvers.proofs import check_proof
 
 Record = dict[str, Any]

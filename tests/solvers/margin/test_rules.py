@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from marginopt.models.views import Budget, MarginProblem, PiecewiseLinearLoss
+from marginopt.solvers.margin.check import apply_relaxation
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
-from marginopt.solvers.margin.check.checker import apply_relaxation
-from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import RotatedProblem, in_coordinates
 
 POINT = np.array([-5.0, -0.04])
 

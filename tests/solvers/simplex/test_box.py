@@ -12,7 +12,7 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.l1_svm import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import BoxSMO, OrderedGram, into_box
+from marginopt.solvers.simplex.box_smo import BoxSMO, OrderedGram, into_box
 from marginopt.solvers.solve import solve_problem
 
 

@@ -17,8 +17,8 @@ from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
 from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import CACHED_SETS, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
-from marginopt.solvers.simplex.smo.box_loops import active_gap
+from marginopt.solvers.simplex.box_smo import CACHED_SETS, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
+from marginopt.solvers.simplex.box_smo_loops import active_gap
 from marginopt.solvers.solve import solve_problem
 
 

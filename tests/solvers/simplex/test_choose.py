@@ -9,7 +9,7 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.simplex import AutoSimplex, choose
+from marginopt.solvers.simplex.smo import AutoSimplex, choose
 from marginopt.solvers.solve import solve_problem
 
 

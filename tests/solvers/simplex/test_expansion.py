@@ -6,8 +6,8 @@ import pytest
 from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Polynomial
-from marginopt.solvers.simplex.newton import lowrank_start as lowrank, lowrank_start as module
-from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion
+from marginopt.solvers.simplex import lowrank_start as lowrank, lowrank_start as module
+from marginopt.solvers.simplex.lowrank_start import LowRank, expansion
 
 
 def points(kind, n=900, p=6):

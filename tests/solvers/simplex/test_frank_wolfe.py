@@ -17,7 +17,7 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
+from marginopt.solvers.simplex.frank_wolfe import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
 from marginopt.solvers.solve import solve_problem
 
 METHODS = (ModifiedFrankWolfe, PairwiseFW, BlendedPairwiseFW)

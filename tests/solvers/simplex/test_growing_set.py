@@ -13,8 +13,8 @@ from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options
 from marginopt.solvers.simplex.column_cache import ColumnCache
-from marginopt.solvers.simplex.newton.growing_set import growing_set, growing_set_applies
-from marginopt.solvers.simplex.newton.inexact import inexact_finish
+from marginopt.solvers.simplex.newton_cg import inexact_finish
+from marginopt.solvers.simplex.starting_points import growing_set, growing_set_applies
 from marginopt.solvers.solve import solve_problem
 
 N = 1500

@@ -10,10 +10,10 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
+from marginopt.solvers.simplex import smo as module
 from marginopt.solvers.simplex.column_cache import ColumnCache
-from marginopt.solvers.simplex.newton.inexact import _Iterate, _SupportMatrix, inexact_finish
-from marginopt.solvers.simplex.smo import simplex as module
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.newton_cg import _Iterate, _SupportMatrix, inexact_finish
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 

@@ -12,10 +12,10 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.kernels.rbf import RBFExponents
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.newton import lowrank_start as module
-from marginopt.solvers.simplex.newton.krylov import Triangle
-from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start
-from marginopt.solvers.simplex.smo.simplex import SMO, AutoSimplex
+from marginopt.solvers.simplex import lowrank_start as module
+from marginopt.solvers.simplex.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start
+from marginopt.solvers.simplex.projected_cg import Triangle
+from marginopt.solvers.simplex.smo import SMO, AutoSimplex
 from marginopt.solvers.solve import solve_problem
 
 KERNELS = {

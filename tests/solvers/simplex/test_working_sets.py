@@ -10,8 +10,8 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import BoxSMO, WorkingSets, into_box
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.box_smo import BoxSMO, WorkingSets, into_box
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 

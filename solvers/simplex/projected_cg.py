@@ -9,11 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.kernels.gram import GramOperator
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.kernels.tiles import Panel, Tile
-from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_rows
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.kernels.gram import GramOperator
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.kernels.tiles import Panel, Tile
+from .newton_loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_rows
 
 CG_STEPS = 300
 #: Columns of B that are copied at once: the allocator keeps what they need, where a copy of all is new memory each time.

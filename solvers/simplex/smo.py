@@ -11,22 +11,21 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import ColumnCache, cache_bytes
-from ..newton.exact import FinishedPoint, exact_bytes, exact_finish, first_guess
-from ..newton.growing_set import growing_set, growing_set_applies
-from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
-from ..newton.loops import PASSES_FROM, load_passes
-from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
-from ..start import StartRule, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer, starting_point
-from . import simplex_loops as loops
-from .box import BoxSMO, WorkingSets
+from ...models.arrays import FloatArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, smo_loops as loops
+from .box_smo import BoxSMO, WorkingSets
+from .column_cache import ColumnCache, cache_bytes
+from .common import check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
+from .newton_cg import inexact_bytes, inexact_finish, inexact_seconds
+from .newton_cholesky import FinishedPoint, exact_bytes, exact_finish, first_guess
+from .newton_loops import PASSES_FROM, load_passes
+from .starting_points import StartRule, growing_set, growing_set_applies, starting_point
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0

@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import BoolArray, FloatArray, IntArray, SingleArray
-from ....models.kernels.gram import GramOperator
-from ....models.kernels.rbf import Series
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.views import SimplexQP
-from .exact import FinishedPoint
-from .krylov import COLUMNS, Preconditioner, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
+from ...models.arrays import BoolArray, FloatArray, IntArray, SingleArray
+from ...models.kernels.gram import GramOperator
+from ...models.kernels.rbf import Series
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.views import SimplexQP
+from .newton_cholesky import FinishedPoint
+from .projected_cg import COLUMNS, Preconditioner, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
 
 # A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
 #

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import FloatArray, IntArray
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.views import SimplexQP
-from ..column_cache import ColumnCache
-from . import loops
-from .exact import FinishedPoint, guess_limit
-from .krylov import CG_STEPS, Preconditioner, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
+from ...models.arrays import FloatArray, IntArray
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.views import SimplexQP
+from . import newton_loops as loops
+from .column_cache import ColumnCache
+from .newton_cholesky import FinishedPoint, guess_limit
+from .projected_cg import CG_STEPS, Preconditioner, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
 _STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.

@@ -13,26 +13,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray, IntArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..start import (
-    OneSimplexAlgorithm,
-    StartRule,
-    check_parameters,
-    iteration_limit,
-    load_loops,
-    relative_gap_at,
-    simplex_answer,
-    starting_point,
-)
-from . import loops
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, frank_wolfe_loops as loops
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import OneSimplexAlgorithm, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .starting_points import StartRule, starting_point
 
 #: Kinds of step, by the numbers of `loops`.
 STEPS = ("", "toward", "away", "drop", "pair")

@@ -10,20 +10,19 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray, IntArray, SingleArray
-from ....models.kernels.gram import GramOperator
-from ....models.views import BoxEqualityQP, SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..newton.exact import FinishedPoint
-from ..start import check_parameters, iteration_limit, load_loops, relative_gap_at
-from . import box_loops as loops
-from .box_loops import BLOCK
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray, SingleArray
+from ...models.kernels.gram import GramOperator
+from ...models.views import BoxEqualityQP, SimplexQP
+from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, box_smo_loops as loops
+from .box_smo_loops import BLOCK
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import check_parameters, iteration_limit, load_loops, relative_gap_at
+from .newton_cholesky import FinishedPoint
 
 #: Numbers of the iteration: steps, the column that is missing, clock of the cache, points that take part; the objective and the
 #: violation max_low d - min_up d.

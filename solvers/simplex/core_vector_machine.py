@@ -8,26 +8,17 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Outcome
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..start import (
-    OneSimplexAlgorithm,
-    StartRule,
-    check_parameters,
-    iteration_limit,
-    load_loops,
-    relative_gap_at,
-    simplex_answer,
-    solve_dense,
-    starting_point,
-)
-from .methods import StopRule
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Outcome
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import OneSimplexAlgorithm, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .frank_wolfe import StopRule
+from .starting_points import StartRule, solve_small_qp, starting_point
 
 _INNER_STEPS = 200_000
 
@@ -150,7 +141,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         Q = state.Q[:m, :m]
         c = np.ascontiguousarray(view.c[core])
         product = Q @ alpha
-        state.pairs += solve_dense(state.Q, c, alpha, product, state.inner, _INNER_STEPS)
+        state.pairs += solve_small_qp(state.Q, c, alpha, product, state.inner, _INNER_STEPS)
         alpha /= alpha.sum()
         product = Q @ alpha
         state.objective = 0.5 * float(alpha @ product) + float(c @ alpha)

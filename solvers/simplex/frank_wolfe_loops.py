@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.numba_flags import entry, inner
+from ..interface.numba_flags import entry, inner
 
 _BLOCK = 512
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....models.kernels.tiles import ROUNDED
-from ...interface.numba_flags import entry, inner
+from ...models.kernels.tiles import ROUNDED
+from ..interface.numba_flags import entry, inner
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64

@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import FloatArray, IntArray
-from ....models.views import SimplexQP
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import SimplexQP
 
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12

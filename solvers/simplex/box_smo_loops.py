@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.numba_flags import entry, inlined, inner
+from ..interface.numba_flags import entry, inlined, inner
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3

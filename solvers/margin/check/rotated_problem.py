@@ -11,7 +11,7 @@ import numpy as np
 from ....models.arrays import BoolArray, IntArray
 from ....models.views import PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
-from .statement import LoggedMarginProblem
+from .logged_problem import LoggedMarginProblem
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 
