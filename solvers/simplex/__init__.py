@@ -1,4 +1,8 @@
-"""Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, projected gradients."""
+"""Solvers of the SVM duals, QPs on unit simplices (`SimplexQP`) or on a box with one equality (`BoxEqualityQP`): their records.
+
+SMO (`smo`, `box_smo`), Frank-Wolfe methods (`frank_wolfe`), the core vector machine and projected gradients are modules of this
+folder, imported when a solver is called.
+"""
 
 from __future__ import annotations
 

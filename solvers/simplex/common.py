@@ -1,9 +1,10 @@
-"""Helpers that the algorithms on simplices share: checks of parameters, relative gaps, answers, and compilation of loops."""
+"""Helpers that all algorithms of this folder share: parameter checks, relative gaps, answers, and compilation of their loops."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,33 +20,47 @@ from ..records import Answer, Options
 State = TypeVar("State")
 
 
+@dataclass(frozen=True, eq=False)
+class FeasiblePoint:
+    """A feasible point that SMO continues from: of a start that solves the problem, or of Newton steps."""
+
+    a: FloatArray  #: (n,) the point
+    gradient: FloatArray  #: (n,) Qa + c
+    guesses: int  #: number of guesses of the support, or of rounds, that led to the point; 0 for the given point
+    exact: bool = False  #: the gradient is float64 from the data, not updated from float32 columns
+    prefers_working_sets: bool = False  #: the low-rank start expects pair steps in working sets to be faster
+
+
 class OneSimplexAlgorithm(Algorithm[SimplexQP, State]):
-    """An algorithm for a single unit simplex."""
+    """Base class of algorithms for a single unit simplex, which refuse problems on several."""
 
     def view_obstacle(self, view: SimplexQP, model: Model) -> str | None:
-        """Return why a problem on several simplices is refused; None for one simplex."""
+        """Return the reason why a problem on several simplices is refused; None for one simplex."""
         if view.simplices == 1:
             return None
         return f"it works on one unit simplex, this model has {view.simplices}; 'smo' takes several"
 
 
 def relative_gap_at(objective: float, gap: float) -> float:
-    """Return gap/max(|f|, |f - gap|); 0 where the gap is not positive."""
+    """Return the gap relative to the objective f, gap/max(|f|, |f - gap|); 0 if the gap is not positive."""
     return gap / max(abs(objective), abs(objective - gap)) if not gap <= 0.0 else 0.0
 
 
 def simplex_answer(view: SimplexQP, a: FloatArray, gradient: FloatArray, details: Mapping[str, Any]) -> Answer:
-    """Return the point with multipliers ``{"sum": ν}`` and reduced costs ζ (Qa + c = F'ν + ζ)."""
+    """Return the answer of a run that ends at a: the multipliers ν of the sums under ``"sum"``, and reduced costs ζ.
+
+    They satisfy Qa + c = F'ν + ζ, where row s of F sums the variables of simplex s. ``gradient`` is Qa + c.
+    """
     nu, zeta = view.multipliers(gradient)
     return Answer(values={view.label: a}, multipliers={"sum": nu}, reduced=zeta, details=dict(details))
 
 
-#: Parameters that are integers ≥ 1, and what None means where it is allowed.
+#: Parameters that are integers ≥ 1; the end of the message where None is allowed too.
 _WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefetch": "", "block": ""}
 
 
 def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
-    """Check those of ``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling`` that the algorithm has."""
+    """Raise InputError for an invalid ``precision``, ``prefetch``, ``block``, ``stride`` or ``sampling`` of the algorithm."""
     precision = getattr(algorithm, "precision", "double")
     if precision not in ("single", "double"):
         raise InputError(f"precision must be 'single' or 'double'; it is {precision!r}", name="precision")
@@ -56,18 +71,18 @@ def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
 
 
 def iteration_limit(options: Options) -> int:
-    """Return the iteration limit, or the largest integer."""
+    """Return the iteration limit of a solve; the largest integer if it has none."""
     return int(np.iinfo(np.int64).max) if options.iteration_limit is None else options.iteration_limit
 
 
-#: A gap that a few steps reach.
+#: Options of the smallest run: a few steps reach this gap.
 _OPTIONS = Options(tol=0.01)
 
 
 @functools.cache
-def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) -> None:
-    """Compile or load the loops of a kind of algorithm, with columns of this precision, by solving a problem of four points."""
-    algorithm = kind() if precision is None else kind(precision=precision)  # type: ignore[call-arg]
+def load_loops(algorithm_class: type[Algorithm[Any, Any]], precision: str | None = None) -> None:
+    """Solve a problem of four points, so that the algorithm's loops are compiled for columns of this precision, or loaded."""
+    algorithm = algorithm_class() if precision is None else algorithm_class(precision=precision)  # type: ignore[call-arg]
     rows = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, 0.4], [-0.2, -1.0]])
     gram = MatrixGram(rows @ rows.T + np.eye(4))
     if BoxEqualityQP in algorithm.info.views:

@@ -22,8 +22,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
 from ..interface.numba_flags import entry
 from ..records import Options
-from .common import relative_gap_at
-from .newton_cholesky import FinishedPoint
+from .common import FeasiblePoint, relative_gap_at
 
 
 @entry
@@ -76,7 +75,7 @@ _RANDOM = re.compile(r"random([1-9]\d*)")
 def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.random.Generator) -> FloatArray:
     """Return a feasible point: the user's (``options.start``), scaled into the simplices, or else that of the rule in each."""
     if options.start is not None and view.label in options.start:
-        return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
+        return _move_into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     random = _RANDOM.fullmatch(rule) if isinstance(rule, str) else None
     if random is None and rule not in _RULE:
         rules = ", ".join(_RULE)
@@ -94,7 +93,7 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     return a
 
 
-def _into_simplices(view: SimplexQP, start: FloatArray) -> FloatArray:
+def _move_into_simplices(view: SimplexQP, start: FloatArray) -> FloatArray:
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.maximum(start, 0.0)
@@ -153,7 +152,7 @@ def growing_set_applies(view: SimplexQP) -> bool:
 
 def growing_set(
     view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float
-) -> Generator[FinishedPoint | None, None, FinishedPoint]:
+) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
     """Return the point with the least gap: at most tol·|f|, or as far as the rounds help.
 
     Yields after each round, every sixteenth time with the best point. ``gradient`` is exact at the given point.
@@ -179,10 +178,10 @@ def growing_set(
     return _finish(view, *best, count)
 
 
-def _finish(view: SimplexQP, points: IntArray, weights: FloatArray, rounds: int) -> FinishedPoint:
+def _finish(view: SimplexQP, points: IntArray, weights: FloatArray, rounds: int) -> FeasiblePoint:
     a = np.zeros(view.n)
     a[points] = weights
-    return FinishedPoint(a, view.gram.product(a) + view.c, rounds, exact=True)
+    return FeasiblePoint(a, view.gram.product(a) + view.c, rounds, exact=True)
 
 
 def _lowest(slopes: FloatArray) -> IntArray:

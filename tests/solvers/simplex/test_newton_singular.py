@@ -12,7 +12,8 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex import newton_cholesky, smo
-from marginopt.solvers.simplex.newton_cholesky import FinishedPoint, exact_finish
+from marginopt.solvers.simplex.common import FeasiblePoint
+from marginopt.solvers.simplex.newton_cholesky import polish_by_cholesky
 from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
@@ -28,7 +29,7 @@ def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
 def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
-    scale: float, drain: Callable[[Generator[None, None, FinishedPoint]], FinishedPoint]
+    scale: float, drain: Callable[[Generator[None, None, FeasiblePoint]], FeasiblePoint]
 ) -> None:
     rng = np.random.default_rng(3)
     moved = 0
@@ -37,7 +38,7 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
         n = Q.shape[0]
         view = SimplexQP(MatrixGram(Q), np.zeros(n), np.zeros(n, dtype=np.int64))
         a = rng.dirichlet(np.ones(n))
-        end = drain(exact_finish(view, a, Q @ a, 1e-9))
+        end = drain(polish_by_cholesky(view, a, Q @ a, 1e-9))
         assert np.isfinite(end.a).all() and end.a.min() >= 0.0
         assert end.a.sum() == pytest.approx(1.0, abs=1e-9)
         assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)
@@ -63,7 +64,7 @@ def test_no_crowd_is_taken_for_a_support(n: int, features: int, crowd: int, monk
 
     monkeypatch.setattr(newton_cholesky, "_submatrix", seen)
     monkeypatch.setattr(newton_cholesky, "_next_guess", counted(newton_cholesky._next_guess))
-    monkeypatch.setattr(smo, "first_guess", counted(newton_cholesky.first_guess))
+    monkeypatch.setattr(smo, "first_support_guess", counted(newton_cholesky.first_support_guess))
     model = MEBDual(np.random.default_rng(0).standard_normal((n, features)))
     result = solve_problem(model, SMO(lowrank=False), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
