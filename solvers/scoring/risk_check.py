@@ -1,7 +1,7 @@
 """An independent checker of the proof logs of `risk-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a box of whole coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so that
-with v = Σ α_i y_i (1, x_i) each point of the node costs at least
+A node is a box of integer coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so
+that with v = Σ α_i y_i (1, x_i) each point of the node costs at least
 
     Σ c_i H(α_i/c_i) + min {-v_0 ρ_0} + Σ_{j in F} n_j - Σ of the k - |F| largest (-n_j)_+ over j outside F,
 
@@ -71,7 +71,7 @@ class LoggedRiskProblem:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the data."""
+        """Return the SHA-256 of the data."""
         p = self.problem
         facts = f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}"
         return data_digest(facts, [getattr(p, name) for name in _VECTORS])
@@ -105,14 +105,14 @@ _OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
 
 
 class RiskRules(NodeRules[_OpenNode]):
-    """The rules of boxes: the α of a record bound the node and its parts."""
+    """The rules by which a record of the log proves a node: its α bound the box and its parts."""
 
     def __init__(self, problem: RiskProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound
         self._A = problem.y[:, None] * np.column_stack([np.ones(problem.y.size), problem.X])
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the parts of a node; None for each that the record's α prove."""
+        """Return the children of a node; None for each that the record's α prove to cost at least the claim."""
         assert state is not None
         lower, upper, floor = state
         alpha = stored_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
@@ -142,30 +142,30 @@ class RiskRules(NodeRules[_OpenNode]):
         return children
 
     def objection(self, state: _OpenNode) -> str:
-        """Return a sentence on the bound of an open node."""
+        """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state[2]:.12g} and no more; the claim is {self._bound:.12g}"
 
 
 @dataclass(frozen=True, eq=False)
 class RiskBounds:
-    """The numbers that an α gives: a lower bound of the entropies, and bounds of v."""
+    """The lower bounds of boxes that one α gives."""
 
     problem: RiskProblem
-    base: float
-    low: FloatArray
+    base: float  #: lower bound of the entropies Σ c_i H(α_i/c_i)
+    low: FloatArray  #: (d + 1,) bounds of v = Σ α_i y_i (1, x_i)
     high: FloatArray
 
     @staticmethod
     def of(problem: RiskProblem, A: FloatArray, alpha: FloatArray) -> RiskBounds:
-        """Compute the numbers of one α."""
+        """Return the bounds of one α; A has the rows y_i (1, x_i)."""
         values, errors = entropy(alpha, problem.weights)
         v, sizes, error = alpha @ A, alpha @ np.abs(A), gamma(alpha.size)
         reach = round_up(error * (sizes * (1.0 + 2.0 * error))) + 1e-290
         return RiskBounds(problem, sum_down(round_down(values - errors)), round_down(v - reach), round_up(v + reach))
 
     def bound(self, lower: FloatArray, upper: FloatArray) -> float:
-        """Return the bound of a box; ∞ where more coefficients than are allowed exclude 0."""
+        """Return the lower bound of a box; ∞ if more coefficients exclude 0 than are allowed."""
         forced = ((lower > 0.0) | (upper < 0.0))[1:]
         free = self.problem.max_nonzeros - int(forced.sum())
         if free < 0:

@@ -596,7 +596,7 @@ class WorkingSetRun:
     state: BoxState
 
     @classmethod
-    def at(cls, view: SimplexQP, a: FloatArray, algorithm: BoxSMO, tol: float, limit: int) -> WorkingSetRun:
+    def start_at(cls, view: SimplexQP, a: FloatArray, algorithm: BoxSMO, tol: float, limit: int) -> WorkingSetRun:
         """Begin at a feasible point a of the simplex, with at most ``limit`` pair steps."""
         box = BoxEqualityQP(view.gram, view.c, np.ones(view.n), np.ones(view.n), view.label, total=1.0)
         options = Options(tol=tol, iteration_limit=limit, start={view.label: a})

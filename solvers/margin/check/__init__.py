@@ -29,9 +29,9 @@ from ...exact.check.arithmetic import Array, InvalidProofError, round_down, roun
 from ...exact.check.checker import Claim, ProofChecker
 from ...exact.check.sealed import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_in_order
-from .boxes import CheckedBox, margins, propagate, root, sum_error
+from .boxes import CheckedBox, margin_ranges, propagate, root_box, sum_error
 from .logged_problem import FORMAT, VERSION, LoggedMarginProblem, exact_value
-from .rotated_problem import LinearPieces, RotatedProblem, in_coordinates
+from .rotated_problem import LinearPieces, RotatedProblem, in_log_coordinates
 
 _EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
@@ -39,10 +39,10 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class BoxLosses:
-    """Lower bounds of all terms on a box: ``fixed_cost`` plus, for each term, unpaid·(bounded part) + cost·tail."""
+    """A lower bound of the losses on a box: ``fixed_cost`` plus, for each term, unpaid·(bounded part) + cost·tail."""
 
     fixed_cost: float  #: sum of the pair bounds
-    #: (N,) the costs, and their unpaid parts
+    #: (N,) costs of the terms, and what pairs leave of them
     costs: Array
     unpaid: Array
     #: (N,) margins over the box, at least 1 for demanded points
@@ -52,17 +52,17 @@ class BoxLosses:
 
 
 def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
-    """Return the bounds of all terms, those of budgets at the prices ``theta``."""
+    """Return the losses of all terms on a box, before pairs; ``theta`` has the price of each budget."""
     sizes = [budget.points.size for budget in problem.original.budgets]
     costs = np.concatenate([problem.original.costs, np.repeat(theta, sizes)])
-    low, high, size = margins(problem, box)
+    low, high, size = margin_ranges(problem, box)
     low = np.where(box.demanded, np.maximum(low, 1.0), low)
     high = np.maximum(low, high)
     return BoxLosses(0.0, costs, costs.copy(), low[problem.terms], high[problem.terms], size)
 
 
 def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
-    """Return min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
+    """Return a lower bound of ρ(x) + ρ'(y) over x + y ≤ top, for the bounded parts ρ, ρ' of two losses.
 
     On x + y = top, as neither rises. Between breakpoints of the two losses the sum is linear in x, and it is lower
     semicontinuous. So it is least at a breakpoint of one of them, or far out, at the height of the one and 0 of the other. Even
@@ -78,7 +78,10 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
 
 
 def apply_pair_bounds(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
-    """Subtract from both terms of each pair (i, j), level by level, the smaller remaining cost; add it times the pair's bound."""
+    """Move cost from the terms of the pairs of a log's ``levels`` to ``fixed_cost``, in place.
+
+    Each pair (i, j) gives up the smaller remaining cost of its terms, times its `pair_bound`.
+    """
     for level in levels:
         named = np.array(level, dtype=np.int64)
         if named.size % 2 or (named < 0).any() or (named >= loss.unpaid.size).any() or np.bincount(named).max(initial=0) > 1:
@@ -148,7 +151,7 @@ _FINE = 1e-11
 
 
 def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
-    """Return the box for which the search computed the multipliers, if it contains this one, since bounds on it hold here too.
+    """Return the box for which the search computed a round's multipliers, enlarged to contain this one; its bounds hold here.
 
     The multipliers are worse for a smaller box: a slope that is as steep as possible is steeper there, and falls farther beyond
     its end.
@@ -347,9 +350,9 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
 def _proved_nodes(problem: LoggedMarginProblem, log: SealedLog, target: float) -> int:
     """Return the number of nodes of the tree after proving each to cost at least the target."""
     cut = math.inf if log.header["cut"] is None else float(log.header["cut"])
-    rotated = in_coordinates(problem, np.array(log.header["T"], dtype=np.float64), max(target, cut))
+    rotated = in_log_coordinates(problem, np.array(log.header["T"], dtype=np.float64), max(target, cut))
     rules = _MarginRules(rotated, target)
-    return verify_in_order(rules, log.records(), rules.waiting(root(rotated)))
+    return verify_in_order(rules, log.records(), rules.waiting(root_box(rotated)))
 
 
 class _MarginRules(NodeRules["CheckedBox | None"]):
@@ -391,7 +394,7 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
 
 def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:
     """Return whether the box may hold points that cost less than the target."""
-    return box is not None and not box.empty and box.bound < target
+    return box is not None and not box.is_empty and box.bound < target
 
 
 def _objection(box: CheckedBox, target: float) -> str:
@@ -419,8 +422,8 @@ def _part(problem: RotatedProblem, box: CheckedBox, record: dict[str, Any], side
     if len(kinds) > 1 or not 0 <= j < size or not math.isfinite(split):
         raise InvalidProofError(f"node {record['id']} is split along no coordinate, or nowhere, or twice")
     if kind == "split":
-        part = box.part(j, split, side)
+        part = box.child(j, split, side)
     else:
-        part = box.signed(j, side) if kind == "sign" else box.support(j, side)
+        part = box.sign_child(j, side) if kind == "sign" else box.support_child(j, side)
     propagate(problem, part)
     return part

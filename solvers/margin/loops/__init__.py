@@ -16,12 +16,12 @@ from ....models.views import MarginProblem, PiecewiseLinearLoss
 from ...exact.loops.matching import WIDEST, empty_pairs
 from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column
-from .data_structures import LoopNode, LoopProblem, Tree, max_numbers_of_node
+from .data_structures import LoopNode, LoopProblem, SearchTree, max_numbers_of_node
 from .exploration import DESCEND, DONE, EVALUATE, EXPLORE, FULL, PAUSED, RESERVE, ROUNDS, run_task
 from .pairing import LEVELS
 
 __all__ = [
-    "DONE", "FULL", "PAUSED", "RESERVE", "ROUNDS", "LoopNode", "LoopProblem", "Tree", "descend", "explore", "loop_problem",
+    "DONE", "FULL", "PAUSED", "RESERVE", "ROUNDS", "LoopNode", "LoopProblem", "SearchTree", "descend", "explore", "loop_problem",
     "max_numbers_of_node", "new_node", "new_tree", "objective",
 ]  # fmt: skip
 
@@ -184,7 +184,7 @@ def new_node(r: LoopProblem) -> LoopNode:
     )  # fmt: skip
 
 
-def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> Tree:
+def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> SearchTree:
     """Allocate a tree with the root as its only open node.
 
     Parameters
@@ -196,7 +196,7 @@ def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> Tree:
     signed : int
         Number of points whose signs a node remembers.
     """
-    return Tree(
+    return SearchTree(
         boxes=np.zeros((capacity, 4, p)), keys=np.full((capacity // 2, 2), -np.inf), heap=np.arange(capacity),
         count=np.array([1, 0, 0, 0]),
         state=np.array([np.inf, tol, np.inf, 0.0]), incumbent=np.zeros(p), origin=np.zeros((capacity, 2), dtype=np.int64),
@@ -204,7 +204,7 @@ def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> Tree:
     )  # fmt: skip
 
 
-def explore(problem: LoopProblem, node: LoopNode, tree: Tree, nodes: int) -> int:
+def explore(problem: LoopProblem, node: LoopNode, tree: SearchTree, nodes: int) -> int:
     """Explore up to ``nodes`` nodes, least bound first, in the workspace ``node``. Return DONE, FULL or PAUSED."""
     return int(run_task(problem, node, tree, EXPLORE, nodes, 0.0))
 

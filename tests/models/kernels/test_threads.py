@@ -41,7 +41,7 @@ def test_an_error_in_any_piece_reaches_the_caller_and_blas_has_its_threads_again
 
     with threadpool_limits(2, user_api="blas"):
         with pytest.raises(ValueError, check=lambda error: error.args == ("piece 1",)):
-            run_on_threads(iterate, 3)
+            run_on_threads(work, 3)
         assert blas_threads() == 2
         assert thread_count(10**9) == 2
 
