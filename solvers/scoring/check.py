@@ -333,8 +333,25 @@ class ScoringChecker(ProofChecker[LoggedScoringProblem]):
         return LoggedScoringProblem(problem)
 
     def of_log(self, header: dict[str, Any]) -> LoggedScoringProblem:
-        """Return the problem that a log's header states."""
-        return LoggedScoringProblem(read_problem(header))
+        """Return the problem of a log's header, after checking its fields."""
+        X = np.array(header["X"], dtype=np.float64)
+        arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
+        n, d = X.shape
+        shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
+        if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
+            raise InvalidProofError("the stated problem's arrays do not fit")
+        all_integer = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
+        if not all_integer or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
+            raise InvalidProofError("the stated problem's bounds or costs are invalid")
+        price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
+        low, high = map(int, header["intercept"])
+        if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
+            raise InvalidProofError("the stated problem's prices or data are invalid")
+        max_nonzeros = int(header["most"])
+        problem = ScoringProblem(
+            X, **arrays, intercept=(low, high), price=price, size_price=size_price, max_nonzeros=max_nonzeros, threshold=threshold
+        )  # fmt: skip
+        return LoggedScoringProblem(problem)
 
     def claim(self, problem: LoggedScoringProblem, log: SealedLog) -> Claim:
         """Return the claimed bound and the incumbent's objective, both as fractions."""
@@ -389,24 +406,3 @@ def _leaves(
         for child in node.children(kind, j, half):
             add(child, floor)
     yield from ((node, floor) for node, floor in nodes.values() if node is not None)
-
-
-def read_problem(header: dict[str, Any]) -> ScoringProblem:
-    """Return the problem of a log's header, after checking its fields."""
-    X = np.array(header["X"], dtype=np.float64)
-    arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
-    n, d = X.shape
-    shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
-    if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
-        raise InvalidProofError("the stated problem's arrays do not fit")
-    all_integer = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
-    if not all_integer or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
-        raise InvalidProofError("the stated problem's bounds or costs are invalid")
-    price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
-    low, high = map(int, header["intercept"])
-    if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
-        raise InvalidProofError("the stated problem's prices or data are invalid")
-    max_nonzeros = int(header["most"])
-    return ScoringProblem(
-        X, **arrays, intercept=(low, high), price=price, size_price=size_price, max_nonzeros=max_nonzeros, threshold=threshold
-    )  # fmt: skip

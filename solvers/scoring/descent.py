@@ -115,7 +115,6 @@ def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) 
 
 @inner
 def _add(rows: Any, score: Any, j: Any, value: Any) -> None:
-    """Add a multiple of a feature to the scores."""
     for i in range(score.size):
         score[i] += value * rows.Z[i, j]
 

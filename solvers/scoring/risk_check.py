@@ -45,30 +45,6 @@ class LoggedRiskProblem:
 
     problem: RiskProblem
 
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedRiskProblem:
-        """Return the problem that a log's header states."""
-        y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
-        X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
-        low, high = (int(end) for end in header["intercept"])
-        price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
-        shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
-        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
-        ends = np.concatenate(problem.ends)
-        all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
-        if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
-            raise InvalidProofError("the stated problem's bounds are invalid")
-        finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
-        if (
-            not finite
-            or (weights < 0.0).any()
-            or not 0.0 <= price < math.inf
-            or not 0.0 <= size_price < math.inf
-            or max_nonzeros < 0
-        ):
-            raise InvalidProofError("the stated problem's data, costs or prices are invalid")
-        return cls(problem)
-
     @property
     def digest(self) -> str:
         """Return the SHA-256 of the data."""
@@ -198,8 +174,27 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         return LoggedRiskProblem(problem.merged)
 
     def of_log(self, header: dict[str, Any]) -> LoggedRiskProblem:
-        """Return the problem that a log's header states."""
-        return LoggedRiskProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
+        X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
+        low, high = (int(end) for end in header["intercept"])
+        price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
+        shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
+        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
+        ends = np.concatenate(problem.ends)
+        all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
+        if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
+            raise InvalidProofError("the stated problem's bounds are invalid")
+        finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
+        if (
+            not finite
+            or (weights < 0.0).any()
+            or not 0.0 <= price < math.inf
+            or not 0.0 <= size_price < math.inf
+            or max_nonzeros < 0
+        ):
+            raise InvalidProofError("the stated problem's data, costs or prices are invalid")
+        return LoggedRiskProblem(problem)
 
     def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
         """Return an upper bound of the objective of a point."""

@@ -253,15 +253,8 @@ class SupportsSearch:
     def _open(self) -> NodeCertificate | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        units, number, (lower, upper, forced, needs_feature, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0], k.bound[0], k.number[0] = (
-            lower,
-            upper,
-            forced,
-            needs_feature,
-            units,
-            number,
-        )
+        k.bound[0], k.number[0], (*marked_box, node_bound) = heapq.heappop(self.heap)
+        k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0] = marked_box
         k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 

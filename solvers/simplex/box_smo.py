@@ -491,7 +491,6 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         return relative_gap_at(state.objective, state.gap) <= state.tol
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
-        """Process one working set of many points."""
         go_on = optimise_working_set(state, self.block, stop - int(state.iterate.scalars.iteration))
         return Outcome.RUNNING if go_on else self._confirm(state)
 

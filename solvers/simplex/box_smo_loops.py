@@ -34,7 +34,6 @@ _NOWHERE: Any = np.int64(-1)
 
 @inner
 def _mark(w: Any, k: int) -> None:
-    """Note in which directions point k can move."""
     below, above = w.a[k] < w.upper[k], w.a[k] > 0.0
     up = below if w.s[k] > 0.0 else above
     low = above if w.s[k] > 0.0 else below

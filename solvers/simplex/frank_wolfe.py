@@ -482,12 +482,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         """Return the point, refreshed in float64, with multipliers and the number of steps of each kind."""
         refresh_gradient(state)
         iterate, scalars = state.iterate, state.iterate.scalars
-        steps = {
-            "toward": int(scalars.towards),
-            "away": int(scalars.aways),
-            "drop": int(scalars.drops),
-            "pair": int(scalars.pairs),
-        }
+        steps = {kind: int(scalars[f"{kind}s"]) for kind in STEP_KINDS[1:]}
         details = {"steps": steps, "columns": state.cache.computed, "cache_slots": state.cache.slots}
         if state.sampled is not None:
             details["full_scans"] = state.sampled.scans

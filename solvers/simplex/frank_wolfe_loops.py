@@ -61,7 +61,6 @@ def fold_scale(w: Any) -> None:
 
 @inner
 def _add_column(h: Any, step: float, column: Any) -> None:
-    """Add step times a column to ĥ."""
     for k in range(h.size):
         h[k] += step * column[k]
 
