@@ -109,13 +109,6 @@ def _farthest(view: MarginProblem) -> float:
     return max(loss.farthest for loss in view.losses)
 
 
-def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
-    """Return the least objective of the starting points, or `domain_cost_bound` if none of them is feasible."""
-    from . import loops
-
-    return min([domain_cost_bound(view), *(loops.objective(problem, node, w) for w in starts)])
-
-
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     """Return a ramp so wide that all margins of a first descent are on its slope; a symmetric loss as it is."""
     if loss.symmetric:
@@ -126,32 +119,16 @@ def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
 
 
+@dataclass(eq=False)
 class ConvexConcaveDescents:
-    """The primal heuristic: the convex-concave procedure in a box, whose best point becomes the tree's incumbent.
+    """The primal heuristic: the convex-concave procedure in a box, whose best point becomes the tree's incumbent."""
 
-    Parameters
-    ----------
-    problem : loops.LoopProblem
-    node : loops.LoopNode
-        Workspace.
-    low, high : ndarray (p,)
-        The box.
-    infeasible_value : float
-        Objective that infeasible points count as.
-    tree : loops.SearchTree, optional
-        Its ``state`` and ``incumbent`` are written to.
-    """
-
-    def __init__(
-        self,
-        problem: loops.LoopProblem,
-        node: loops.LoopNode,
-        low: FloatArray,
-        high: FloatArray,
-        infeasible_value: float,
-        tree: Any = None,
-    ) -> None:
-        self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, infeasible_value, tree
+    problem: loops.LoopProblem
+    node: loops.LoopNode  #: workspace
+    low: FloatArray  #: (p,) ends of the box
+    high: FloatArray
+    infeasible_value: float  #: the objective that infeasible points count as
+    tree: Any = None  #: `loops.SearchTree` whose state and incumbent are written to; None without one
 
     def descend(self, w: FloatArray) -> FloatArray:
         """Return the end of a descent from w; if zeros count, also try descents with ever more coefficients fixed at 0."""
@@ -159,7 +136,7 @@ class ConvexConcaveDescents:
         if not self.problem.sparse:
             return end
         point, dropped = end, np.zeros(w.size, dtype=bool)
-        counts = ((self.problem.price > 0.0) | self.problem.counted) & (self._low <= 0.0) & (self._high >= 0.0)
+        counts = ((self.problem.price > 0.0) | self.problem.counted) & (self.low <= 0.0) & (self.high >= 0.0)
         while (counts & (point != 0.0)).any():
             support = np.flatnonzero(counts & (point != 0.0))
             dropped |= counts & (point == 0.0)
@@ -172,18 +149,18 @@ class ConvexConcaveDescents:
         from . import loops
 
         node = self.node
-        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self._low), np.where(fixed, 0.0, self._high), 0.0
+        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self.low), np.where(fixed, 0.0, self.high), 0.0
         np.clip(w, node.lo, node.hi, out=w)
-        value = loops.descend(self.problem, node, w, self._most)
-        if value < _NOTHING * self._most:  # an optimum of 0, at which margins should not be short in their last digits
+        value = loops.descend(self.problem, node, w, self.infeasible_value)
+        if value < _NOTHING * self.infeasible_value:  # an optimum of 0, at which margins should not be short in their last digits
             rounded = np.array([float(f"{x:.10g}") for x in w.tolist()])
             rounded_value = loops.objective(self.problem, node, rounded)
             value, w = (rounded_value, rounded) if rounded_value <= value else (value, w)
             stretched = np.clip(w * (1.0 + 1e-9), node.lo, node.hi)
             stretched_value = loops.objective(self.problem, node, stretched)
             value, w = (stretched_value, stretched) if stretched_value < value else (value, w)  # it may violate a row
-        if self._tree is not None and value < self._tree.state[0]:
-            self._tree.state[0], self._tree.state[3], self._tree.incumbent[:] = value, 1.0, w
+        if self.tree is not None and value < self.tree.state[0]:
+            self.tree.state[0], self.tree.state[3], self.tree.incumbent[:] = value, 1.0, w
         return w
 
 
@@ -502,7 +479,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         n, p = rotated_problem.A.shape
         problem = loops.loop_problem(rotated_problem)
         node = loops.new_node(problem)
-        upper_bound = initial_cutoff(rotated_problem, problem, node, starts)
+        upper_bound = min([domain_cost_bound(rotated_problem), *(loops.objective(problem, node, w) for w in starts)])
         low, high = axes.coordinate_bounds(upper_bound)
         state.descents = ConvexConcaveDescents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:

@@ -172,7 +172,6 @@ def header_fields(problem: MarginProblem) -> dict[str, Any]:
 
 
 def _loss_fields(loss: PiecewiseLinearLoss) -> dict[str, Any]:
-    """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
     rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None
     return {**values, "tail": loss.tail, "again": rise_start, **({"even": True} if loss.symmetric else {})}

@@ -69,32 +69,6 @@ class LoggedRampProblem(LoggedMarginProblem):
         """Return every field of the problem as arrays; conflicts are part of the proof."""
         return {name: arrays for name, arrays in super().field_arrays.items() if name != "conflicts"}
 
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedRampProblem:
-        """Return the problem of a composition."""
-        view = model.view(MarginProblem)
-        if view is None or ramp_obstacle(view) is not None:
-            raise InputError(
-                "a proof log of ramp-bb proves a bound of a Margin with ramp losses and a norm; "
-                f"{type(model).__name__} is not such a problem",
-                name="model",
-            )
-        keep = view.costs > 0.0
-        problem = replace(view, A=view.A[keep], costs=view.costs[keep], kept_points=view.kept_points[keep])
-        return cls(**vars(LoggedMarginProblem.of_problem(problem)))
-
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedRampProblem:
-        """Return the problem of a log's header, after checking its fields."""
-        problem = LoggedMarginProblem.of_log(header)
-        if ramp_obstacle(problem) is not None or not (problem.costs > 0.0).all():
-            raise InvalidProofError("the stated problem has other parts than ramps of positive costs and a norm")
-        if problem.intercept and not (np.abs(problem.A[:, 0]) == 1.0).all():
-            raise InvalidProofError("the column of the intercept must have entries of 1 and -1")
-        n = len(problem.A)
-        conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
-        return cls(**vars(problem), conflicts=conflicts)
-
 
 @dataclass(frozen=True, eq=False)
 class _Node:
@@ -220,11 +194,27 @@ class RampChecker(TreeChecker[LoggedRampProblem]):
 
     def of_model(self, model: Model) -> LoggedRampProblem:
         """Return the problem of a composition with ramps and a norm."""
-        return LoggedRampProblem.of_model(model)
+        view = model.view(MarginProblem)
+        if view is None or ramp_obstacle(view) is not None:
+            raise InputError(
+                "a proof log of ramp-bb proves a bound of a Margin with ramp losses and a norm; "
+                f"{type(model).__name__} is not such a problem",
+                name="model",
+            )
+        keep = view.costs > 0.0
+        problem = replace(view, A=view.A[keep], costs=view.costs[keep], kept_points=view.kept_points[keep])
+        return LoggedRampProblem(**vars(LoggedMarginProblem.of_problem(problem)))
 
     def of_log(self, header: dict[str, Any]) -> LoggedRampProblem:
-        """Return the problem that a log's header states."""
-        return LoggedRampProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        problem = LoggedMarginProblem.of_log(header)
+        if ramp_obstacle(problem) is not None or not (problem.costs > 0.0).all():
+            raise InvalidProofError("the stated problem has other parts than ramps of positive costs and a norm")
+        if problem.intercept and not (np.abs(problem.A[:, 0]) == 1.0).all():
+            raise InvalidProofError("the column of the intercept must have entries of 1 and -1")
+        n = len(problem.A)
+        conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
+        return LoggedRampProblem(**vars(problem), conflicts=conflicts)
 
     def value(self, problem: LoggedRampProblem, w: list[float]) -> float:
         """Return the objective of a point, rounded up."""

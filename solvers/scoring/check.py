@@ -231,7 +231,6 @@ class IntegerScoringProblem:
 
 
 def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
-    """Return costs by cell, in whole numbers."""
     sums = np.zeros(count, dtype=np.int64)
     np.add.at(sums, cell, cost)
     return sums

@@ -60,21 +60,6 @@ class LoggedRiskProblem:
         n, d = self.problem.X.shape
         return f"n = {n} distinct rows, d = {d}, at most {self.problem.max_nonzeros} coefficients, data {self.digest[:16]}"
 
-    def value(self, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective at whole coefficients."""
-        p, (lower, upper) = self.problem, self.problem.ends
-        point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
-        inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
-        if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
-            raise InvalidProofError("the incumbent is no point of the problem")
-        rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
-        margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
-        losses, errors = softplus(-np.array(margins))
-        above = round_up(losses + round_up(errors + 2.0 * UNIT * np.abs(margins)))  # the loss is 1-Lipschitz in the margin
-        total = sum((Fraction(c) * Fraction(x) for c, x in zip(p.weights.tolist(), above.tolist(), strict=True)), Fraction(0))
-        used, size = int(np.count_nonzero(rho[1:])), sum(map(abs, point.coordinates[1:]), Fraction(0))
-        return total + Fraction(p.price) * used + Fraction(p.size_price) * size
-
 
 #: The ends of an open node's box, and a proved bound.
 _OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
@@ -197,8 +182,19 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         return LoggedRiskProblem(problem)
 
     def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective of a point."""
-        return problem.value(w)
+        """Return an upper bound of the objective at integer coefficients."""
+        p, (lower, upper) = problem.problem, problem.problem.ends
+        point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
+        inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
+        if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
+            raise InvalidProofError("the incumbent is no point of the problem")
+        rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
+        margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
+        losses, errors = softplus(-np.array(margins))
+        above = round_up(losses + round_up(errors + 2.0 * UNIT * np.abs(margins)))  # the loss is 1-Lipschitz in the margin
+        total = sum((Fraction(c) * Fraction(x) for c, x in zip(p.weights.tolist(), above.tolist(), strict=True)), Fraction(0))
+        used, size = int(np.count_nonzero(rho[1:])), sum(map(abs, point.coordinates[1:]), Fraction(0))
+        return total + Fraction(p.price) * used + Fraction(p.size_price) * size
 
     def rules(self, problem: LoggedRiskProblem, bound: float) -> tuple[RiskRules, _OpenNode]:
         """Return the rules, and the root: no term of the objective is negative."""

@@ -50,20 +50,13 @@ class Stack(NamedTuple):
 def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
     """Return an empty stack with the given order of splits by support and spread of features."""
     d = reduced.Z.shape[1]
+    boxes = {name: np.zeros((_NODES, d), np.int64) for name in ("lower", "upper")}
+    numbers = {name: np.zeros(_NODES, np.int64) for name in ("needs_feature", "bound", "number")}
     return Stack(
-        lower=np.zeros((_NODES, d), np.int64),
-        upper=np.zeros((_NODES, d), np.int64),
-        forced=np.zeros((_NODES, d), np.bool_),
-        needs_feature=np.zeros(_NODES, np.int64),
-        bound=np.zeros(_NODES, np.int64),
-        number=np.zeros(_NODES, np.int64),
-        events=np.zeros((_EVENTS, 4), np.int64),
-        candidates=np.zeros((_SYSTEMS, d), np.int64),
-        spread=spread,
-        order=order,
-        scalars=named_scalars(_SCALARS),
+        **boxes, **numbers, forced=np.zeros((_NODES, d), np.bool_), events=np.zeros((_EVENTS, 4), np.int64),
+        candidates=np.zeros((_SYSTEMS, d), np.int64), spread=spread, order=order, scalars=named_scalars(_SCALARS),
         scratch=new_scratch(reduced),
-    )
+    )  # fmt: skip
 
 
 @inner

@@ -87,25 +87,11 @@ def new_iterate(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient
     diagonal = cache.gram.diagonal
     store, slope, gain = np.empty(BLOCK), np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
     iterate = BoxIterate(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=diagonal,
-        short=diagonal.astype(np.float32),
-        upper=view.upper.astype(np.float64),
-        s=view.signs.astype(np.float64),
-        a=a,
-        d=view.signs * gradient,
-        rise=np.zeros(view.n),
-        fall=np.zeros(view.n, dtype=np.float32),
-        store=store,
-        bits=store.view(np.int64),
-        slope=slope,
-        slopes=slope.view(np.int32),
-        gain=gain,
-        gains=gain.view(np.int32),
-        scalars=named_scalars(SCALARS),
-    )
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=diagonal, short=diagonal.astype(np.float32),
+        upper=view.upper.astype(np.float64), s=view.signs.astype(np.float64), a=a, d=view.signs * gradient,
+        rise=np.zeros(view.n), fall=np.zeros(view.n, dtype=np.float32), store=store, bits=store.view(np.int64),
+        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=named_scalars(SCALARS),
+    )  # fmt: skip
     iterate.scalars.active = view.n
     _mark_all(iterate)
     return iterate
@@ -583,13 +569,7 @@ _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 @dataclass(frozen=True, eq=False)
 class WorkingSetRun:
-    """A run of `BoxSMO` in working sets on one unit simplex, as a phase of `SMO`.
-
-    Parameters
-    ----------
-    algorithm : BoxSMO
-    state : BoxState
-    """
+    """A run of `BoxSMO` in working sets on one unit simplex, as a phase of `SMO`."""
 
     algorithm: BoxSMO
     state: BoxState

@@ -59,17 +59,10 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArra
     scalars = named_scalars(_SCALARS)
     scalars.scale = 1.0
     iterate = FrankWolfeIterate(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=np.ascontiguousarray(view.gram.diagonal),
-        c=np.ascontiguousarray(view.c, dtype=np.float64),
-        a=a.copy(),
-        h=np.ascontiguousarray(h),
-        support=np.zeros(n, dtype=np.int64),
-        place=np.full(n, -1, dtype=np.int64),
-        scalars=scalars,
-    )
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64), a=a.copy(), h=np.ascontiguousarray(h),
+        support=np.zeros(n, dtype=np.int64), place=np.full(n, -1, dtype=np.int64), scalars=scalars,
+    )  # fmt: skip
     _set_support(iterate, np.flatnonzero(a > 0))
     return iterate
 
@@ -198,25 +191,19 @@ def confirm_convergence(state: FrankWolfeState) -> Outcome:
 _DRAWN = 256
 
 
+@dataclass(eq=False)
 class SampledSteps:
-    """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does.
+    """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does."""
 
-    Parameters
-    ----------
-    size : int
-        Number of points of a sample.
-    rng : numpy Generator
-    rescan : bool
-        Confirm the stopping rule on all points.
-    support : bool
-        The points of the support are candidates too.
-    """
+    size: int  #: number of points of a sample
+    rng: np.random.Generator
+    rescan: bool  #: whether the stopping rule is confirmed on all points
+    support: bool  #: whether the points of the support are candidates too
+    scans: int = 0  #: number of looks at all points so far
 
-    def __init__(self, size: int, rng: np.random.Generator, rescan: bool, support: bool) -> None:
-        self.size, self.rng, self.rescan, self.support = size, rng, rescan, support
-        self.scans = 0
+    def __post_init__(self) -> None:
         self._next_scan = 0
-        self._drawn, self._at = np.zeros((0, size), dtype=np.int64), 0
+        self._drawn, self._at = np.zeros((0, self.size), dtype=np.int64), 0
 
     def advance(self, state: FrankWolfeState, seconds: float, other_steps: bool, stride: int | None) -> Outcome:
         """Take steps for about ``seconds``; the rule ends them on a full scan, or on the sample without ``rescan``."""

@@ -62,44 +62,6 @@ class LoggedSparseProblem:
 
     problem: SparseProblem
 
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedSparseProblem:
-        """Return the problem of a composition."""
-        view = model.view(SparseProblem)
-        if view is None:
-            raise InputError(
-                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
-                f"{type(model).__name__} is not such a problem"
-            )
-        keep = view.costs > 0.0
-        fields = {
-            name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "max_nonzeros")
-        }
-        return cls(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
-
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedSparseProblem:
-        """Return the problem of a log's header, after checking its fields."""
-        p = len(header["curvature"])
-        A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
-        vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
-        costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
-        max_nonzeros = int(header["most"])
-        q, price, lower, upper = vectors.values()
-        shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
-        if (
-            not shapes
-            or counted.dtype != np.bool_
-            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
-        ):
-            raise InvalidProofError("the stated problem's arrays do not fit")
-        bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
-        signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
-        allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
-        if not (signs and allowed and bounded.all()) or max_nonzeros < 0 or price[~counted].any() or q[~counted].any():
-            raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
-        return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, max_nonzeros))
-
     @property
     def digest(self) -> str:
         """Return the SHA-256 of the data."""
@@ -277,11 +239,41 @@ class SparseChecker(TreeChecker[LoggedSparseProblem]):
 
     def of_model(self, model: Model) -> LoggedSparseProblem:
         """Return the problem of a composition with a count or prices of coefficients."""
-        return LoggedSparseProblem.of_model(model)
+        view = model.view(SparseProblem)
+        if view is None:
+            raise InputError(
+                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
+                f"{type(model).__name__} is not such a problem"
+            )
+        keep = view.costs > 0.0
+        fields = {
+            name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "max_nonzeros")
+        }
+        return LoggedSparseProblem(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
 
     def of_log(self, header: dict[str, Any]) -> LoggedSparseProblem:
-        """Return the problem that a log's header states."""
-        return LoggedSparseProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        p = len(header["curvature"])
+        A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
+        vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
+        costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
+        max_nonzeros = int(header["most"])
+        q, price, lower, upper = vectors.values()
+        shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
+        if (
+            not shapes
+            or counted.dtype != np.bool_
+            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
+        ):
+            raise InvalidProofError("the stated problem's arrays do not fit")
+        bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
+        signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
+        allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
+        if not (signs and allowed and bounded.all()) or max_nonzeros < 0 or price[~counted].any() or q[~counted].any():
+            raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
+        return LoggedSparseProblem(
+            SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, max_nonzeros)
+        )
 
     def value(self, problem: LoggedSparseProblem, w: list[float]) -> Fraction:
         """Return the exact objective of a point."""
@@ -318,7 +310,6 @@ def _batches(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 
 
 def _floor(floor: float, bounds: list[NodeBounds], features: Any) -> float:
-    """Return the best bound of a node."""
     return max(floor, *(b.node_bound(features) for b in bounds)) if bounds else floor
 
 

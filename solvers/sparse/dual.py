@@ -188,12 +188,6 @@ def _crossing(condition: Callable[[float], bool], low: float, high: float) -> fl
     return high
 
 
-def column_sizes(problem: SparseProblem) -> FloatArray:
-    """Return the largest absolute value of each column of A."""
-    sizes: FloatArray = np.abs(problem.A).max(axis=0, initial=0.0)
-    return sizes
-
-
 def features_in_state(state: FeatureStates, counted: BoolArray, value: int) -> IntArray:
     """Return the counted features in a state."""
     return np.flatnonzero((state == value) & counted)

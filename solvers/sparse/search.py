@@ -23,7 +23,6 @@ from .dual import (
     FeatureGains,
     FeatureStates,
     child_bounds,
-    column_sizes,
     dual_point,
     feature_gains,
     features_in_state,
@@ -109,7 +108,7 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def __init__(self, problem: SparseProblem) -> None:
         super().__init__(problem)
-        self._columns = column_sizes(problem)
+        self._columns: FloatArray = np.abs(problem.A).max(axis=0, initial=0.0)
         self._rows = np.ascontiguousarray(problem.A.T)
         self._kind = int(problem.loss)
         self._never = problem.counted & (problem.lower == 0.0) & (problem.upper == 0.0)

@@ -22,9 +22,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from ....errors import InputError
 from ....models.arrays import BoolArray, IntArray
 from ....models.model import Model
 from ....models.rounding import transposed_product
+from ....models.views import MarginProblem
 from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...exact.check.checker import Claim, ProofChecker
 from ...exact.check.sealed import SealedLog
@@ -314,8 +316,14 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
     claims_infeasibility = streams = True
 
     def of_model(self, model: Model) -> LoggedMarginProblem:
-        """Return the margin problem of the user's model."""
-        return LoggedMarginProblem.of_model(model)
+        """Return the margin problem of the user's model; raise InputError if it has none."""
+        view = model.view(MarginProblem)
+        if view is None:
+            raise InputError(
+                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem",
+                name="model",
+            )
+        return LoggedMarginProblem.of_problem(view)
 
     def of_log(self, header: dict[str, Any]) -> LoggedMarginProblem:
         """Return the problem that the header of a log states."""
@@ -389,18 +397,14 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
     def objection(self, state: CheckedBox | None) -> str:
         """Return a sentence on the bound of an open box."""
         assert state is not None
-        return _objection(state, self._target)
+        if self._target == math.inf:
+            return "is not empty; the claim is that nothing is feasible"
+        return f"costs {state.bound:.12g} at least; the claim is {self._target:.12g}"
 
 
 def _open(box: CheckedBox | None, target: float) -> TypeGuard[CheckedBox]:
     """Return whether the box may hold points that cost less than the target."""
     return box is not None and not box.is_empty and box.bound < target
-
-
-def _objection(box: CheckedBox, target: float) -> str:
-    if target == math.inf:
-        return "is not empty; the claim is that nothing is feasible"
-    return f"costs {box.bound:.12g} at least; the claim is {target:.12g}"
 
 
 def _apply_round(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> CheckedBox:

@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
 from ....models.arrays import BoolArray
-from ....models.model import Model
 from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
@@ -314,17 +312,6 @@ class LoggedMarginProblem(MarginProblem):
     def of_problem(cls, view: MarginProblem) -> LoggedMarginProblem:
         """Return a problem of the solver as one that can be compared."""
         return cls(**{item.name: getattr(view, item.name) for item in fields(MarginProblem)})
-
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedMarginProblem:
-        """Return the margin problem of the user's model; raise InputError if it has none."""
-        view = model.view(MarginProblem)
-        if view is None:
-            raise InputError(
-                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem",
-                name="model",
-            )
-        return cls.of_problem(view)
 
     @property
     def field_arrays(self) -> dict[str, tuple[Array, ...]]:

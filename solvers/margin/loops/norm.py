@@ -175,7 +175,7 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
 
 @inner
 def norm_at(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
-    """Return max p'w, a lower bound of the norm of w up to rounding, and store the p in ``k.steep``."""
+    """Return max p'w, which never exceeds the norm of w, and store the p in ``k.steep``."""
     value = 0.0
     if k.basis.size > 0:
         _vertex(r, k, w)

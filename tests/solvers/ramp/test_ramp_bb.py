@@ -121,7 +121,7 @@ def test_other_parts_are_not_read(loss: Any, norm: str, options: dict[str, Any])
     stated = mo.Margin(np.eye(3), np.array([1.0, -1.0, 1.0]), loss, norm, **options)
     assert RampBB().obstacle(stated) is not None
     with pytest.raises(mo.errors.InputError):
-        LoggedRampProblem.of_model(stated)
+        RampChecker().of_model(stated)
 
 
 def _noisy(n: int = 40) -> mo.Margin:
@@ -154,7 +154,7 @@ def test_rules_hold_at_random_points() -> None:
     for seed in range(40):
         view = view_of(model(seed, 12))
         keep = view.costs > 0.0
-        problem = LoggedRampProblem.of_model(model(seed, 12))
+        problem = RampChecker().of_model(model(seed, 12))
         conflicts = with_root_conflicts(RampProblem(_kept(view, keep))).conflicts
         u = np.array([point.alpha for point in conflicts]).reshape(-1, int(keep.sum()))
         problem = LoggedRampProblem(**{**vars(problem), "conflicts": u})

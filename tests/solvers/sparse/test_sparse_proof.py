@@ -185,11 +185,11 @@ def test_a_damaged_log_is_a_verdict(text: str, tmp_path: Path) -> None:
 
 def test_bounds_of_dual_points_hold_in_fractions() -> None:
     """A random dual point's bound, from the checker's own rule, is below the value of every point of the node."""
-    from marginopt.solvers.sparse.check import LoggedSparseProblem, NodeBounds, _bounds
+    from marginopt.solvers.sparse.check import NodeBounds, _bounds
 
     rng = np.random.default_rng(3)
     for seed in range(60):
-        stated = LoggedSparseProblem.of_model(model(seed))
+        stated = SparseChecker().of_model(model(seed))
         p = stated.problem
         alpha = np.ldexp(np.floor(np.ldexp(rng.uniform(0.0, 1.0, p.costs.size) * p.costs, 20)), -20)
         if not p.counted.all():
@@ -221,13 +221,13 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
 
 def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
     """φ of a random dual point is below the value of every point of the node, at the size of its largest coefficient."""
-    from marginopt.solvers.sparse.check import LoggedSparseProblem, _bounds
+    from marginopt.solvers.sparse.check import _bounds
     from marginopt.solvers.sparse.dual import dual_point, feature_gains, largest_coefficient_interval
 
     rng = np.random.default_rng(5)
     compared = 0
     for seed in range(120):
-        stated = LoggedSparseProblem.of_model(model(seed))
+        stated = SparseChecker().of_model(model(seed))
         p = stated.problem
         point = dual_point(p, rng.uniform(0.0, 1.0, p.costs.size) ** 2 * p.costs * float(rng.choice([0.1, 1.0])))
         bounds = _bounds(p, np.abs(p.A).max(axis=0), point.alpha, point.alpha @ p.A)
