@@ -11,7 +11,7 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.models import RBF, L2SVMDual
-from marginopt.solvers.simplex.frank_wolfe.methods import ModifiedFrankWolfe
+from marginopt.solvers.simplex.frank_wolfe import ModifiedFrankWolfe
 
 #: Points and C of the problems.
 CASES = ((30, 1.0), (60, 1.0), (60, 10.0), (120, 1.0))

@@ -1,4 +1,4 @@
-"""An exact solver of the ramp-loss SVM and other nonconvex margin problems."""
+"""The exact solver `margin-bb` of nonconvex margin problems with few coefficients, such as the ramp-loss SVM."""
 
 from __future__ import annotations
 

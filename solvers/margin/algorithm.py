@@ -1,4 +1,7 @@
-"""`margin-bb`: the exact solver of nonconvex compositions, branch and bound over boxes of w, on the shared driver."""
+"""The solver `margin-bb`: options, starting points, coordinates, incumbents, limits, checkpoint and answer of its search.
+
+The search itself, branch and bound over boxes of w, is compiled (`loops`).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..interface.timeouts import call_outside_fork
 from ..records import Answer, Options
-from .check.checker import MarginChecker
+from .check import MarginChecker
 from .proof import MarginCheckpoint, MarginLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
@@ -34,12 +37,15 @@ if TYPE_CHECKING:
 #: Bound of coefficients that nothing else bounds, as a multiple of the coefficient that makes a margin of 1 of a row of the
 #: median length.
 _FAR = 1e4
-#: Share of a common objective that counts as zero.
+#: Share of an initial objective below which a value counts as zero.
 _NOTHING = 1e-12
 
 
 def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
-    """Return 0 or the nearest point of the domain, with an intercept of ±1; a point of the rows and integers; the given start."""
+    """Return the points from which descents begin: 0, an intercept of ±1, a feasible point if rows restrict, and the user's.
+
+    The first ones are clipped to the domain. The user's ``start`` is the last one, if it is not None.
+    """
     p = view.A.shape[1]
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]
     if view.intercept:
@@ -55,9 +61,7 @@ def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
 
 
 def _feasible_point(view: MarginProblem) -> list[FloatArray]:
-    """Return the point of least ||w||_1 that satisfies domain, rows and integers, and keeps the demanded points; None without
-    one.
-    """
+    """Return, in a list, the point of least ||w||_1 that satisfies domain, rows, integers and demanded points, if any."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # imported here: the import is slow, and few problems need it
 
     p = view.A.shape[1]
@@ -82,9 +86,7 @@ def has_bounded_domain(view: MarginProblem) -> bool:
 
 
 def domain_cost_bound(view: MarginProblem) -> float:
-    """Return a strict upper bound of the cost of any point of the domain with coefficients of at most 1e4 over the median length
-    of a row.
-    """
+    """Return a strict upper bound of the cost over the domain, free coefficients taken up to 1e4 over the median row length."""
     free = int(view.intercept)
     largest = np.maximum(np.abs(view.lower), np.abs(view.upper))
     lengths = np.linalg.norm(view.A[:, free:], axis=1)
@@ -107,15 +109,8 @@ def _farthest(view: MarginProblem) -> float:
     return max(loss.farthest for loss in view.losses)
 
 
-def initial_cutoff(view: MarginProblem, problem: loops.LoopProblem, node: loops.LoopNode, starts: list[FloatArray]) -> float:
-    """Return the least objective of the feasible starting points, or an upper bound of the cost of points of the domain."""
-    from . import loops
-
-    return min([domain_cost_bound(view), *(loops.objective(problem, node, w) for w in starts)])
-
-
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
-    """Return a wider ramp, on whose slope every margin of a first descent lies; an even loss as it is."""
+    """Return a ramp so wide that all margins of a first descent are on its slope; a symmetric loss as it is."""
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
@@ -124,39 +119,24 @@ def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
 
 
-class Descents:
-    """The convex-concave procedure in a box; the best point becomes the tree's incumbent.
+@dataclass(eq=False)
+class ConvexConcaveDescents:
+    """The primal heuristic: the convex-concave procedure in a box, whose best point becomes the tree's incumbent."""
 
-    Parameters
-    ----------
-    problem, node
-        As the loops have them.
-    low, high : ndarray (p,)
-        The box.
-    infeasible_value : float
-        Objective that infeasible points count as.
-    tree : loops.Tree, optional
-        Its ``state`` and ``incumbent`` are written to.
-    """
-
-    def __init__(
-        self,
-        problem: loops.LoopProblem,
-        node: loops.LoopNode,
-        low: FloatArray,
-        high: FloatArray,
-        infeasible_value: float,
-        tree: Any = None,
-    ) -> None:
-        self.problem, self.node, self._low, self._high, self._most, self._tree = problem, node, low, high, infeasible_value, tree
+    problem: loops.LoopProblem
+    node: loops.LoopNode  #: workspace
+    low: FloatArray  #: (p,) ends of the box
+    high: FloatArray
+    infeasible_value: float  #: the objective that infeasible points count as
+    tree: Any = None  #: `loops.SearchTree` whose state and incumbent are written to; None without one
 
     def descend(self, w: FloatArray) -> FloatArray:
-        """Return the end of a descent from w; if zeros count, also descend from it with ever more coefficients held at 0."""
+        """Return the end of a descent from w; if zeros count, also try descents with ever more coefficients fixed at 0."""
         end = self._descend_to(w.copy(), np.zeros(w.size, dtype=bool))
         if not self.problem.sparse:
             return end
         point, dropped = end, np.zeros(w.size, dtype=bool)
-        counts = ((self.problem.price > 0.0) | self.problem.counted) & (self._low <= 0.0) & (self._high >= 0.0)
+        counts = ((self.problem.price > 0.0) | self.problem.counted) & (self.low <= 0.0) & (self.high >= 0.0)
         while (counts & (point != 0.0)).any():
             support = np.flatnonzero(counts & (point != 0.0))
             dropped |= counts & (point == 0.0)
@@ -169,22 +149,22 @@ class Descents:
         from . import loops
 
         node = self.node
-        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self._low), np.where(fixed, 0.0, self._high), 0.0
+        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self.low), np.where(fixed, 0.0, self.high), 0.0
         np.clip(w, node.lo, node.hi, out=w)
-        value = loops.descend(self.problem, node, w, self._most)
-        if value < _NOTHING * self._most:  # an optimum of 0, at which margins should not be short in their last digits
+        value = loops.descend(self.problem, node, w, self.infeasible_value)
+        if value < _NOTHING * self.infeasible_value:  # an optimum of 0, at which margins should not be short in their last digits
             rounded = np.array([float(f"{x:.10g}") for x in w.tolist()])
             rounded_value = loops.objective(self.problem, node, rounded)
             value, w = (rounded_value, rounded) if rounded_value <= value else (value, w)
             stretched = np.clip(w * (1.0 + 1e-9), node.lo, node.hi)
             stretched_value = loops.objective(self.problem, node, stretched)
             value, w = (stretched_value, stretched) if stretched_value < value else (value, w)  # it may violate a row
-        if self._tree is not None and value < self._tree.state[0]:
-            self._tree.state[0], self._tree.state[3], self._tree.incumbent[:] = value, 1.0, w
+        if self.tree is not None and value < self.tree.state[0]:
+            self.tree.state[0], self.tree.state[3], self.tree.incumbent[:] = value, 1.0, w
         return w
 
 
-# The problem in coordinates that suit boxes, and bounds of the resulting change of its optimum.
+# The coordinates of the boxes, and bounds of the error that the rotation causes.
 
 _EPS = 2.0**-52
 #: Error of a margin that counts as rounding if losses jump.
@@ -193,9 +173,9 @@ _SHORT = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class RotatedCoordinates:
-    """The problem in v = V'w, in which boxes bound margins more tightly."""
+    """The problem in coordinates v = V'w, in which boxes bound margins more tightly, with bounds of its rounding."""
 
-    #: the rotated problem. Its norm of v is that of w, but for the rounding of the atoms, of which the kernels know.
+    #: the rotated problem. Its norm of v is that of w up to the rounding of the atoms, which the loops allow for.
     problem: MarginProblem
     V: FloatArray  #: (p, p) orthogonal up to rounding; the identity on a free intercept
     skew: FloatArray  #: (n, p) margins of v and of w differ by at most skew |v|
@@ -240,7 +220,7 @@ class RotatedCoordinates:
         )
 
     def loss_error(self, value: float) -> float:
-        """Return the resulting error of the losses: infinite if losses jump and a margin's error exceeds rounding."""
+        """Return the possible error of the losses of points better than ``value``; ∞ if losses jump and margins are inexact."""
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
@@ -251,18 +231,18 @@ class RotatedCoordinates:
         return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
 
 
-def unrotated(problem: MarginProblem) -> RotatedCoordinates:
-    """Return the problem in its own coordinates, in which nothing is rounded."""
+def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
+    """Return the problem in its own coordinates, without rounding."""
     return RotatedCoordinates(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
 
 
-def rotate(problem: MarginProblem) -> RotatedCoordinates:
-    """Return the problem in coordinates in which boxes exclude pairs; in its own if squares differ, or anything restricts it."""
+def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
+    """Return the problem in coordinates rotated to its rows; in its own if squares differ, or anything restricts it."""
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept
     if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
-        return unrotated(problem)
+        return original_coordinates(problem)
     labels = A[:, 0] if problem.intercept else None
     V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)
     turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
@@ -276,7 +256,7 @@ def rotate(problem: MarginProblem) -> RotatedCoordinates:
 
 #: Nodes of the first call of the compiled loop. Later calls go by the clock, with at most twice the nodes of the last call: the
 #: first nodes may be far quicker than later ones.
-FIRST = 20
+_FIRST_NODES = 20
 
 
 @dataclass(eq=False)
@@ -286,13 +266,13 @@ class MarginState:
     problem: MarginProblem
     rotated: RotatedCoordinates
     limits: Limits
-    tree: loops.Tree
-    descents: Any = None  #: `Descents`, and the problem and a node as the loops read them
-    loops: Any = None
-    node: Any = None
+    tree: loops.SearchTree
+    descents: Any = None  #: `ConvexConcaveDescents`
+    loops: Any = None  #: the problem as the loops read it, `loops.LoopProblem`
+    node: Any = None  #: workspace of a node, `loops.LoopNode`
     log: MarginLog | None = None
-    rate: float = 0.0
-    batch: int = FIRST
+    rate: float = 0.0  #: nodes per second, as measured
+    batch: int = _FIRST_NODES  #: largest number of nodes of the next call
     checkpoint_file: MarginCheckpoint | None = None
     first_value: float = math.inf  #: the objective with which the search began
 
@@ -313,7 +293,7 @@ class MarginState:
 
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
-    """Write the checkpoint, or remove it once the bound is within the tolerance; return the error if it could not be written."""
+    """Write the checkpoint if there is one, or remove it once the bound is within the tolerance; return the error, if any."""
     checkpoint_file, tree = state.checkpoint_file, state.tree
     if checkpoint_file is None:
         return None
@@ -411,20 +391,18 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     @property
     def for_start_search(self) -> MarginBB:
-        """Return the algorithm without its limit on coefficients: the convex-concave procedure, which finds starts, takes any
-        number.
-        """
+        """Return the algorithm without its limit on coefficients, for its convex-concave procedure as a source of starts."""
         return replace(self, max_coefficients=2**31)
 
     def load(self, view: MarginProblem) -> None:
-        """Compile the loops, or load them."""
+        """Compile the loops, or load them from Numba's cache on disk."""
         _load()
 
     def init(self, view: MarginProblem, options: Options, rng: np.random.Generator) -> MarginState:
         """Rotate the problem, find an incumbent, and create the root box; or continue from the checkpoint."""
         from . import loops  # Numba is imported with it
 
-        axes = rotate(view)
+        axes = choose_coordinates(view)
         limits = Limits.of(options, self.info.tolerance)
         tol = limits.tol
         tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
@@ -436,7 +414,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
         if state.has_point and axes.loss_error(state.value) > _LOST * tol * state.value:
-            starts, state.rotated, tree.state[0], tree.state[3] = [state.best], unrotated(view), np.inf, 0.0
+            starts, state.rotated, tree.state[0], tree.state[3] = [state.best], original_coordinates(view), np.inf, 0.0
             replace(self, restarts=0)._search(state, starts, rng)
         if not state.has_point:
             tree.state[0] = domain_cost_bound(view)
@@ -456,7 +434,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         if not stopped.rotated:
-            state.rotated = unrotated(state.problem)
+            state.rotated = original_coordinates(state.problem)
         replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
         tree, m = state.tree, len(stopped.keys)
         resumed_tree = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
@@ -501,14 +479,14 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         n, p = rotated_problem.A.shape
         problem = loops.loop_problem(rotated_problem)
         node = loops.new_node(problem)
-        upper_bound = initial_cutoff(rotated_problem, problem, node, starts)
+        upper_bound = min([domain_cost_bound(rotated_problem), *(loops.objective(problem, node, w) for w in starts)])
         low, high = axes.coordinate_bounds(upper_bound)
-        state.descents = Descents(problem, node, low, high, upper_bound, state.tree)
+        state.descents = ConvexConcaveDescents(problem, node, low, high, upper_bound, state.tree)
         for w in starts:
             state.descents.descend(w)
         loss, *other_losses = map(wide_ramp, rotated_problem.losses)
         wide = loops.loop_problem(replace(rotated_problem, loss=loss, other_losses=tuple(other_losses)))
-        descents = Descents(wide, loops.new_node(wide), low, high, upper_bound)
+        descents = ConvexConcaveDescents(wide, loops.new_node(wide), low, high, upper_bound)
         for _ in range(self.restarts):
             w = np.clip(rng.normal(size=p) / np.sqrt(p), low, high)
             wide.costs[:n] = rotated_problem.costs * rng.random(n)
@@ -527,7 +505,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             nodes_left = state.limits.nodes_left(int(state.tree.count[1]))
             if nodes_left <= 0:
                 return Outcome.NODE_LIMIT
-            timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else FIRST
+            timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST_NODES
             nodes = int(min(nodes_left, timely, state.batch))
             begin, before = time.perf_counter(), int(state.tree.count[1])
             code = loops.explore(state.loops, state.node, state.tree, nodes)
@@ -581,7 +559,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return True
 
     def abandon(self, state: MarginState) -> None:
-        """End the log: nothing takes its path's place."""
+        """Discard the unfinished log."""
         if state.log is not None:
             state.log.discard()
 

@@ -1,9 +1,9 @@
-"""A proof log of `margin-bb`: the problem and its coordinates, the rounds and the split of every node, the claim and a seal.
+"""The files of `margin-bb`: its proof log and its checkpoint, to which an unfinished log belongs.
 
-The checkpoint of a search, to which an unfinished log belongs, holds the open nodes in the order of the heap, the incumbent, and
-the coordinates.
+The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
-Each line is one JSON object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all
+The log holds the problem and its coordinates, the rounds and the split of every node, the claim and a seal. Each line is one JSON
+object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all
 of the remaining lesser cost; slopes of terms, multipliers of rows and of demanded points, slopes of prices; a point of the polar,
 in the problem's own coordinates; the box, and the part of the bound that squares with value 0 at its ends cost.
 `solvers.margin.check` recomputes everything else.
@@ -23,7 +23,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogPosition, LogWriter
-from .check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
+from .check.logged_problem import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
 
 if TYPE_CHECKING:
     from . import loops
@@ -36,7 +36,7 @@ _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
 class MarginLog(LogWriter):
-    """Writer of a log, node by node.
+    """Writer of a proof log, node by node.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class MarginLog(LogWriter):
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the nodes of these events (`loops.records`), which contain whole nodes only."""
+        """Append the nodes of these events (`loops.data_structures`), which contain whole nodes only."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):
@@ -153,7 +153,7 @@ class MarginLog(LogWriter):
 
 
 def header_fields(problem: MarginProblem) -> dict[str, Any]:
-    """Return the problem for a log's header."""
+    """Return the fields of a log's header that state the problem."""
     loss, *other_losses = map(_loss_fields, problem.losses)
     arrays = ("A", "costs", "curvature", "atoms", "price", "rows", "row_lower")
     numbers = {HEADER_KEYS.get(name, name): getattr(problem, name).tolist() for name in arrays}
@@ -172,7 +172,6 @@ def header_fields(problem: MarginProblem) -> dict[str, Any]:
 
 
 def _loss_fields(loss: PiecewiseLinearLoss) -> dict[str, Any]:
-    """Return a loss for a log's header."""
     values = {name: getattr(loss, name).tolist() for name in ("margins", "below", "at")}
     rise_start = loss.rise_start if np.isfinite(loss.rise_start) else None
     return {**values, "tail": loss.tail, "again": rise_start, **({"even": True} if loss.symmetric else {})}
@@ -190,9 +189,9 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
 
 @dataclass(frozen=True, eq=False)
 class StoppedMarginSearch:
-    """An interrupted search."""
+    """An interrupted search, as a checkpoint holds it."""
 
-    #: the open nodes, as `loops.Tree` has them, in the order of its heap
+    #: the open nodes, as `loops.SearchTree` has them, in the order of its heap
     boxes: FloatArray
     keys: FloatArray
     origin: IntArray

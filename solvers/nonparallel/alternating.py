@@ -24,8 +24,8 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from ..registry import SolverLike
-from ..simplex.smo.simplex import SMO
-from ..simplex.start import load_loops
+from ..simplex.common import load_loops
+from ..simplex.smo import SMO
 from ..solve import solve_raw
 from ..stiefel import orthonormal_start
 from . import RECORDS

@@ -1,4 +1,4 @@
-"""`ramp-bb`: the exact solver of ramp losses with a polyhedral norm, a search by its bounding rule."""
+"""The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its record, the problems that it takes, and presolve."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["SOLVERS", "RampBB"]
 class RampBB(ExactSearch[MarginProblem]):
     """Exact branch and bound for ramp losses with the L1 norm, or that of kernel weights, with any number of coefficients.
 
-    A node decides of some points that they are given up, or are not. It is bounded by a linear program. Sets of points that no w
+    A node decides for some points whether they are given up. It is bounded by a linear program. Sets of points that no w
     keeps (conflicts) give it rows, of which each pays a whole ramp; lower bounds of margins, which follow from the
     incumbent, give the slopes of the other losses. Incumbents come from the convex-concave procedure.
 
@@ -43,7 +43,7 @@ class RampBB(ExactSearch[MarginProblem]):
     )
 
     def rule(self) -> type[BoundingRule[RampProblem]]:
-        """Return the bounding rule of ramp losses."""
+        """Return the class of the bounding rule."""
         from .search import RampRule
 
         return RampRule
@@ -54,13 +54,13 @@ class RampBB(ExactSearch[MarginProblem]):
         return f"{obstacle} ({model.no_view_reason})" if obstacle and model.no_view_reason else obstacle
 
     def problem(self, view: MarginProblem) -> RampProblem:
-        """Return the problem without points of cost 0, with the conflicts of its root."""
+        """Return the presolved problem: without points of cost 0, and with the conflicts of its root."""
         from .dual import RampProblem
-        from .program import with_conflicts
+        from .program import with_root_conflicts
 
         keep = view.costs > 0.0
         fields: dict[str, Any] = {"A": np.ascontiguousarray(view.A[keep]), "costs": view.costs[keep]}
-        return with_conflicts(RampProblem(replace(view, **fields, kept_points=view.kept_points[keep])))
+        return with_root_conflicts(RampProblem(replace(view, **fields, kept_points=view.kept_points[keep])))
 
 
 #: Read by the registry.

@@ -5,8 +5,8 @@ the claimed bound B; at the root these follow from B (`RampRules.root`). With h,
 c_i, σ_i = (r - min(l_i, c))/h and ρ̄ = min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
 
 *Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i with V_b = 0 for a free intercept, η = max_j |x_j'V| and t = r Σ u_i. If all
-points of u have m_i ≥ c, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - c)/h; else one with ρ̄_i = h and l_i < c
-pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - c)/h where l_i ≥ c, else max(u_i (r - c), t)/h where u_i > 0.
+points of u have m_i ≥ c, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - c)/h; else one with ρ̄_i = h and l_i <
+c pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - c)/h where l_i ≥ c, else max(u_i (r - c), t)/h where u_i > 0.
 
 *A record's multipliers* β ≥ 0 of points and λ ≥ 0 of conflicts prove, with loads g = Σ_k λ_k L_k, V = Σ ±β_i a_i (minus where i
 is given up), V_b = 0, θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, and by adding up the inequalities,
@@ -38,7 +38,7 @@ from ...models.views import MarginProblem
 from ..exact.check.arithmetic import InvalidProofError, round_down, round_up, stored_multipliers, sum_down, sum_up
 from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
-from ..margin.check.statement import LoggedMarginProblem, exact_value, least_combination
+from ..margin.check.logged_problem import LoggedMarginProblem, exact_value, least_combination
 
 FORMAT, VERSION = "marginopt-ramp-proof", 1
 _CLOSED = -1
@@ -47,7 +47,7 @@ _ABOVE = 1.0 + 2.0**-48
 
 
 def ramp_obstacle(view: MarginProblem) -> str | None:
-    """Return the part of a problem that is not read; None for one ramp and a norm of all coefficients but a free intercept."""
+    """Return the reason why `ramp-bb` refuses a problem; None for one ramp and a norm of all coefficients but the intercept."""
     loss = view.loss
     if view.other_losses or loss.symmetric or loss.margins.size != 2 or not np.array_equal(loss.below, loss.at):
         return "it reads ramps alone, one for all points"
@@ -65,35 +65,9 @@ class LoggedRampProblem(LoggedMarginProblem):
     conflicts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
-    def parts(self) -> dict[str, tuple[FloatArray, ...]]:
-        """Return the data as arrays; conflicts are part of the proof."""
-        return {name: arrays for name, arrays in super().parts.items() if name != "conflicts"}
-
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedRampProblem:
-        """Return the problem of a composition."""
-        view = model.view(MarginProblem)
-        if view is None or ramp_obstacle(view) is not None:
-            raise InputError(
-                "a proof log of ramp-bb proves a bound of a Margin with ramp losses and a norm; "
-                f"{type(model).__name__} is not such a problem",
-                name="model",
-            )
-        keep = view.costs > 0.0
-        problem = replace(view, A=view.A[keep], costs=view.costs[keep], kept_points=view.kept_points[keep])
-        return cls(**vars(LoggedMarginProblem.of_problem(problem)))
-
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedRampProblem:
-        """Return the stated problem, if it is one."""
-        problem = LoggedMarginProblem.of_log(header)
-        if ramp_obstacle(problem) is not None or not (problem.costs > 0.0).all():
-            raise InvalidProofError("the stated problem has other parts than ramps of positive costs and a norm")
-        if problem.intercept and not (np.abs(problem.A[:, 0]) == 1.0).all():
-            raise InvalidProofError("the column of the intercept must have entries of 1 and -1")
-        n = len(problem.A)
-        conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
-        return cls(**vars(problem), conflicts=conflicts)
+    def field_arrays(self) -> dict[str, tuple[FloatArray, ...]]:
+        """Return every field of the problem as arrays; conflicts are part of the proof."""
+        return {name: arrays for name, arrays in super().field_arrays.items() if name != "conflicts"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +83,7 @@ _OpenNode: TypeAlias = "_Node | None"
 
 
 class RampRules(NodeRules[_OpenNode]):
-    """The rules of nodes: a record's multipliers raise margins, and bound the node."""
+    """The rules by which a record of the log proves a node: its multipliers raise margins' lower bounds and bound the node."""
 
     def __init__(self, problem: LoggedRampProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound
@@ -125,7 +99,7 @@ class RampRules(NodeRules[_OpenNode]):
         self._shares = np.array([self._share(row, None) for row in u]).reshape(len(u))
 
     def root(self) -> _Node:
-        """Return the root for points below the claim.
+        """Return the root node, which holds all points that cost less than the claim.
 
         |a_i'w| ≤ ||w|| max_j |x_j'a_i|, and ||w|| < B. For fixed other coefficients the objective is piecewise linear in a free
         intercept: some best one lies where a loss turns, so that |b| is at most the largest |margin| of a corner and the largest
@@ -208,7 +182,7 @@ class RampRules(NodeRules[_OpenNode]):
         return [_Node(node.given_up, above, floor), _Node(below, node.lower, floor)]
 
     def objection(self, state: _OpenNode) -> str:
-        """Return the bound of an open node."""
+        """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state.floor:.12g} and no more; the claim is {self._bound:.12g}"
 
@@ -220,11 +194,27 @@ class RampChecker(TreeChecker[LoggedRampProblem]):
 
     def of_model(self, model: Model) -> LoggedRampProblem:
         """Return the problem of a composition with ramps and a norm."""
-        return LoggedRampProblem.of_model(model)
+        view = model.view(MarginProblem)
+        if view is None or ramp_obstacle(view) is not None:
+            raise InputError(
+                "a proof log of ramp-bb proves a bound of a Margin with ramp losses and a norm; "
+                f"{type(model).__name__} is not such a problem",
+                name="model",
+            )
+        keep = view.costs > 0.0
+        problem = replace(view, A=view.A[keep], costs=view.costs[keep], kept_points=view.kept_points[keep])
+        return LoggedRampProblem(**vars(LoggedMarginProblem.of_problem(problem)))
 
     def of_log(self, header: dict[str, Any]) -> LoggedRampProblem:
-        """Return the problem that a log's header states."""
-        return LoggedRampProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        problem = LoggedMarginProblem.of_log(header)
+        if ramp_obstacle(problem) is not None or not (problem.costs > 0.0).all():
+            raise InvalidProofError("the stated problem has other parts than ramps of positive costs and a norm")
+        if problem.intercept and not (np.abs(problem.A[:, 0]) == 1.0).all():
+            raise InvalidProofError("the column of the intercept must have entries of 1 and -1")
+        n = len(problem.A)
+        conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
+        return LoggedRampProblem(**vars(problem), conflicts=conflicts)
 
     def value(self, problem: LoggedRampProblem, w: list[float]) -> float:
         """Return the objective of a point, rounded up."""

@@ -1,4 +1,4 @@
-"""Bounds of nodes of `ramp-bb`, proved by multipliers that are whole multiples of a power of two, so that sums of them are exact.
+"""Lower bounds of the nodes of `ramp-bb` from dual multipliers, integer multiples of a power of two: their sums are exact.
 
 The objective is f(w) = ||w|| + Σ c_i ρ(m_i) with the margins m_i = a_i'w and the norm of the atoms x_j, so that |V'w| ≤ ||w||
 max_j |x_j'V|. The loss ρ ≥ 0 is 0 from the margin r on, h at q < r, linear between. A node has *given up* some points (m_i ≤ q:
@@ -43,14 +43,12 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class RampConflicts:
-    """Conflicts as arrays: loads L (K, n) of points that may be given up, and of kept ones, thresholds t and shares η of the norm
-    (K,), rounded to the safe side.
-    """
+    """The data of K conflicts as arrays, rounded to the safe side."""
 
-    loads: FloatArray
-    kept_loads: FloatArray
-    thresholds: FloatArray
-    shares: FloatArray
+    loads: FloatArray  #: (K, n) L of points that may be given up
+    kept_loads: FloatArray  #: (K, n) L of points that are kept
+    thresholds: FloatArray  #: (K,) t
+    shares: FloatArray  #: (K,) η
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,22 +68,22 @@ class RampProblem:
 
     @property
     def height(self) -> float:
-        """The loss h of a point that is given up."""
+        """Return the loss h of a point that is given up."""
         return self.view.loss.height
 
     @property
     def corner(self) -> float:
-        """The margin q at which ρ is h: a point that is given up has at most this margin."""
+        """Return the margin q at which ρ is h: a point that is given up has at most this margin."""
         return float(self.view.loss.margins[0])
 
     @property
     def reach(self) -> float:
-        """The margin r from which on a point pays nothing."""
+        """Return the margin r from which on the loss is 0."""
         return float(self.view.loss.margins[1])
 
     @cached_property
-    def sizes(self) -> FloatArray:
-        """The largest absolute value of each column of A."""
+    def column_sizes(self) -> FloatArray:
+        """Return the largest absolute value of each column of A."""
         largest: FloatArray = np.abs(self.view.A).max(axis=0, initial=0.0)
         return largest
 
@@ -101,13 +99,13 @@ class RampProblem:
             v, total = v - view.A[target], total + 1.0
         if view.intercept:
             v[0] = 0.0  # whole multiples balance exactly
-        error = _RESERVE * gamma(signed.size + 2) * self.sizes * total
+        error = _RESERVE * gamma(signed.size + 2) * self.column_sizes * total
         products, sizes = np.abs(view.atoms @ v), np.abs(view.atoms) @ (_RESERVE * gamma(v.size) * np.abs(v) + error)
         return float((products + sizes).max(initial=0.0)) * (1.0 + 1e-15)
 
     @cached_property
     def conflict_arrays(self) -> RampConflicts:
-        """Loads, thresholds and shares of the norm of all conflicts."""
+        """Return the data of all conflicts as arrays."""
         u = np.array([point.alpha for point in self.conflicts]).reshape(len(self.conflicts), len(self.view.A))
         thresholds = self.reach * u.sum(axis=1)
         kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
@@ -115,7 +113,7 @@ class RampProblem:
         shares = np.array([self.norm_share(row) for row in u])
         return RampConflicts(loads, kept_loads, thresholds - 1e-12 * np.abs(thresholds), shares)
 
-    def rounded(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
+    def rounded_multipliers(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
         """Return multipliers (of the points, then of the conflicts) as whole multiples that balance a free intercept exactly.
 
         ``signs`` is -1 for points that are given up, 1 for the others. None if they are too far from balance.
@@ -138,10 +136,13 @@ class RampProblem:
         is_balanced = int(directions @ numbers[:n]) == sought and numbers.max() <= _LARGEST
         return DualPoint(numbers, exponent) if is_balanced else None
 
-    def certified(
+    def certified_bound(
         self, point: DualPoint, theta: float, lower: FloatArray, given_up: BoolArray, target: int | None = None
     ) -> tuple[float, float]:
-        """Return D, rounded down, and the θ that multipliers need, at least ``theta``."""
+        """Return D, rounded down, and the least θ ≥ ``theta`` that the multipliers allow.
+
+        With a ``target`` D is that of the margin of this point; ``lower`` and ``given_up`` are the node's.
+        """
         view, n = self.view, len(self.view.A)
         beta, weights = point.alpha[:n], point.alpha[n:]
         conflicts = self.conflict_arrays
@@ -160,7 +161,7 @@ class RampProblem:
         return sum(terms) - reserve, theta
 
 
-def initial_lower(problem: RampProblem, cut: float) -> FloatArray:
+def initial_margin_bounds(problem: RampProblem, cut: float) -> FloatArray:
     """Return lower bounds l_i that hold for the margins of at least one optimal w, if the optimum is below ``cut``.
 
     |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For other coefficients as they are, some best intercept lies where a loss turns. A second

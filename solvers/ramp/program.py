@@ -1,6 +1,6 @@
-"""The linear programs of a node of ramp losses: its relaxation, the least margin of a point, and conflicts.
+"""The linear programs of `ramp-bb`, in HiGHS: a node's relaxation, the least margin of a point, and conflicts of the root.
 
-In w, weights β of the atoms and losses ξ_i = c_i ρ_i
+The relaxation in w, weights β of the atoms and losses ξ_i = c_i ρ_i is
 
     min Σ|β| + Σ ξ_i    with    w = Σ β_j x_j,    a_i'w + σ_i ξ_i/c_i ≥ r,    0 ≤ ξ_i ≤ h c_i,
                                 Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ c and ξ_i = h c_i where i is given up.
@@ -57,19 +57,19 @@ def _add_columns(highs: Any, costs: FloatArray, lower: FloatArray, upper: FloatA
 
 @dataclass(frozen=True, eq=False)
 class RampSolution:
-    """A solution: its value, w, ξ, Σ|β|, multipliers of points and conflicts; w and ξ of an infeasible program are empty."""
+    """A solution of a node's program, or the multipliers that prove it infeasible."""
 
-    value: float
-    w: FloatArray
-    losses: FloatArray
-    norm: float
-    multipliers: FloatArray
+    value: float  #: ∞ for an infeasible program
+    w: FloatArray  #: empty for an infeasible program
+    losses: FloatArray  #: ξ; empty for an infeasible program
+    norm: float  #: Σ|β|
+    multipliers: FloatArray  #: of the points, then of the conflicts
     theta: float  #: the multiplier of the objective
 
 
 @final
 class RampProgram:
-    """The program of one node after another in HiGHS."""
+    """The relaxation in HiGHS; `set_node` changes it to that of another node."""
 
     def __init__(self, problem: RampProblem) -> None:
         view = self._view = problem.view
@@ -106,7 +106,7 @@ class RampProgram:
         _add_rows(self._highs, rows, conflicts.thresholds, np.full(count, np.inf))
 
     def set_node(self, lower: FloatArray, given_up: BoolArray) -> None:
-        """Take the margins' lower bounds, and the points that are given up, of a node."""
+        """Change the program to a node with these lower bounds of margins and these points given up."""
         r, most = self._problem.reach, self._problem.height * self._view.costs
         self._update(
             np.where(given_up, 0.0, self._problem.shortfall_per_loss(lower) / self._view.costs),
@@ -149,11 +149,11 @@ class RampProgram:
         self._kept = is_kept
 
     def relax(self) -> RampSolution | None:
-        """Return the node's relaxation; None where HiGHS has no answer."""
+        """Solve the node's relaxation and return its solution; None if HiGHS fails."""
         return self._solve(self._costs, np.inf)
 
     def least_margin(self, i: int, cut: float) -> RampSolution | None:
-        """Return the least margin of a point where the relaxation costs at most ``cut``."""
+        """Minimise the margin of a point over the relaxation's points that cost at most ``cut``; None if HiGHS fails."""
         costs = np.zeros(self._costs.size)
         costs[: self._p] = self._view.A[i]
         return self._solve(costs, cut)
@@ -183,8 +183,8 @@ class RampProgram:
         return RampSolution(value, w, losses, float(np.abs(weights).sum()), multipliers, theta)
 
 
-def with_conflicts(problem: RampProblem) -> RampProblem:
-    """Return the problem with conflicts that the relaxations of its root violate, a few at a time, as long as they raise it."""
+def with_root_conflicts(problem: RampProblem) -> RampProblem:
+    """Return the problem with conflicts that the relaxation of its root violates, added in rounds as long as its value rises."""
     view, n = problem.view, len(problem.view.A)
     highs, status = _new_program()
     _add_columns(highs, np.zeros(n), np.zeros(n), np.full(n, np.inf))
@@ -211,7 +211,7 @@ def with_conflicts(problem: RampProblem) -> RampProblem:
             u = np.array(highs.getSolution().col_value)
             u[u < _TINY] = 0.0
             prices = prices + _USED * (u > 0.0)
-            if (point := problem.rounded(u, np.ones(n))) is not None:
+            if (point := problem.rounded_multipliers(u, np.ones(n))) is not None:
                 points.append(point)
         candidates = RampProblem(view, tuple(points)).conflict_arrays
         violated = candidates.loads @ losses < candidates.thresholds * (1.0 - _VIOLATED)

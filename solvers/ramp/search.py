@@ -1,4 +1,4 @@
-"""The bounding rule of ramp losses: points that are kept or given up, and lower bounds of margins that follow from the cutoff."""
+"""The bounding rule of `ramp-bb`: how a node is bounded and split, and how incumbents are found."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.search import BoundingRule, Branching, Incumbent, Node, NodeArrays, TreeSearch
-from ..margin.check.statement import least_combination
+from ..margin.check.logged_problem import least_combination
 from ..margin.proof import header_fields
 from .check import FORMAT, VERSION
-from .dual import RampProblem, initial_lower
-from .program import RampProgram, RampSolution, with_conflicts
+from .dual import RampProblem, initial_margin_bounds
+from .program import RampProgram, RampSolution, with_root_conflicts
 
 #: Rounds of bounding margins at the root; share of the gap that a round must close, or of the shortfalls σ that it must take off.
 #: Further rounds in other nodes lessen their number by two thirds and take longer than what they save.
@@ -45,7 +45,7 @@ class _Record:
 
 
 class RampRule(BoundingRule[RampProblem]):
-    """The bounding rule of ramp losses with a norm.
+    """The bounding rule of `ramp-bb`; a node decides which points are given up and which are kept.
 
     A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root,
     the multipliers of each least margin where the relaxation is below the cutoff raise these bounds. A node is split by the point
@@ -64,11 +64,11 @@ class RampRule(BoundingRule[RampProblem]):
 
     @classmethod
     def load(cls) -> None:
-        """Solve a small problem."""
+        """Solve a small problem, so that HiGHS is imported before the clock starts."""
         _load()
 
     def header(self) -> dict[str, Any]:
-        """Return the problem and its conflicts."""
+        """Return the problem and its conflicts for the header of a proof log."""
         conflicts = [[point.exponent, point.text] for point in self.problem.conflicts]
         return {**header_fields(self.problem.view), "conflicts": conflicts}
 
@@ -82,7 +82,7 @@ class RampRule(BoundingRule[RampProblem]):
         return {"lower": np.full(n, -np.inf), "given_up": np.zeros(n, dtype=np.bool_)}
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether the lower bounds are numbers or -∞."""
+        """Return whether a checkpoint's node is valid: its lower bounds are numbers or -∞."""
         return not bool((np.isnan(arrays["lower"]) | (arrays["lower"] == np.inf)).any())
 
     def objective(self, w: FloatArray) -> float:
@@ -101,7 +101,7 @@ class RampRule(BoundingRule[RampProblem]):
         return value
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Offer a point and the ends of descents: from it, and at first from solutions for random parts of the points."""
+        """Offer w and the ends of convex-concave descents: from w, and at the first call from random sets of given-up points."""
         first = not math.isfinite(incumbent.value)
         incumbent.offer(w, self.objective(w))
         self._descend(w, incumbent)
@@ -131,7 +131,7 @@ class RampRule(BoundingRule[RampProblem]):
         is_root = not np.isfinite(lower).any()
         level = _level(incumbent)
         if is_root:
-            lower = np.maximum(lower, initial_lower(self.problem, level))
+            lower = np.maximum(lower, initial_margin_bounds(self.problem, level))
         bound, solution = self._bound(lower, given_up, record)
         if solution is not None:
             self._offer(solution, incumbent)
@@ -186,9 +186,9 @@ class RampRule(BoundingRule[RampProblem]):
         self._program.set_node(lower, given_up)
         if (solution := self._program.relax()) is None:
             return -math.inf, None
-        if (point := problem.rounded(solution.multipliers, np.where(given_up, -1.0, 1.0))) is None:
+        if (point := problem.rounded_multipliers(solution.multipliers, np.where(given_up, -1.0, 1.0))) is None:
             return -math.inf, solution if solution.w.size else None
-        value, theta = problem.certified(point, solution.theta, lower, given_up)
+        value, theta = problem.certified_bound(point, solution.theta, lower, given_up)
         record.bound = [point.exponent, point.text, solution.theta]
         bound = value / theta + problem.height * float(problem.view.costs[given_up].sum())
         return bound - 1e-13 * abs(bound), solution if solution.w.size else None
@@ -204,9 +204,9 @@ class RampRule(BoundingRule[RampProblem]):
             solution = self._program.least_margin(i, level)
             if solution is None or not solution.w.size:
                 continue
-            if (point := problem.rounded(solution.multipliers, np.where(given_up, -1.0, 1.0), i)) is None:
+            if (point := problem.rounded_multipliers(solution.multipliers, np.where(given_up, -1.0, 1.0), i)) is None:
                 continue
-            value, theta = problem.certified(point, solution.theta, lower, given_up, i)
+            value, theta = problem.certified_bound(point, solution.theta, lower, given_up, i)
             margin = value - theta * (level - paid) * (1.0 + 1e-12)
             if margin > lower[i]:
                 record.margins.append([i, point.exponent, point.text, solution.theta])
@@ -223,6 +223,6 @@ def _load() -> None:
     A = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
     loss = PiecewiseLinearLoss.ramp(2.0, 2.0)
     view = MarginProblem.unrestricted(A, np.full(3, 0.4), loss, np.zeros(2), np.eye(2)[1:], intercept=True)
-    search = TreeSearch(RampRule(with_conflicts(RampProblem(view))), Incumbent(1e-6))
+    search = TreeSearch(RampRule(with_root_conflicts(RampProblem(view))), Incumbent(1e-6))
     while not search.done:
         search.step()

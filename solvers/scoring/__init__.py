@@ -1,4 +1,7 @@
-"""The exact solvers of scoring systems and risk scores."""
+"""The exact solvers of scoring systems (`supports-bb`: 0-1 loss) and of risk scores (`risk-bb`: logistic loss).
+
+Both search small integer coefficients, few of them not 0.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`supports-bb`: the exact solver of scoring systems, on the shared driver."""
+"""The solver `supports-bb` of scoring systems: options, progress, limits, proof log and answer of the search in `search`."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ from ..records import Answer, Options
 from .check import ScoringChecker
 
 if TYPE_CHECKING:
-    from .search import Search, SupportsLog
+    from .search import SupportsLog, SupportsSearch
 
-#: Nodes for each further descent, once the first ones are done.
+#: Number of nodes between two descents, once the first ones are done.
 _NODES_A_DESCENT = 4_000
-#: Whole numbers that doubles hold exactly.
+#: Largest integer up to which doubles hold all integers.
 _LARGEST = 2**53
-#: Seconds of descents before the search begins, at most, in counted effort: scores computed, 1e8 of them for each.
+#: Effort of the descents before the search begins, in scores computed: about 4 seconds.
 _EFFORT = 4e8
 
 
 @dataclass(eq=False)
 class SupportsState:
-    """The search, its limits, and how many descents come first."""
+    """State of a run."""
 
-    search: Search
+    search: SupportsSearch
     limits: Limits
-    first: int
+    first_descents: int  #: number of descents before the first node
     log: SupportsLog | None = None
-    lower_bound: Fraction = Fraction(0)
+    lower_bound: Fraction = Fraction(0)  #: the best proved bound so far
 
 
 @dataclass(frozen=True, eq=False)
 class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
-    """Exact branch and bound for scoring systems, over supports and boxes of whole coefficients.
+    """Exact branch and bound for scoring systems, over supports and boxes of integer coefficients.
 
-    A node is a box of coefficients. Its bound counts what points of one cell must get wrong, and pairs of points of which one is
-    wrong whatever the system (`solvers.scoring.bounds`). All bounds are whole numbers, all values fractions: nothing is rounded.
+    A node is a box of coefficients. Its bound adds the errors of points with equal features, and of pairs of points of which one
+    is misclassified by every system of the box (`solvers.scoring.bounds`). All bounds are integers, all values fractions: nothing
+    is rounded.
 
     Parameters
     ----------
@@ -94,9 +95,9 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         _load()
 
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
-        """Merge equal rows, and take the start."""
-        from .reduced import reduce_problem
-        from .search import Search, SupportsLog
+        """Return the state of a new search: the problem with equal rows merged, and the given start as the incumbent."""
+        from .reduced_problem import reduce_problem
+        from .search import SupportsLog, SupportsSearch
 
         limits = Limits.of(options, 0.0)
         low, high = view.intercept
@@ -108,7 +109,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         reduced = reduce_problem(view)
         log = None if self.proof is None else SupportsLog(str(self.proof), reduced)
         listeners = (None, None) if log is None else (log.append_splits, log.append_multipliers)
-        search = Search(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
+        search = SupportsSearch(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
         descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))
@@ -127,10 +128,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         search, limits = state.search, state.limits
         if search.done:
             return Outcome.CONVERGED
-        due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
-        if search.rounds < due and search.value > 0:
+        due, end = state.first_descents + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
+        if search.descents < due and search.value > 0:
             search.run_descent()  # one in any case
-            while search.rounds < due and search.value > 0 and time.perf_counter() < end:
+            while search.descents < due and search.value > 0 and time.perf_counter() < end:
                 search.run_descent()
             return Outcome.RUNNING
         if limits.nodes_left(search.nodes) <= 0:
@@ -146,12 +147,12 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         return Outcome.CONVERGED if search.done else Outcome.RUNNING
 
     def abandon(self, state: SupportsState) -> None:
-        """End the log: nothing takes its path's place."""
+        """Discard the unfinished log."""
         if state.log is not None:
             state.log.discard()
 
     def measure(self, state: SupportsState) -> ProgressState:
-        """Incumbent, proved bound, nodes and open nodes."""
+        """Return incumbent, proved bound, nodes and open nodes."""
         search = state.search
         bound = below(max(state.lower_bound, search.bound))
         return ProgressState(
@@ -183,15 +184,15 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 @functools.cache
 def _load() -> None:
     """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
-    from .reduced import reduce_problem
-    from .search import Search
+    from .reduced_problem import reduce_problem
+    from .search import SupportsSearch
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0], [0.0, 2.0]])
     y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
     for branching in ("supports", "signs", "pairs"):
         bounds = np.array([3.0, 3.0])
         problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
-        search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
+        search = SupportsSearch(reduce_problem(problem), np.random.default_rng(0), branching=branching)
         search.run_descent()
         while not search.done:
             search.step()

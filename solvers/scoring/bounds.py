@@ -1,12 +1,12 @@
-"""Compiled lower bounds of the cost of every scoring system in a node of the search, in integer units of cost.
+"""Compiled lower bound of the cost of every scoring system in a node of `supports-bb`, in integer units of cost.
 
 A node is a box l ≤ ρ ≤ u of integer coefficients with two marks: ``forced`` (these coefficients are not 0) and
 ``needs_feature`` (at least one undecided coefficient, 0 in [l_j, u_j] and not ``forced``, is not 0).
 
 - *Cells.* Points that agree wherever ρ_j may be other than 0 have one score: of the two classes in a cell one is wrong.
 - *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both right, whatever the
-  intercept. So what is wrong covers the edges of a bipartite graph, and any flow in it, from class +1 to class -1 within the
-  points' costs, is a lower bound; the largest flow is the best one (König).
+  intercept. So the misclassified points cover the edges of a bipartite graph. Any flow in it, from class +1 to class -1 within
+  the points' costs, is a lower bound; the largest flow is the best one (König).
 
 Scores that are whole numbers are exact in whatever order they are summed; for others the bounds leave room for rounding.
 """
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..interface.numba_flags import Loops, by_reference
-from .reduced import ReducedScoringProblem
+from .reduced_problem import ReducedScoringProblem
 
 _loops = Loops(set(), Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner
@@ -27,8 +27,8 @@ entry, inner = _loops.entry, _loops.inner
 
 # Compiled: the largest flow between the two classes of a node's cells, along pairs that are not both right.
 
-#: Pairs of cells beyond which only the heaviest cells are looked at.
-PAIRS = 4_000_000
+#: Largest number of pairs of cells; if there are more, only the heaviest cells are looked at.
+_PAIR_LIMIT = 4_000_000
 #: Pairs looked at for augmenting paths, about, before a smaller flow is taken as it is.
 _WORK = 10_000_000
 
@@ -147,7 +147,7 @@ def _push(end: Any, s: Any) -> Any:
 
 
 @inner
-def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
+def _flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
     """Return the largest flow between the cells' classes, or one that reaches ``demand``."""
     m, k, base = 0, 0, np.int64(0)
     for c in range(count):
@@ -184,15 +184,15 @@ def flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any
     return total
 
 
-#: What a node without a feasible system costs.
-ALL = np.int64(2**62)
+#: Bound of a node without a feasible system, in units.
+INFEASIBLE = np.int64(2**62)
 #: Entries of the table by which cells are split; where it would be larger every row is a cell.
 _SEEN = 4_000_000
 
 
 @by_reference
 class ScoringData(NamedTuple):
-    """Rows, costs and prices of a `ReducedScoringProblem` as the compiled loops read them."""
+    """The arrays and numbers of a `ReducedScoringProblem` that the compiled loops read; fields of the same names."""
 
     Z: Any
     codes: Any
@@ -203,34 +203,34 @@ class ScoringData(NamedTuple):
     integer_scores: Any
     price: Any
     size_price: Any
-    max_nonzeros: Any
+    max_nonzeros: Any  #: limit of the number of coefficients that are not 0
 
 
 @by_reference
 class Scratch(NamedTuple):
-    """Workspace of one node: cells, their costs, and the graph of pairs."""
+    """Workspace of the bound of one node: cells of rows, their costs, and the graph of pairs of cells."""
 
-    cell: Any
-    visited: Any
-    first: Any
-    P: Any
+    cell: Any  #: (m,) the cell of each row
+    visited: Any  #: table from a cell and a column's value to the finer cell; -1 before
+    first: Any  #: (cells,) a row of each cell
+    P: Any  #: (cells,) cost in units of the points of class +1, and of class -1
     Q: Any
-    active: Any
-    plus: Any
+    active: Any  #: (d,) the columns whose coefficients may be other than 0
+    plus: Any  #: the cells with points of class +1, and of class -1, that take part in the flow
     minus: Any
-    high: Any
+    high: Any  #: their scores at the middle of the box, for either class
     low: Any
-    left: Any
+    left: Any  #: their costs that the flow does not use yet, for either class
     right: Any
-    flow: Any
-    pair: Any
-    from_plus: Any
+    flow: Any  #: (plus, minus) the flow along each pair
+    pair: Any  #: (plus, minus) whether the two are not both right
+    from_plus: Any  #: breadth-first search: the cell from which each one was reached
     from_minus: Any
     queue: Any
 
 
-def rows_of(reduced: ReducedScoringProblem) -> ScoringData:
-    """Return the rows that the loops read."""
+def scoring_data(reduced: ReducedScoringProblem) -> ScoringData:
+    """Return the problem's data as the compiled loops read them."""
     r = reduced
     return ScoringData(
         r.Z, r.codes, r.levels, r.positive, r.negative, r.separation, r.integer_scores, np.int64(r.price), np.int64(r.size_price),
@@ -238,11 +238,11 @@ def rows_of(reduced: ReducedScoringProblem) -> ScoringData:
     )  # fmt: skip
 
 
-def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
+def new_scratch(reduced: ReducedScoringProblem) -> Scratch:
     """Return a workspace for the problem's nodes."""
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
-    side = (min(plus, m), min(minus, m)) if plus * minus <= PAIRS else (int(PAIRS**0.5), int(PAIRS**0.5))
+    side = (min(plus, m), min(minus, m)) if plus * minus <= _PAIR_LIMIT else (int(_PAIR_LIMIT**0.5), int(_PAIR_LIMIT**0.5))
     table_size = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
     arrays: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
     arrays |= {
@@ -257,7 +257,7 @@ def scratch_for(reduced: ReducedScoringProblem) -> Scratch:
 
 @inner
 def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
-    """Tighten by ``forced``, ``needs_feature`` and the limit; return (least units of the prices, or ALL; needs_feature)."""
+    """Tighten by the marks and the limit; return (least units of the prices, or INFEASIBLE; needs_feature)."""
     d = l.size
     for _ in range(2):
         used, undecided, last, units = 0, 0, -1, 0
@@ -268,7 +268,7 @@ def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
                 if u[j] == 0:
                     u[j] = -1
             if l[j] > u[j]:
-                return ALL, needs_feature
+                return INFEASIBLE, needs_feature
             if l[j] > 0 or u[j] < 0 or forced[j]:
                 used += 1
                 units += rows.price + rows.size_price * max(l[j], -u[j], 1)
@@ -276,9 +276,9 @@ def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
                 undecided += 1
                 last = j
         if needs_feature and undecided == 0:
-            return ALL, needs_feature
+            return INFEASIBLE, needs_feature
         if used + needs_feature > rows.max_nonzeros:
-            return ALL, needs_feature
+            return INFEASIBLE, needs_feature
         if needs_feature and undecided == 1:
             forced[last] = True
             needs_feature = 0
@@ -334,8 +334,11 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
 
 
 @inner
-def bound(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
-    """Tighten the node and bound it, by flows too where that is asked for: (units, or some number ≥ cut; needs_feature)."""
+def tighten_and_bound(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
+    """Tighten a node's box in place; return its lower bound in units and its mark ``needs_feature``.
+
+    Bounds of ``cut`` or more are not improved further. With ``flows`` the bound is that of the largest flow.
+    """
     units, needs_feature = _tighten(rows, l, u, forced, needs_feature)
     if units >= cut:
         return units, needs_feature
@@ -351,4 +354,4 @@ def bound(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, 
         wide = wide and l[j] <= -rows.separation and u[j] >= rows.separation
     if wide:
         return units + errors, needs_feature
-    return units + flow(rows, l, u, active, count, cut - units, s), needs_feature
+    return units + _flow(rows, l, u, active, count, cut - units, s), needs_feature

@@ -1,15 +1,15 @@
-"""The linear program over pairs of opposite points that bounds a box.
+"""Linear programs over pairs of points of opposite classes, which bound the boxes of `supports-bb` with ``branching="pairs"``.
 
-In a^+, a^- (whether a coefficient is > 0, < 0), its two parts r^+, r^-, and z (which rows of points are wrong)
+The variables are a^+, a^- (whether a coefficient is > 0, < 0), its two parts r^+, r^-, and z (which rows are misclassified):
 
     min Σ_j price (a_j^+ + a_j^-) + size price (r_j^+ + r_j^-) + Σ_i c_i z_i,   a ≤ r ≤ (largest size) a,
 
 where each pair gives up to two rows (`solvers.scoring.check`): the scores differ by 2t, and some coefficient that is not
-decided helps, or a point of it is wrong. Pairs are added as solutions violate them, and the dual simplex method goes on from the
-basis that it has.
+decided helps, or one of the two is misclassified. Pairs are added as solutions violate them (`PairSeparator`), and the dual
+simplex method goes on from its last basis.
 
-*Multipliers of pairs of opposite points, and what they prove of a node, in whole numbers of any size.* The rows and the bound
-are those of `solvers.scoring.check`, which verifies them; `PairProgram` finds the multipliers.
+A node's bound is that of its multipliers (`PairMultipliers`), computed in integers of any size (`ExactPairBound`). The checker
+computes it again.
 """
 
 from __future__ import annotations
@@ -27,48 +27,48 @@ import scipy.sparse as sp
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ..interface.timeouts import call_outside_fork
 from .bounds import entry
-from .reduced import ReducedScoringProblem
+from .reduced_problem import ReducedScoringProblem
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreBox:
-    """A node without ``needs_feature``: l ≤ ρ ≤ u, those in ``forced`` not 0, and so tightened."""
+    """A node of the search as a box of coefficients, lower ≤ ρ ≤ upper, tightened by its marks."""
 
-    lower: IntArray
-    upper: IntArray
-    forced: BoolArray
+    lower: IntArray  #: (d,)
+    upper: IntArray  #: (d,)
+    forced: BoolArray  #: (d,) coefficients that are not 0
 
     @cached_property
-    def free(self) -> BoolArray:
-        """Coefficients that may be 0 and something else."""
+    def undecided(self) -> BoolArray:
+        """Return the mask of the coefficients that may be 0 or not."""
         return np.asarray((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper) & ~self.forced)
 
     @property
-    def single(self) -> bool:
-        """Return whether one system is left."""
+    def is_single_system(self) -> bool:
+        """Return whether the box holds a single system."""
         return bool((self.lower == self.upper).all())
 
 
 @dataclass(frozen=True, eq=False)
 class PairMultipliers:
-    """Whole multipliers over a common denominator, of costs in units: pairs of rows, and the limit on the number of features."""
+    """Integer multipliers, over a common denominator, of the rows of pairs and of the limit on the number of features."""
 
-    denominator: int
-    limit: int
+    denominator: int  #: multipliers are these integers divided by it, for costs in units
+    limit: int  #: the limit's multiplier
     pairs: IntArray  #: (p, 2) rows of `ReducedScoringProblem.Z`
-    cover: tuple[int, ...]
-    margin: tuple[int, ...]
+    cover: tuple[int, ...]  #: (p,) multipliers of "an undecided coefficient helps, or one of the two is wrong"
+    margin: tuple[int, ...]  #: (p,) multipliers of "the scores differ by 2t, or one of the two is wrong"
 
 
-class NodeBound(NamedTuple):
-    """The bound of an open node: the node above it whose multipliers prove it."""
+class NodeCertificate(NamedTuple):
+    """The multipliers that prove an open node's bound, and the number of the node that they were computed for."""
 
-    number: int
+    number: int  #: that of the node itself, or of a node above it
     multipliers: PairMultipliers
 
 
-class Scores:
-    """Rows in whole numbers, times the common denominator of their entries."""
+class ExactPairBound:
+    """Exact lower bounds of boxes from pair multipliers, on rows as integers times the common denominator of their entries."""
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
@@ -79,18 +79,18 @@ class Scores:
         for j, (column, codes) in enumerate(zip(values, reduced.codes, strict=True)):
             self._rows[:, j] = np.array([int(Fraction(x) * self.scale) for x in column], dtype=object)[codes]
 
-    def least(self, box: ScoreBox, multipliers: PairMultipliers) -> int:
-        """Return a lower bound of every system of the box, in units."""
+    def at(self, box: ScoreBox, multipliers: PairMultipliers) -> int:
+        """Return the lower bound in units that the multipliers prove for every system of the box."""
         r, K = self.reduced, multipliers.denominator * self.scale
         v = self._rows[multipliers.pairs[:, 0]] - self._rows[multipliers.pairs[:, 1]]
         low, high = box.lower.astype(object), box.upper.astype(object)
         largest_products, fewest = np.maximum(low * v, high * v), np.minimum(low * v, high * v).sum(axis=1)
-        valid = largest_products[:, ~box.free].sum(axis=1) < self.separation
+        valid = largest_products[:, ~box.undecided].sum(axis=1) < self.separation
         cover, margin = np.array(multipliers.cover, dtype=object) * valid * self.scale, np.array(multipliers.margin, dtype=object)
         nu = multipliers.limit * self.scale
         total = cover.sum() + self.separation * margin.sum() - nu * r.problem.max_nonzeros
         tilt = margin @ v
-        helps = [cover @ (box.free & (side * v > 0)) for side in (1, -1)]
+        helps = [cover @ (box.undecided & (side * v > 0)) for side in (1, -1)]
         zero = (box.lower <= 0) & (box.upper >= 0) & ~box.forced
         for j, (l, u) in enumerate(zip(box.lower.tolist(), box.upper.tolist(), strict=True)):
             shares = [0] if zero[j] else []
@@ -110,34 +110,35 @@ class Scores:
         return int(-(-total // K)) if r.exact else int(total // K)
 
 
-#: Bits of multipliers beyond those of the cut.
+#: Bits of integer multipliers, together with those of the cut.
 _BITS = 44
+#: Distance from an integer up to which a number counts as one.
 _NEAR = 1e-6
 
 
-def middle(box: ScoreBox) -> tuple[int, int]:
-    """Return the widest coefficient, and its middle."""
+def bisection(box: ScoreBox) -> tuple[int, int]:
+    """Return the coefficient with the widest range, and the middle of the range: the split without a solution."""
     j = int(np.argmax(box.upper - box.lower))
     return j, int(box.lower[j] + box.upper[j]) // 2
 
 
 @dataclass(frozen=True, eq=False)
 class BoxSolution:
-    """A solution of the program of a box: its value in units, what it uses, and the pairs that matter."""
+    """A solution of the linear program of a box, with its multipliers."""
 
-    value: float
+    value: float  #: in units
     use: FloatArray  #: (2, d): a^+ and a^-
     rho: FloatArray  #: r^+ - r^-
     wrong: FloatArray  #: (2, m): z by row, for each class
     multipliers: PairMultipliers
 
     @property
-    def integer_scores(self) -> bool:
-        """Return whether it is a system."""
+    def is_integral(self) -> bool:
+        """Return whether the solution is a system of integer coefficients."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
-        """Coefficient j and half h by which the solution is cut off, or the box shrinks: ρ_j ≤ h, ρ_j > h."""
+        """Return a split that cuts off the solution, or else halves the box: j and h, for ρ_j ≤ h and ρ_j > h."""
         d = self.rho.size
         fractional_use = np.minimum(self.use, 1.0 - self.use) * (box.lower < box.upper)
         fractional_use[0, box.lower > 0] = fractional_use[1, box.upper < 0] = 0.0
@@ -148,24 +149,24 @@ class BoxSolution:
         j = int(np.argmax(fractional_rho))
         if fractional_rho[j] > _NEAR:
             return j, int(np.floor(self.rho[j]))
-        return middle(box)
+        return bisection(box)
 
 
 @final
-class NodeProgram:
-    """The program of one box in HiGHS.
+class BoxProgram:
+    """The linear program of one box in HiGHS.
 
     Parameters
     ----------
     reduced : ReducedScoringProblem
-    box : Box
+    box : ScoreBox
     pairs : (p, 2) array
         Rows of ``reduced.Z``, one of each class, to begin with.
 
     Attributes
     ----------
     pairs
-        All that it has.
+        All pairs whose rows it has.
     """
 
     def __init__(self, reduced: ReducedScoringProblem, box: ScoreBox, pairs: IntArray) -> None:
@@ -206,9 +207,9 @@ class NodeProgram:
             points[new] = self._highs.getNumCol() + np.arange(new.size)
             self._add_columns(cost[new] / self._unit, np.zeros(new.size), np.ones(new.size))
         V = r.Z[pairs[:, 0]] - r.Z[pairs[:, 1]]
-        reach = np.maximum(box.lower * V, box.upper * V)[:, ~box.free].sum(axis=1)
+        reach = np.maximum(box.lower * V, box.upper * V)[:, ~box.undecided].sum(axis=1)
         shortfall = np.maximum(r.separation - np.minimum(box.lower * V, box.upper * V).sum(axis=1), 0.0)
-        signed, free = np.hstack([V, -V])[:, columns], np.tile(box.free, 2)[columns]
+        signed, free = np.hstack([V, -V])[:, columns], np.tile(box.undecided, 2)[columns]
         rows = np.zeros((2, p, self._highs.getNumCol()))
         rows[0, :, : columns.size] = (signed > 0) & free
         rows[1, :, columns.size : 2 * columns.size] = signed
@@ -233,7 +234,7 @@ class NodeProgram:
         self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
 
     def solve(self, cut: int) -> BoxSolution | None:
-        """Return the solution; None where HiGHS has none. Multipliers are fine enough for bounds near ``cut``."""
+        """Return the solution, or None if HiGHS finds none; multipliers are precise enough for bounds near ``cut``."""
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None
@@ -261,10 +262,11 @@ class NodeProgram:
 
 # Pairs of opposite points whose rows a solution of the program violates.
 
-#: Pairs a round, of either kind; of one row; rows of one class that are looked at; rows of one cell.
+#: Largest numbers of pairs: of either kind in a round, and of one row; of rows: of one class, and of one cell.
 _PAIRS, _OF_ONE, _ROWS, _OF_CELL = 40, 3, 1500, 50
+#: Violation of a row from which its pair is added.
 _VIOLATED = 1e-5
-#: Numbers that cells may have before they are numbered anew.
+#: Largest number of a cell before cells are numbered anew.
 _NUMBERS = 2**62
 
 
@@ -286,19 +288,19 @@ class _Cells(NamedTuple):
         return rows[self.wrong[rows] <= self.wrong[rows[0]] + _VIOLATED][:_OF_CELL]
 
 
-class ViolatedPairs:
-    """The search for violated rows among all pairs.
+class PairSeparator:
+    """The separation of pairs: it finds rows of pairs that a solution of the program violates.
 
-    Rows that agree on the columns in use are one cell; of a cell's rows the pair is taken that fewest other coefficients help.
+    Rows that agree on the columns in use form a cell. Of two cells it takes the pair that the fewest other coefficients help.
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
-    def pairs(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
-        """Return new pairs (p, 2), the most violated first."""
-        decided = ~box.free & ((box.lower != 0) | (box.upper != 0))
+    def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
+        """Return new pairs (p, 2) that the solution use, rho, wrong (`BoxSolution`) violates, the most violated first."""
+        decided = ~box.undecided & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
         scores = self.reduced.Z[:, columns] @ rho[columns]
         plus, minus = (self._cells(c, columns, scores * side, wrong[c]) for c, side in ((0, 1), (1, -1)))
@@ -351,7 +353,7 @@ class ViolatedPairs:
         if z.any():
             columns = np.flatnonzero((box.lower != 0) | (box.upper != 0))
         P, Q = np.ascontiguousarray(Z[np.ix_(a, columns)]), np.ascontiguousarray(Z[np.ix_(b, columns)].T)
-        limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.free[columns]
+        limits = box.lower[columns].astype(float), box.upper[columns].astype(float), box.undecided[columns]
         shortfalls, scratch = np.empty((2, *z.shape)), np.empty((2, b.size))
         _shortfalls(P, Q, separation, limits, np.ascontiguousarray(use[:, columns]), np.stack([slack, z]), shortfalls, scratch)
         return shortfalls
@@ -360,7 +362,7 @@ class ViolatedPairs:
         """Return the pair of these rows that fewest undecided coefficients help."""
         if plus.size == minus.size == 1:
             return int(plus[0]), int(minus[0])
-        free = np.flatnonzero(box.free)
+        free = np.flatnonzero(box.undecided)
         Z, Q = self.reduced.Z, np.ascontiguousarray(self.reduced.Z[np.ix_(minus, free)].T)
         helpers = np.zeros((plus.size, minus.size))
         _helpers(np.ascontiguousarray(Z[np.ix_(plus, free)]), Q, np.stack([box.upper > 0, box.lower < 0])[:, free] + 0.0, helpers)
@@ -406,26 +408,27 @@ def _helpers(P: Any, Q: Any, candidates: Any, helpers: Any) -> None:
                 helpers[i, k] += up * (p > Q[j, k]) + down * (p < Q[j, k])
 
 
-#: Share of the gap that two rounds must close for another one, where the solution is not whole anyway.
+#: Share of the gap that two rounds must close for another one, if the solution is not integral; largest number of rounds.
 _PROGRESS = 0.01
 _ROUNDS = 40
 
 
-class PairProgram:
-    """Bounds of boxes by linear programs, to which pairs are added as solutions violate them."""
+class PairRelaxation:
+    """Lower bounds of boxes by linear programs, to which violated pairs are added round by round."""
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced, self.scores, self.violated = reduced, Scores(reduced), ViolatedPairs(reduced)
+        self.reduced, self.exact_bound, self.separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
 
     def bound(
-        self, box: ScoreBox, node_bound: NodeBound | None, cut: int, deadline: float = math.inf
+        self, box: ScoreBox, node_bound: NodeCertificate | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
-        """Return a lower bound of every system of the box, in units, and the program's solution; first with the pairs held.
+        """Return a lower bound in units of every system of the box, and the solution; (0, None) if HiGHS finds none.
 
-        No round is begun after the deadline, by the clock of `time.perf_counter`.
+        The first program has the pairs of ``node_bound``. Rounds end at a bound of ``cut``, and none begins after the deadline,
+        by the clock of `time.perf_counter`.
         """
         best, values = None, []
-        program = NodeProgram(
+        program = BoxProgram(
             self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
         )
         for _ in range(_ROUNDS):
@@ -439,10 +442,10 @@ class PairProgram:
             if solved.value >= cut:
                 break
             slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
-            if slow and not solved.integer_scores:
+            if slow and not solved.is_integral:
                 break
-            new = self.violated.pairs(box, solved.use, solved.rho, solved.wrong, program.pairs)
+            new = self.separator.find(box, solved.use, solved.rho, solved.wrong, program.pairs)
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.scores.least(box, best.multipliers), best)
+        return (0, None) if best is None else (self.exact_bound.at(box, best.multipliers), best)

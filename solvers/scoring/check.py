@@ -1,11 +1,11 @@
-"""An independent checker of scoring systems' proof logs: it shares no code with the solver and trusts the problem's data alone.
+"""An independent checker of the proof logs of `supports-bb`: it shares no code with the search and trusts the data alone.
 
 The log holds the splits of a tree of boxes and the claimed bound. Every node that is not split must cost at least the bound: its
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
-one), all in whole numbers and fractions. What a split means, and what follows for a box, is stated in `CheckedNode`.
+one), all in integers and fractions. `CheckedNode` states what a split means, and what follows for a box.
 
-*Multipliers of pairs of opposite points, and the bound of a node that follows from them.* Of a point x of class +1 and x' of
-class -1 that are both right, the scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
+*Multipliers of pairs of points of opposite classes, and the bound that follows from them.* If a point x of class +1 and a point
+x' of class -1 are both right, their scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
 are wrong,
 
 - ρ'v + M (z + z') ≥ 2t, M = (2t - min ρ'v)_+, min over the box;
@@ -17,8 +17,8 @@ With multipliers μ ≥ 0 of the first rows, λ ≥ 0 of the second ones and ν 
     Σ λ + 2t Σ μ - ν k + Σ_j min_ρ_j {(price + ν) 1{ρ_j ≠ 0} + size price |ρ_j| - Λ_j(sign ρ_j) - ρ_j Σ μ v_j}
         + Σ_i min{0, c_i - Σ (λ + μ M)},
 
-the last sum over rows of points, its inner one over the pairs that hold them: costs, less what each row of the program is short
-of its right side, times its multiplier. Λ_j(s) is the sum of λ over the pairs that ρ_j helps where it has this sign.
+the last sum over rows of points, its inner one over the pairs that contain them: the cost, less the multipliers of these pairs.
+Λ_j(s) is the sum of λ over the pairs that ρ_j helps where it has this sign.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class CheckedNode:
     needs_feature: bool = False
 
     def undecided(self) -> list[int]:
-        """Return coefficients that may be 0 and something else."""
+        """Return the coefficients that may be 0 or not."""
         sides = zip(self.lower, self.upper, strict=True)
         return [j for j, (a, b) in enumerate(sides) if a <= 0 <= b and a < b and j not in self.forced]
 
-    def bounded(self, j: int, low: int, high: int) -> CheckedNode:
-        """Return the node with other bounds of one coefficient."""
+    def with_bounds(self, j: int, low: int, high: int) -> CheckedNode:
+        """Return the node with bounds ``low`` and ``high`` of coefficient j."""
         return replace(
             self, lower=(*self.lower[:j], low, *self.lower[j + 1 :]), upper=(*self.upper[:j], high, *self.upper[j + 1 :])
         )  # fmt: skip
@@ -73,7 +73,7 @@ class CheckedNode:
         """Return the node with every undecided coefficient fixed at 0."""
         node = replace(self, needs_feature=False)
         for j in self.undecided():
-            node = node.bounded(j, 0, 0)
+            node = node.with_bounds(j, 0, 0)
         return node
 
     def tightened(self, max_nonzeros: int) -> CheckedNode | None:
@@ -81,7 +81,7 @@ class CheckedNode:
         node = self
         for _ in range(2):
             for j in node.forced:
-                node = node.bounded(j, node.lower[j] or 1, node.upper[j] or -1)
+                node = node.with_bounds(j, node.lower[j] or 1, node.upper[j] or -1)
             if any(a > b for a, b in zip(node.lower, node.upper, strict=True)):
                 return None
             free, used = node.undecided(), len(node.used())
@@ -94,11 +94,11 @@ class CheckedNode:
         return node
 
     def used(self) -> list[int]:
-        """Return coefficients that are not 0."""
+        """Return the coefficients that are not 0."""
         return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.forced]
 
-    def split(self, kind: int, j: int, half: int) -> list[CheckedNode]:
-        """Return the children, which together hold every system of the node."""
+    def children(self, kind: int, j: int, half: int) -> list[CheckedNode]:
+        """Return the children of a split, which together hold every system of the node."""
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
         a, b = self.lower[j], self.upper[j]
@@ -106,39 +106,39 @@ class CheckedNode:
             return [self.undecided_at_zero(), replace(self, needs_feature=True)]
         if kind == _SUPPORT and self.needs_feature and j in self.undecided():
             with_j = replace(self, forced=self.forced | {j})
-            return [with_j.undecided_at_zero(), with_j, self.bounded(j, 0, 0)]
+            return [with_j.undecided_at_zero(), with_j, self.with_bounds(j, 0, 0)]
         if kind == _SIGN and a <= 0 <= b and (not self.needs_feature or j in self.forced):
-            return [self.bounded(j, 0, 0), self.bounded(j, max(a, 1), b), self.bounded(j, a, min(b, -1))]
+            return [self.with_bounds(j, 0, 0), self.with_bounds(j, max(a, 1), b), self.with_bounds(j, a, min(b, -1))]
         if kind == _HALVES and not (self.needs_feature and j in self.undecided()):  # a half may be empty
-            return [self.bounded(j, a, min(b, half)), self.bounded(j, max(a, half + 1), b)]
+            return [self.with_bounds(j, a, min(b, half)), self.with_bounds(j, max(a, half + 1), b)]
         raise InvalidProofError("a split that the node does not allow")
 
 
-#: Whole numbers of any size: an array of int64, or of Python's integers.
-Whole = Any
+#: An array of integers of any size: int64, or Python's integers.
+IntegerArray = Any
 #: Size of scaled scores, with a factor 4 to spare, up to which they are held in 64 bits; larger ones are Python integers.
 _LARGEST = 2**62
-#: Number of sets of columns whose cells are cached.
+#: Largest number of sets of columns whose cells are cached.
 _KEPT = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class LoggedScoringProblem:
-    """The problem in whole numbers: scores times ``scale``, costs times ``unit``; distinct rows, their costs by class."""
+class IntegerScoringProblem:
+    """A scoring problem in integers, with equal rows merged: scores times ``scale``, costs times ``unit``."""
 
-    rows: Whole
-    codes: IntArray
-    sides: tuple[IntArray, IntArray]
-    row_of: IntArray
+    rows: IntegerArray  #: (m, d) distinct rows of the features, times ``scale``
+    codes: IntArray  #: (d, m) the same, each column's values numbered
+    sides: tuple[IntArray, IntArray]  #: (m,) costs of the points of class +1, and of class -1, with each row, times ``unit``
+    row_of: IntArray  #: (n,) the row of each point
     scale: int
     unit: int
-    threshold: int
+    threshold: int  #: t times ``scale``, rounded up
     problem: ScoringProblem
     _cells: dict[tuple[int, ...], tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
 
     @staticmethod
-    def of(problem: ScoringProblem) -> LoggedScoringProblem:
-        """Return the problem in whole numbers; raise an error if its numbers do not allow that."""
+    def of(problem: ScoringProblem) -> IntegerScoringProblem:
+        """Return the problem in integers; raise InvalidProofError if its costs have too many digits."""
         distinct, row_of_point = np.unique(problem.X, axis=0, return_inverse=True)
         coded = [np.unique(column, return_inverse=True) for column in distinct.T]
         entries = [[Fraction(x) for x in values.tolist()] for values, _ in coded]
@@ -156,17 +156,17 @@ class LoggedScoringProblem:
         row_of_point = row_of_point.ravel()
         plus, minus = (_sums(row_of_point[problem.y == c], cost[problem.y == c], len(rows)) for c in (1, -1))
         codes = np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(distinct.shape[::-1])
-        return LoggedScoringProblem(
+        return IntegerScoringProblem(
             rows, codes, (plus, minus), row_of_point, scale, unit, math.ceil(problem.threshold * scale), problem
         )
 
     @property
     def separation(self) -> int:
-        """Scores of two points of opposite classes that are both right differ by at least this."""
+        """Return the least difference of the scores of two points of opposite classes that are both right."""
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
-        """Return rows that agree on these columns: one of each, and what the two classes cost there."""
+        """Return the cells of rows that agree on these columns: a row of each, and the costs of the two classes in it."""
         stored = self._cells.get(tuple(active))
         if stored is not None:
             return stored
@@ -181,8 +181,8 @@ class LoggedScoringProblem:
         self._cells[tuple(active)] = merged
         return merged
 
-    def least(self, node: CheckedNode, bound: Fraction) -> Fraction:
-        """Return a lower bound of a tightened node; it stops at the first one that reaches ``bound``."""
+    def lower_bound(self, node: CheckedNode, bound: Fraction) -> Fraction:
+        """Return a lower bound of the cost of a tightened node; cheap bounds come first, and ``bound`` is enough."""
         price = self.problem.price * (len(node.used()) + node.needs_feature)
         price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.needs_feature)
         if price >= bound:
@@ -198,7 +198,7 @@ class LoggedScoringProblem:
             return price + Fraction(self.errors(rows @ low, positive, negative), self.unit)
         return price + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
 
-    def flow(self, rows: Whole, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
+    def flow(self, rows: IntegerArray, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
         """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
         largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
@@ -220,8 +220,8 @@ class LoggedScoringProblem:
             raise InvalidProofError("SciPy's result is not a feasible flow")
         return int(amount.sum())
 
-    def errors(self, scores: Whole, positive: IntArray, negative: IntArray) -> int:
-        """Return the fewest errors of one system over the intercepts that are allowed."""
+    def errors(self, scores: IntegerArray, positive: IntArray, negative: IntArray) -> int:
+        """Return the least cost of errors of a system with these scores over the allowed intercepts."""
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
@@ -231,7 +231,6 @@ class LoggedScoringProblem:
 
 
 def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
-    """Return costs by cell, in whole numbers."""
     sums = np.zeros(count, dtype=np.int64)
     np.add.at(sums, cell, cost)
     return sums
@@ -239,18 +238,18 @@ def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class LoggedMultipliers:
-    """Whole multipliers of pairs of points, over a common denominator."""
+    """Integer multipliers of pairs of points that a log states for a node, over a common denominator."""
 
     denominator: Fraction
-    limit: int
-    plus: list[int]
-    minus: list[int]
-    cover: Whole
-    margin: Whole
+    limit: int  #: ν
+    plus: list[int]  #: the point of class +1 of each pair
+    minus: list[int]  #: the point of class -1
+    cover: IntegerArray  #: λ
+    margin: IntegerArray  #: μ
 
     @staticmethod
-    def read(record: dict[str, Any], data: LoggedScoringProblem) -> LoggedMultipliers:
-        """Read the log's pairs of points of the two classes, none of the multipliers below 0."""
+    def read(record: dict[str, Any], data: IntegerScoringProblem) -> LoggedMultipliers:
+        """Return the multipliers of a log's record, after checking that pairs are of opposite classes and signs are right."""
         denominator, limit, pairs = Fraction(record["denominator"]), int(record["limit"]), record["pairs"]
         plus, minus, cover, margin = ([int(pair[t]) for pair in pairs] for t in range(4))
         y = data.problem.y
@@ -260,8 +259,8 @@ class LoggedMultipliers:
             raise InvalidProofError("a multiplier is below 0")
         return LoggedMultipliers(denominator, limit, plus, minus, np.array(cover, dtype=object), np.array(margin, dtype=object))
 
-    def least(self, data: LoggedScoringProblem, node: CheckedNode) -> Fraction:
-        """Return the bound that the multipliers prove of a tightened node, rounded up to a possible sum of costs and prices."""
+    def lower_bound(self, data: IntegerScoringProblem, node: CheckedNode) -> Fraction:
+        """Return the lower bound of a tightened node, rounded up to the next possible sum of costs and prices."""
         p, used = data.problem, set(node.used())
         low, high = (np.array(side, dtype=object) for side in (node.lower, node.upper))
         v = data.rows[data.row_of[self.plus]].astype(object) - data.rows[data.row_of[self.minus]].astype(object)
@@ -296,8 +295,8 @@ FORMAT = "marginopt-scoring-proof"
 
 
 @dataclass(frozen=True, eq=False)
-class StatedScoringProblem:
-    """A scoring system's problem that a log or a model states."""
+class LoggedScoringProblem:
+    """The problem of a scoring system as a log or a model states it."""
 
     problem: ScoringProblem
 
@@ -306,7 +305,7 @@ class StatedScoringProblem:
         """Return the empty string: reports of scoring systems have no digest."""
         return ""
 
-    def difference(self, other: StatedScoringProblem) -> str | None:
+    def difference(self, other: LoggedScoringProblem) -> str | None:
         """Return the first field that differs; None if the problems are the same."""
         arrays, scalars = (
             ("X", "y", "weights", "lower", "upper"),
@@ -318,25 +317,42 @@ class StatedScoringProblem:
         return f"n = {self.problem.y.size}, d = {self.problem.lower.size}"
 
 
-class ScoringChecker(ProofChecker[StatedScoringProblem]):
+class ScoringChecker(ProofChecker[LoggedScoringProblem]):
     """Checker of the logs of scoring systems."""
 
     format, versions = FORMAT, (1, 2)
 
-    def of_model(self, model: Model) -> StatedScoringProblem:
+    def of_model(self, model: Model) -> LoggedScoringProblem:
         """Return the problem of a `ScoringSystem`, or of a composition that is one."""
         problem = model.view(ScoringProblem)
         if problem is None:
             raise InputError(
                 f"a proof log of supports-bb proves a bound of a scoring system; {type(model).__name__} is not a scoring system"
             )
-        return StatedScoringProblem(problem)
+        return LoggedScoringProblem(problem)
 
-    def of_log(self, header: dict[str, Any]) -> StatedScoringProblem:
-        """Return the problem that a log's header states."""
-        return StatedScoringProblem(stated_problem(header))
+    def of_log(self, header: dict[str, Any]) -> LoggedScoringProblem:
+        """Return the problem of a log's header, after checking its fields."""
+        X = np.array(header["X"], dtype=np.float64)
+        arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
+        n, d = X.shape
+        shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
+        if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
+            raise InvalidProofError("the stated problem's arrays do not fit")
+        all_integer = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
+        if not all_integer or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
+            raise InvalidProofError("the stated problem's bounds or costs are invalid")
+        price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
+        low, high = map(int, header["intercept"])
+        if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
+            raise InvalidProofError("the stated problem's prices or data are invalid")
+        max_nonzeros = int(header["most"])
+        problem = ScoringProblem(
+            X, **arrays, intercept=(low, high), price=price, size_price=size_price, max_nonzeros=max_nonzeros, threshold=threshold
+        )  # fmt: skip
+        return LoggedScoringProblem(problem)
 
-    def claim(self, problem: StatedScoringProblem, log: SealedLog) -> Claim:
+    def claim(self, problem: LoggedScoringProblem, log: SealedLog) -> Claim:
         """Return the claimed bound and the incumbent's objective, both as fractions."""
         logged, claim = problem.problem, log.claim
         rho0, rho = int(claim["rho0"]), np.array(claim["rho"], dtype=np.float64)
@@ -345,10 +361,10 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
         return Claim(Fraction(claim["bound"]), logged.value(rho0, rho))
 
     def prove(
-        self, problem: StatedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
+        self, problem: LoggedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
     ) -> tuple[Fraction, int]:
-        """Verify every node that is not split."""
-        data, exact, records = LoggedScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
+        """Return the claimed bound and the number of nodes, after verifying every node that is not split."""
+        data, exact, records = IntegerScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())
         splits = [split for record in records for split in record.get("splits", ())]
         entries = [multipliers for record in records for multipliers in record.get("multipliers", ())]
         nodes = 0
@@ -356,7 +372,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
             data, splits, {int(record["node"]): LoggedMultipliers.read(record, data) for record in entries}
         ):
             nodes += 1
-            cost = floor if floor >= exact else data.least(node, exact)
+            cost = floor if floor >= exact else data.lower_bound(node, exact)
             if cost < exact:
                 raise InvalidProofError(
                     f"a node is proved to cost at least {float(cost):.12g} only; the claim is {below(exact):.12g}"
@@ -365,7 +381,7 @@ class ScoringChecker(ProofChecker[StatedScoringProblem]):
 
 
 def _leaves(
-    data: LoggedScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
+    data: IntegerScoringProblem, splits: list[list[int]], multipliers: dict[int, LoggedMultipliers]
 ) -> Iterator[tuple[CheckedNode, Fraction]]:
     """Yield the nodes that are not split, each with what multipliers prove of it or of a node that holds it."""
     problem = data.problem
@@ -377,7 +393,7 @@ def _leaves(
         nonlocal following
         tight = node.tightened(problem.max_nonzeros)
         if tight is not None and following in multipliers:
-            floor = max(floor, multipliers[following].least(data, tight))
+            floor = max(floor, multipliers[following].lower_bound(data, tight))
         nodes[following] = tight, floor
         following += 1
 
@@ -386,27 +402,6 @@ def _leaves(
         node, floor = nodes.pop(number, (None, Fraction(0)))
         if node is None:
             raise InvalidProofError(f"node {number} is split, and there is no such node")
-        for child in node.split(kind, j, half):
+        for child in node.children(kind, j, half):
             add(child, floor)
     yield from ((node, floor) for node, floor in nodes.values() if node is not None)
-
-
-def stated_problem(header: dict[str, Any]) -> ScoringProblem:
-    """Return the problem that a log states."""
-    X = np.array(header["X"], dtype=np.float64)
-    arrays = {name: np.array(header[name], dtype=np.float64) for name in ("y", "weights", "lower", "upper")}
-    n, d = X.shape
-    shapes = {"y": (n,), "weights": (n,), "lower": (d,), "upper": (d,)}
-    if any(arrays[name].shape != shape for name, shape in shapes.items()) or not np.isin(arrays["y"], (-1.0, 1.0)).all():
-        raise InvalidProofError("the stated problem's arrays do not fit")
-    all_integer = all((arrays[name] == np.rint(arrays[name])).all() for name in ("lower", "upper"))
-    if not all_integer or (arrays["lower"] > 0).any() or (arrays["upper"] < 0).any() or not (arrays["weights"] >= 0).all():
-        raise InvalidProofError("the stated problem's bounds or costs are invalid")
-    price, size_price, threshold = (Fraction(header[name]) for name in ("price", "size_price", "threshold"))
-    low, high = map(int, header["intercept"])
-    if min(price, size_price) < 0 or threshold <= 0 or not np.isfinite(X).all():
-        raise InvalidProofError("the stated problem's prices or data are invalid")
-    max_nonzeros = int(header["most"])
-    return ScoringProblem(
-        X, **arrays, intercept=(low, high), price=price, size_price=size_price, max_nonzeros=max_nonzeros, threshold=threshold
-    )  # fmt: skip

@@ -1,4 +1,8 @@
-"""Compiled coordinate descent over scoring systems: one coefficient takes its best value, or one gives way to another."""
+"""Compiled coordinate descent over scoring systems, the primal heuristic of `supports-bb`.
+
+One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. ``rows``
+is a `ScoringData`, t the threshold, ``box`` the ends of the coefficients and of the intercept, rho the coefficients.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..interface.numba_flags import by_reference
-from .bounds import ALL, entry, inner
-from .reduced import ReducedScoringProblem
+from .bounds import INFEASIBLE, entry, inner
+from .reduced_problem import ReducedScoringProblem
 
-#: Intercepts that are counted; a longer range is sorted.
+#: Length of the range of intercepts up to which errors are counted by intercept; for a longer range points are sorted.
 _SHORT = 1 << 14
 
 
 @by_reference
 class DescentWorkspace(NamedTuple):
-    """Workspace of a descent: points that change sides at each intercept, in a short range and in a long one, and scores."""
+    """Workspace of a descent: changes of the errors by intercept, in a short range and in a long one, and scores."""
 
     hist: Any  #: (2, _SHORT)
     turns: Any  #: (2 m,) intercepts at which a row turns wrong or right, and by how many units errors change
@@ -25,7 +29,7 @@ class DescentWorkspace(NamedTuple):
     other: Any
 
 
-def workspace_for(reduced: ReducedScoringProblem) -> DescentWorkspace:
+def new_workspace(reduced: ReducedScoringProblem) -> DescentWorkspace:
     """Return a workspace for the problem's rows."""
     m = len(reduced.Z)
     return DescentWorkspace(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
@@ -111,7 +115,6 @@ def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) 
 
 @inner
 def _add(rows: Any, score: Any, j: Any, value: Any) -> None:
-    """Add a multiple of a feature to the scores."""
     for i in range(score.size):
         score[i] += value * rows.Z[i, j]
 
@@ -127,7 +130,7 @@ def _scores(rows: Any, rho: Any, score: Any) -> None:
 
 @entry
 def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, workspace: Any) -> Any:
-    """Return the best intercept of a system: (errors in units, intercept)."""
+    """Return the least cost of errors in units over the intercepts from ``low`` to ``high``, and the best intercept."""
     _scores(rows, rho, workspace.score)
     return _offset(rows, t, low, high, workspace.score, workspace)
 
@@ -136,7 +139,7 @@ def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, workspace: 
 def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
     """Return (cost of errors and of it, value, intercept) of the best value of a coefficient that the scores do not hold."""
     lower, upper, low, high = box
-    best, value, best_size = ALL, 0, 0
+    best, value, best_size = INFEASIBLE, 0, 0
     for v in range(lower[j], upper[j] + 1):
         if v != 0 and used >= rows.max_nonzeros:
             continue
@@ -180,7 +183,10 @@ def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace:
 
 @entry
 def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
-    """Improve rho in place: (cost in units, intercept). ``swaps``: coefficients that may give way, each for any other."""
+    """Improve rho in place, coordinates in the given order; return its cost in units and its intercept.
+
+    At most ``swaps`` coefficients are tried to be replaced by another one.
+    """
     _scores(rows, rho, workspace.score)
     errors, intercept = _offset(rows, t, box[2], box[3], workspace.score, workspace)
     units, used = _total(rows, rho)

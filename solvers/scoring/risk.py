@@ -1,10 +1,10 @@
-"""`risk-bb`: the exact solver of risk scores, whole coefficients under the logistic loss, a search by its bounding rule.
+"""The solver `risk-bb` of risk scores, integer coefficients under the logistic loss: how it bounds, splits and rounds a node.
 
-A node is a box of whole coefficients. Its convex relaxation, the loss with the convex envelope of each coefficient's price on the
-box, gives weights α_i = c_i/(1 + e^{m_i}) of the points, and any weights 0 ≤ α ≤ c give a bound: by Fenchel's inequality
-c log(1 + e^{-m}) ≥ c H(α/c) - α m, so the objective is at least Σ c_i H(α_i/c_i) plus, for each coefficient by itself, the least
-of π_j(ρ_j) - ρ_j Σ α_i y_i x_ij over the whole numbers of the box, at most k of them not 0, less a bound of the rounding error.
-The log holds the α of each node, and `solvers.scoring.risk_check` computes the bounds again.
+A node is a box of integer coefficients. Its convex relaxation, the loss with the convex envelope of each coefficient's price on
+the box, gives weights α_i = c_i/(1 + e^{m_i}) of the points, and any weights 0 ≤ α ≤ c give a bound: by Fenchel's inequality c
+log(1 + e^{-m}) ≥ c H(α/c) - α m, so the objective is at least Σ c_i H(α_i/c_i) plus, for each coefficient by itself, the least of
+π_j(ρ_j) - ρ_j Σ α_i y_i x_ij over the whole numbers of the box, at most k of them not 0, less a bound of the rounding error. The
+log holds the α of each node, and `solvers.scoring.risk_check` computes the bounds again.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Options
 from .risk_check import FORMAT, VERSION, RiskChecker
 
-#: Whole numbers that doubles hold exactly.
+#: Largest integer up to which doubles hold all integers.
 _LARGEST = 2.0**53
-#: Distance from a whole number, or from a coefficient's own price, up to which nothing is left to branch on.
+#: Distance from an integer, or from a coefficient's own price, up to which a node is not split by it.
 _WHOLE = 1e-6
 
 
 class RiskRule(BoundingRule[RiskProblem]):
-    """The bounding rule of boxes of (ρ_0, ρ).
+    """The bounding rule of `risk-bb`; a node is a box of the intercept and the coefficients (ρ_0, ρ).
 
-    A node has the ends of its box, and ``relaxed``: the minimiser of its parent's relaxation.
+    A node's arrays are the ends of its box, and ``relaxed``, the minimiser of its parent's relaxation.
 
     Parameters
     ----------
     problem : RiskProblem
-        Its rows merged (`RiskProblem.merged`).
+        With equal rows merged (`RiskProblem.merged`).
     """
 
     format, version = FORMAT, VERSION
@@ -51,13 +51,13 @@ class RiskRule(BoundingRule[RiskProblem]):
         self.lower, self.upper = problem.ends
 
     def header(self) -> dict[str, Any]:
-        """Return the problem."""
+        """Return the problem for the header of a proof log."""
         p = self.problem
         vectors = {name: getattr(p, name).tolist() for name in ("X", "y", "weights", "lower", "upper")}
         return {**vectors, "intercept": p.intercept, "price": p.price, "size_price": p.size_price, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
-        """Return the point 0, or the nearest intercept."""
+        """Return the point 0, its intercept clipped to its range."""
         return np.clip(np.zeros(self.lower.size), self.lower, self.upper)
 
     def root(self) -> NodeArrays:
@@ -65,26 +65,26 @@ class RiskRule(BoundingRule[RiskProblem]):
         return {"lower": self.lower, "upper": self.upper, "relaxed": self.first_point()}
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether the ends are whole numbers within the bounds, and the point is within them."""
+        """Return whether a checkpoint's node is valid: integer ends within the bounds, and a finite point."""
         lower, upper, relaxed = arrays["lower"], arrays["upper"], arrays["relaxed"]
         all_integer = np.array_equal(lower, np.rint(lower)) and np.array_equal(upper, np.rint(upper))
         inside = (self.lower <= lower) & (lower <= upper) & (upper <= self.upper) & np.isfinite(relaxed)
         return bool(all_integer and inside.all())
 
     def price(self, rho: FloatArray) -> float:
-        """Return the price of the coefficients."""
+        """Return the price of the coefficients that are not 0, and of their sizes."""
         p = self.problem
         return p.price * int(np.count_nonzero(rho[1:])) + p.size_price * float(np.abs(rho[1:]).sum())
 
     def objective(self, w: FloatArray) -> float:
-        """Return the value at whole coefficients within the bounds and the limit; infinite at other points."""
+        """Return the objective at integer coefficients within the bounds and the limit; infinite at other points."""
         inside = bool((w >= self.lower).all() and (w <= self.upper).all() and (w == np.rint(w)).all())
         if not inside or np.count_nonzero(w[1:]) > self.problem.max_nonzeros:
             return np.inf
         return float(self.problem.weights @ softplus(-(self.A @ w))[0]) + self.price(w)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Improve the nearest whole coefficients one at a time, by steps of 1 and to 0, and offer the end."""
+        """Round w, improve one coefficient at a time by steps of 1 and to 0, and offer the result."""
         rho = np.clip(np.rint(w), self.lower, self.upper)
         rho[np.argsort(-np.abs(rho[1:]), kind="stable")[self.problem.max_nonzeros :] + 1] = 0.0
         margins, value = self.A @ rho, self.objective(rho)
@@ -105,7 +105,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         incumbent.offer(rho, self.objective(rho))
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
-        """Bound a box by the weights at its relaxation, and split it."""
+        """Bound a node by the weights α at its relaxation, and split it."""
         lower, upper = node.arrays["lower"], node.arrays["upper"]
         relaxed = self._relax(lower, upper, np.clip(node.arrays["relaxed"], lower, upper))
         nearest = np.clip(np.rint(relaxed), lower, upper)
@@ -226,15 +226,15 @@ class RiskBB(ExactSearch[RiskProblem]):
     )
 
     def rule(self) -> type[BoundingRule[RiskProblem]]:
-        """Return the bounding rule of boxes."""
+        """Return the class of the bounding rule."""
         return RiskRule
 
     def problem(self, view: RiskProblem) -> RiskProblem:
-        """Return the problem with equal rows as one."""
+        """Return the problem with equal rows merged."""
         return view.merged
 
     def init(self, view: RiskProblem, options: Options, rng: np.random.Generator) -> SearchState:
-        """Check the bounds, and take the root and the start.
+        """Return the state of a new search, after checking the bounds of the coefficients.
 
         Raises
         ------

@@ -1,7 +1,7 @@
 """An independent checker of the proof logs of `risk-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a box of whole coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so that
-with v = Σ α_i y_i (1, x_i) each point of the node costs at least
+A node is a box of integer coefficients l ≤ ρ ≤ u. By Fenchel's inequality c log(1 + e^{-m}) ≥ c H(α/c) - α m for 0 ≤ α ≤ c, so
+that with v = Σ α_i y_i (1, x_i) each point of the node costs at least
 
     Σ c_i H(α_i/c_i) + min {-v_0 ρ_0} + Σ_{j in F} n_j - Σ of the k - |F| largest (-n_j)_+ over j outside F,
 
@@ -45,33 +45,9 @@ class LoggedRiskProblem:
 
     problem: RiskProblem
 
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedRiskProblem:
-        """Return the problem that a log's header states."""
-        y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
-        X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
-        low, high = (int(end) for end in header["intercept"])
-        price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
-        shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
-        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
-        ends = np.concatenate(problem.ends)
-        all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
-        if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
-            raise InvalidProofError("the stated problem's bounds are invalid")
-        finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
-        if (
-            not finite
-            or (weights < 0.0).any()
-            or not 0.0 <= price < math.inf
-            or not 0.0 <= size_price < math.inf
-            or max_nonzeros < 0
-        ):
-            raise InvalidProofError("the stated problem's data, costs or prices are invalid")
-        return cls(problem)
-
     @property
     def digest(self) -> str:
-        """SHA-256 of the data."""
+        """Return the SHA-256 of the data."""
         p = self.problem
         facts = f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}"
         return data_digest(facts, [getattr(p, name) for name in _VECTORS])
@@ -84,35 +60,20 @@ class LoggedRiskProblem:
         n, d = self.problem.X.shape
         return f"n = {n} distinct rows, d = {d}, at most {self.problem.max_nonzeros} coefficients, data {self.digest[:16]}"
 
-    def value(self, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective at whole coefficients."""
-        p, (lower, upper) = self.problem, self.problem.ends
-        point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
-        inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
-        if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
-            raise InvalidProofError("the incumbent is no point of the problem")
-        rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
-        margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
-        losses, errors = softplus(-np.array(margins))
-        above = round_up(losses + round_up(errors + 2.0 * UNIT * np.abs(margins)))  # the loss is 1-Lipschitz in the margin
-        total = sum((Fraction(c) * Fraction(x) for c, x in zip(p.weights.tolist(), above.tolist(), strict=True)), Fraction(0))
-        used, size = int(np.count_nonzero(rho[1:])), sum(map(abs, point.coordinates[1:]), Fraction(0))
-        return total + Fraction(p.price) * used + Fraction(p.size_price) * size
-
 
 #: The ends of an open node's box, and a proved bound.
 _OpenNode: TypeAlias = "tuple[FloatArray, FloatArray, float] | None"
 
 
 class RiskRules(NodeRules[_OpenNode]):
-    """The rules of boxes: the α of a record bound the node and its parts."""
+    """The rules by which a record of the log proves a node: its α bound the box and its parts."""
 
     def __init__(self, problem: RiskProblem, bound: float) -> None:
         self._problem, self._bound = problem, bound
         self._A = problem.y[:, None] * np.column_stack([np.ones(problem.y.size), problem.X])
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the parts of a node; None for each that the record's α prove."""
+        """Return the children of a node; None for each that the record's α prove to cost at least the claim."""
         assert state is not None
         lower, upper, floor = state
         alpha = stored_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
@@ -142,30 +103,30 @@ class RiskRules(NodeRules[_OpenNode]):
         return children
 
     def objection(self, state: _OpenNode) -> str:
-        """Return a sentence on the bound of an open node."""
+        """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state[2]:.12g} and no more; the claim is {self._bound:.12g}"
 
 
 @dataclass(frozen=True, eq=False)
 class RiskBounds:
-    """The numbers that an α gives: a lower bound of the entropies, and bounds of v."""
+    """The lower bounds of boxes that one α gives."""
 
     problem: RiskProblem
-    base: float
-    low: FloatArray
+    base: float  #: lower bound of the entropies Σ c_i H(α_i/c_i)
+    low: FloatArray  #: (d + 1,) bounds of v = Σ α_i y_i (1, x_i)
     high: FloatArray
 
     @staticmethod
     def of(problem: RiskProblem, A: FloatArray, alpha: FloatArray) -> RiskBounds:
-        """Compute the numbers of one α."""
+        """Return the bounds of one α; A has the rows y_i (1, x_i)."""
         values, errors = entropy(alpha, problem.weights)
         v, sizes, error = alpha @ A, alpha @ np.abs(A), gamma(alpha.size)
         reach = round_up(error * (sizes * (1.0 + 2.0 * error))) + 1e-290
         return RiskBounds(problem, sum_down(round_down(values - errors)), round_down(v - reach), round_up(v + reach))
 
     def bound(self, lower: FloatArray, upper: FloatArray) -> float:
-        """Return the bound of a box; ∞ where more coefficients than are allowed exclude 0."""
+        """Return the lower bound of a box; ∞ if more coefficients exclude 0 than are allowed."""
         forced = ((lower > 0.0) | (upper < 0.0))[1:]
         free = self.problem.max_nonzeros - int(forced.sum())
         if free < 0:
@@ -198,12 +159,42 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         return LoggedRiskProblem(problem.merged)
 
     def of_log(self, header: dict[str, Any]) -> LoggedRiskProblem:
-        """Return the problem that a log's header states."""
-        return LoggedRiskProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        y, weights, lower, upper = (np.array(header[name], dtype=np.float64) for name in _VECTORS[1:])
+        X = np.array(header["X"], dtype=np.float64).reshape(y.size, lower.size)
+        low, high = (int(end) for end in header["intercept"])
+        price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
+        shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
+        problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
+        ends = np.concatenate(problem.ends)
+        all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
+        if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
+            raise InvalidProofError("the stated problem's bounds are invalid")
+        finite = np.isfinite(X).all() and np.isfinite(weights).all() and np.isin(y, (-1.0, 1.0)).all()
+        if (
+            not finite
+            or (weights < 0.0).any()
+            or not 0.0 <= price < math.inf
+            or not 0.0 <= size_price < math.inf
+            or max_nonzeros < 0
+        ):
+            raise InvalidProofError("the stated problem's data, costs or prices are invalid")
+        return LoggedRiskProblem(problem)
 
     def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
-        """Return an upper bound of the objective of a point."""
-        return problem.value(w)
+        """Return an upper bound of the objective at integer coefficients."""
+        p, (lower, upper) = problem.problem, problem.problem.ends
+        point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
+        inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
+        if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
+            raise InvalidProofError("the incumbent is no point of the problem")
+        rows = np.column_stack([np.ones(p.y.size), p.X]).tolist()
+        margins = [float(int(side) * point.product(row)) for side, row in zip(p.y.tolist(), rows, strict=True)]
+        losses, errors = softplus(-np.array(margins))
+        above = round_up(losses + round_up(errors + 2.0 * UNIT * np.abs(margins)))  # the loss is 1-Lipschitz in the margin
+        total = sum((Fraction(c) * Fraction(x) for c, x in zip(p.weights.tolist(), above.tolist(), strict=True)), Fraction(0))
+        used, size = int(np.count_nonzero(rho[1:])), sum(map(abs, point.coordinates[1:]), Fraction(0))
+        return total + Fraction(p.price) * used + Fraction(p.size_price) * size
 
     def rules(self, problem: LoggedRiskProblem, bound: float) -> tuple[RiskRules, _OpenNode]:
         """Return the rules, and the root: no term of the objective is negative."""

@@ -1,4 +1,4 @@
-"""The search of `supports-bb`: open nodes, best bound first, incumbents by coordinate descent, and the proof log."""
+"""The search of `supports-bb`: the queue of open nodes, branching rule, incumbents by coordinate descent, and the proof log."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from ..exact.log_file import LogFile, LogWriter
-from .bounds import ALL, rows_of
-from .box_program import BoxSolution, NodeBound, PairMultipliers, PairProgram, ScoreBox, middle
+from .bounds import INFEASIBLE, scoring_data
+from .box_program import BoxSolution, NodeCertificate, PairMultipliers, PairRelaxation, ScoreBox, bisection
 from .check import FORMAT
-from .descent import best_intercept, descend, workspace_for
-from .reduced import ReducedScoringProblem
-from .tree import CLOSED, HALVES, Stack, make_stack, search_below, split
+from .descent import best_intercept, descend, new_workspace
+from .reduced_problem import ReducedScoringProblem
+from .tree import CLOSED, HALVES, Stack, new_stack, search_below, split_node
 
-# Branching of a search: by supports, signs or pairs; the order of columns, and how much each moves scores.
+# The branching rule: by supports, signs or pairs; the order of features.
 
 #: Features from which supports are decided before signs, or pairs are looked at, where most columns have few values.
 _MANY, _FEW_VALUES = 17, 4
@@ -29,11 +29,11 @@ _MANY, _FEW_VALUES = 17, 4
 _ALIKE = 10
 
 
-def branching_for(reduced: ReducedScoringProblem) -> str:
-    """Choose a branching: signs where features are few or most have many values, else pairs or supports.
+def choose_branching(reduced: ReducedScoringProblem) -> str:
+    """Return the branching rule: "signs" if features are few or most have many values, else "pairs" or "supports".
 
-    Columns of many values tell nearly all points apart: where most are such, linear programs over pairs bound more and cost
-    more than they save (`branching="pairs"` asks for them).
+    Columns of many values tell nearly all points apart. If most columns do, linear programs over pairs cost more time than they
+    save (`branching="pairs"` asks for them).
     """
     r = reduced
     d = r.Z.shape[1]
@@ -43,8 +43,8 @@ def branching_for(reduced: ReducedScoringProblem) -> str:
     return "pairs" if alike * _ALIKE <= smaller_class else "supports"
 
 
-def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
-    """Return the columns in an order in which each one leaves the fewest errors in cells beside those before it."""
+def greedy_feature_order(reduced: ReducedScoringProblem) -> IntArray:
+    """Return the features in an order in which each one, with those before it, leaves the fewest errors in cells."""
     r = reduced
     order, candidates = [], list(range(len(r.codes)))
     cells, count = np.zeros(r.codes.shape[1], dtype=np.int64), 1
@@ -66,8 +66,8 @@ def greedy_order(reduced: ReducedScoringProblem) -> IntArray:
     return np.array([*order, *candidates], dtype=np.int64)
 
 
-def spread_of(reduced: ReducedScoringProblem) -> FloatArray:
-    """Return the mean |x_j - x'_j| over a sample of rows of the two classes."""
+def class_spread(reduced: ReducedScoringProblem) -> FloatArray:
+    """Return the mean |x_j - x'_j| of each feature over a sample of pairs of rows of the two classes."""
     pick = np.random.default_rng(0)
     sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]
     if not all(side.size for side in sides):
@@ -76,7 +76,7 @@ def spread_of(reduced: ReducedScoringProblem) -> FloatArray:
     return np.asarray(np.abs(reduced.Z[a] - reduced.Z[b]).mean(axis=0) + 1e-12)
 
 
-#: Nodes bounded below one open node before the next one is taken.
+#: Number of nodes bounded below one open node before the next one is taken.
 _STRETCH = 400
 #: Entries of the rows that nodes read between two looks at the clock, about.
 _READ = 2_000_000
@@ -91,15 +91,17 @@ _TRIES = 6
 
 
 @dataclass(eq=False)
-class Search:
-    """Best-first over nodes, depth-first below each.
+class SupportsSearch:
+    """Branch and bound: open nodes by least bound, and a depth-first search below each.
 
     Attributes
     ----------
     rho0, rho, value
-        The incumbent, and its objective as a fraction.
+        Intercept and coefficients of the incumbent, and its objective as a fraction.
     cut
-        A node whose bound reaches this many units holds nothing better.
+        Nodes whose bound reaches this many units are closed.
+    heap
+        Open nodes: bound in units, number, and the box with its marks.
     """
 
     reduced: ReducedScoringProblem
@@ -114,21 +116,21 @@ class Search:
     value: Fraction = field(init=False)
     cut: int = field(init=False)
     heap: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
-    rounds: int = 0
+    descents: int = 0  #: number of descents so far
     _until: int = 0
 
     def __post_init__(self) -> None:
         r, problem = self.reduced, self.reduced.problem
         d = r.Z.shape[1]
-        self.rows = rows_of(r)
-        self.stack: Stack = make_stack(r, greedy_order(r), spread_of(r))
+        self.rows = scoring_data(r)
+        self.stack: Stack = new_stack(r, greedy_feature_order(r), class_spread(r))
         if self.branching == "auto":
-            self.branching = branching_for(r)
-        self.program = PairProgram(r) if self.branching == "pairs" else None
+            self.branching = choose_branching(r)
+        self.program = PairRelaxation(r) if self.branching == "pairs" else None
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.integer_scores else r.separation / 2.0
-        self.workspace = workspace_for(r)
+        self.workspace = new_workspace(r)
         zeros = np.zeros(d, dtype=np.int64)
         intercept = self._intercept(zeros)
         self._take_incumbent(problem.value(intercept, zeros.astype(np.float64)), intercept, zeros)
@@ -142,7 +144,7 @@ class Search:
         return int(best_intercept(self.rows, self.t, self.box[2], self.box[3], rho, self.workspace)[1])
 
     def offer(self, rho0: int, rho: IntArray) -> bool:
-        """Take the system if it is feasible and better, by fractions."""
+        """Make a system the incumbent if it is feasible and better, in exact arithmetic; return whether it is."""
         problem, floats = self.reduced.problem, rho.astype(np.float64)
         if not problem.allows(rho0, floats):
             return False
@@ -154,12 +156,12 @@ class Search:
 
     def _take_incumbent(self, value: Fraction, rho0: int, rho: IntArray) -> None:
         self.value, self.rho0, self.rho = value, rho0, rho.copy()
-        self.cut = min(self.reduced.units(value), int(ALL) - 1)
+        self.cut = min(self.reduced.to_units(value), int(INFEASIBLE) - 1)
 
     def run_descent(self) -> None:
-        """Descend from 0 at first, then by turns from few features and from the incumbent, some coefficients drawn anew."""
+        """Run one descent: the first from 0, then by turns from few features and from the perturbed incumbent."""
         d, problem = self.rho.size, self.reduced.problem
-        turn, self.rounds = self.rounds, self.rounds + 1
+        turn, self.descents = self.descents, self.descents + 1
         if turn == 0:
             rho = np.zeros(d, dtype=np.int64)
         elif turn % 2:
@@ -202,7 +204,7 @@ class Search:
 
     @property
     def nodes(self) -> int:
-        """Nodes bounded so far."""
+        """Return the number of nodes bounded so far."""
         return int(self.stack.scalars.nodes)
 
     @property
@@ -212,28 +214,28 @@ class Search:
 
     @property
     def open_nodes(self) -> int:
-        """Nodes that are not closed."""
+        """Return the number of open nodes."""
         return len(self.heap) + int(self.stack.scalars.top)
 
     @property
     def memory(self) -> int:
-        """Bytes of the open nodes, about."""
+        """Return about the number of bytes of the open nodes."""
         return len(self.heap) * (400 + 17 * self.rho.size + (0 if self.program is None else _OF_PAIRS))
 
     @property
     def bound(self) -> Fraction:
-        """The proved lower bound."""
+        """Return the proved lower bound of the optimum."""
         k = self.stack
         units = [int(u) for u in k.bound[: k.scalars.top]] + [node[0] for node in self.heap[:1]]
-        return min(self.reduced.bound(min(units)), self.value) if units else self.value
+        return min(self.reduced.from_units(min(units)), self.value) if units else self.value
 
     @property
-    def multipliers(self) -> list[NodeBound]:
-        """The bounds of the open nodes beyond those that the checker finds itself."""
+    def multipliers(self) -> list[NodeCertificate]:
+        """Return the multipliers of the open nodes, which the log needs beside the bounds that the checker finds itself."""
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
     def step(self, node_limit: float = math.inf) -> None:
-        """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
+        """Search below the open node of least bound, for up to ``node_limit`` nodes; by pairs, bound and split that node."""
         k, node_bound = self.stack, None
         if not k.scalars.top:
             node_bound = self._open()
@@ -248,18 +250,11 @@ class Search:
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.scalars.top = 0
 
-    def _open(self) -> NodeBound | None:
+    def _open(self) -> NodeCertificate | None:
         """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        units, number, (lower, upper, forced, needs_feature, node_bound) = heapq.heappop(self.heap)
-        k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0], k.bound[0], k.number[0] = (
-            lower,
-            upper,
-            forced,
-            needs_feature,
-            units,
-            number,
-        )
+        k.bound[0], k.number[0], (*marked_box, node_bound) = heapq.heappop(self.heap)
+        k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0] = marked_box
         k.scalars.top, self._until = int(self.program is None), self.nodes + _STRETCH
         return node_bound
 
@@ -274,10 +269,12 @@ class Search:
                 return False
         return bool(k.scalars.top) and self.nodes < self._until
 
-    def _bounded_by_pairs(self, program: PairProgram, box: ScoreBox, node_bound: NodeBound | None) -> NodeBound | None:
+    def _bounded_by_pairs(
+        self, program: PairRelaxation, box: ScoreBox, node_bound: NodeCertificate | None
+    ) -> NodeCertificate | None:
         """Put what is left of the first node's children on the stack; return what bounds them."""
         k = self.stack
-        if k.bound[0] < self.cut and box.single:
+        if k.bound[0] < self.cut and box.is_single_system:
             self.offer_coefficients(box.lower)
             return node_bound
         relaxed: BoxSolution | None = None
@@ -286,13 +283,13 @@ class Search:
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:
-                    k.bound[0], node_bound = units, NodeBound(int(k.number[0]), relaxed.multipliers)
+                    k.bound[0], node_bound = units, NodeCertificate(int(k.number[0]), relaxed.multipliers)
         if k.bound[0] >= self.cut:
             if node_bound is not None and self.certifier is not None:
                 self.certifier(node_bound.number, node_bound.multipliers)
             return node_bound
-        j, half = middle(box) if relaxed is None else relaxed.split(box)
-        split(self.rows, k, np.int64(HALVES), np.int64(j), np.int64(half), np.int64(self.cut))
+        j, half = bisection(box) if relaxed is None else relaxed.split(box)
+        split_node(self.rows, k, np.int64(HALVES), np.int64(j), np.int64(half), np.int64(self.cut))
         self._process_events()
         return node_bound
 
@@ -317,7 +314,7 @@ class Search:
         k.scalars.systems = 0
 
     def offer_coefficients(self, rho: IntArray) -> None:
-        """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""
+        """Offer a system with its best intercept; if scores are not integers, with each at which some point changes sides."""
         self.offer(self._intercept(rho), rho)
         if self.reduced.integer_scores:
             return
@@ -332,7 +329,7 @@ class Search:
 class SupportsLog(LogWriter):
     """The proof log: the problem, the splits of the tree, the claim and a seal (`solvers.scoring.check`).
 
-    Splits and multipliers are written as they come. Which nodes are closed follows from the splits: those that are not split.
+    Splits and multipliers are written as they come. Nodes that are not split are closed.
 
     Parameters
     ----------

@@ -1,8 +1,6 @@
-"""Compiled branch and bound over the integer coefficients of scoring systems: a depth-first search below one node.
+"""Compiled depth-first branch and bound of `supports-bb` over the integer coefficients, below one node of the search.
 
-A call visits so many nodes, in arrays that Python keeps between calls.
-
-Nodes are split in three ways.
+A call visits a given number of nodes, in arrays that Python keeps between calls. Nodes are split in three ways.
 
 - *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j and no other undecided coefficient; or j and another
   one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
@@ -20,51 +18,45 @@ import numpy as np
 
 from ..interface.algorithm import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
-from .bounds import Scratch, bound, entry, inner, scratch_for
-from .reduced import ReducedScoringProblem
+from .bounds import Scratch, entry, inner, new_scratch, tighten_and_bound
+from .reduced_problem import ReducedScoringProblem
 
-#: Events: what happened to a node.
+#: Kinds of events: a node was closed, or split in one of these ways.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
-#: `Stack.scalars`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
-SCALARS = integers_and_floats("top nodes next noted systems", "")
-_ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
+#: `Stack.scalars`: nodes on the stack, nodes bounded so far, the next free number, events and single systems stored so far.
+_SCALARS = integers_and_floats("top nodes next noted systems", "")
+#: Capacities: nodes of the stack, events, and single systems.
+_NODES, _EVENTS, _SYSTEMS = 4096, 1 << 14, 256
 
 
 @by_reference
 class Stack(NamedTuple):
-    """Open nodes, the last one on top; what happened; and single systems, whose intercept is not chosen yet."""
+    """The stack of open nodes, the last one on top, with the events and candidate systems of the last call."""
 
-    lower: Any
+    lower: Any  #: (nodes, d) box of a node
     upper: Any
-    forced: Any
-    needs_feature: Any
-    bound: Any
-    number: Any
-    events: Any
-    candidates: Any
-    spread: Any
-    order: Any
-    scalars: Any
+    forced: Any  #: (nodes, d) coefficients that are not 0
+    needs_feature: Any  #: (nodes,) 1 if an undecided coefficient is not 0
+    bound: Any  #: (nodes,) in units
+    number: Any  #: (nodes,) number of the node in the log
+    events: Any  #: (events, 4) kind, number of the node, coefficient, half
+    candidates: Any  #: (systems, d) single systems of closed nodes, whose intercept is not chosen yet
+    spread: Any  #: (d,) mean distance of the two classes along a feature
+    order: Any  #: (d,) order of splits by support
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
     scratch: Scratch
 
 
-def make_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
-    """Return an empty stack; ``order`` is the order of splits by support, ``spread`` how far a coefficient moves scores."""
+def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
+    """Return an empty stack with the given order of splits by support and spread of features."""
     d = reduced.Z.shape[1]
+    boxes = {name: np.zeros((_NODES, d), np.int64) for name in ("lower", "upper")}
+    numbers = {name: np.zeros(_NODES, np.int64) for name in ("needs_feature", "bound", "number")}
     return Stack(
-        lower=np.zeros((_ROOM, d), np.int64),
-        upper=np.zeros((_ROOM, d), np.int64),
-        forced=np.zeros((_ROOM, d), np.bool_),
-        needs_feature=np.zeros(_ROOM, np.int64),
-        bound=np.zeros(_ROOM, np.int64),
-        number=np.zeros(_ROOM, np.int64),
-        events=np.zeros((_EVENTS, 4), np.int64),
-        candidates=np.zeros((_FOUND, d), np.int64),
-        spread=spread,
-        order=order,
-        scalars=named_scalars(SCALARS),
-        scratch=scratch_for(reduced),
-    )
+        **boxes, **numbers, forced=np.zeros((_NODES, d), np.bool_), events=np.zeros((_EVENTS, 4), np.int64),
+        candidates=np.zeros((_SYSTEMS, d), np.int64), spread=spread, order=order, scalars=named_scalars(_SCALARS),
+        scratch=new_scratch(reduced),
+    )  # fmt: skip
 
 
 @inner
@@ -77,7 +69,9 @@ def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
-    units, needs_feature = bound(rows, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.scratch)
+    units, needs_feature = tighten_and_bound(
+        rows, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.scratch
+    )
     k.needs_feature[slot], k.bound[slot], k.number[slot] = needs_feature, max(units, parent), k.scalars.next
     k.scalars.next += 1
     k.scalars.nodes += 1
@@ -190,15 +184,21 @@ def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
 
 
 @entry
-def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
-    """Split the one node on the stack; its children are bounded by prices and by errors that equal rows force."""
+def split_node(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
+    """Replace the one node on the stack by its children that are below ``cut``, bounded by prices and errors of equal rows.
+
+    ``kind`` is `SUPPORT`, `BEGIN`, `SIGN` or `HALVES`, j the coefficient, ``half`` its largest value in the lower half.
+    """
     k.scalars.top = 0
     _split(rows, k, kind, j, half, cut, False)
 
 
 @entry
 def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
-    """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or a list is full."""
+    """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or an array is full.
+
+    With ``by_support`` nodes are split by support first. Nodes whose bound reaches ``cut`` are closed.
+    """
     end = k.scalars.nodes + node_limit
     while k.scalars.top > 0 and k.scalars.nodes < end:
         if (

@@ -1,4 +1,4 @@
-"""`ColumnCache`: columns of a kernel matrix that compiled loops read, within a limit of bytes, the least recently used leave."""
+"""A least-recently-used cache of kernel columns, which the compiled loops of SMO and of the Frank-Wolfe methods read."""
 
 from __future__ import annotations
 
@@ -12,31 +12,45 @@ from ...models.arrays import materialise_limit
 from ...models.kernels.gram import GramOperator
 from ..records import Options
 
-#: Default size of a column cache.
+#: Default size of a column cache, in bytes.
 CACHE_BYTES = 2**30
-#: Columns computed at a time where their slots are not neighbours.
+#: Columns computed at a time if their slots are not neighbours: they stay in the processor's cache until they are copied.
 _ROWS = 32
 
 
 def cache_bytes(size: int | None, options: Options, minimum: float = 0.0) -> int:
-    """Return the bytes of a cache: ``size``, or the solve's memory limit if that is smaller.
+    """Return the bytes that a cache may take: ``size``, or the solve's memory limit if that is smaller.
 
-    Without a ``size`` it is the default, or ``minimum`` as far as a form may take memory on this machine.
+    Without a ``size`` it is 1 GiB, or more if ``minimum`` bytes are needed and this machine has them.
     """
     default = max(CACHE_BYTES, min(minimum, materialise_limit())) if size is None else size
     return int(default if options.memory_limit is None else min(default, options.memory_limit))
 
 
 class ColumnCache:
-    """Cached columns of a Gram operator: column i is ``columns[slot[i]]``; compiled loops stamp the columns that they use.
+    """Columns of a Gram operator within a limit of bytes; the least recently used ones make room for new ones.
 
     Parameters
     ----------
     gram : GramOperator
+        The n × n matrix.
     limit : int
-        Bytes for the columns.
+        Largest number of bytes of the columns.
     single : bool
-        Columns in float32 (for steps), else float64.
+        Whether columns are float32, which suffices for steps, or float64.
+
+    Attributes
+    ----------
+    columns : ndarray (slots, n)
+        Column i of the matrix is row ``slot[i]``.
+    slot : ndarray of int (n,)
+        The slot of each column; -1 if it is not cached.
+    stamp : ndarray of int (slots,)
+        The clock at the last use of a slot; compiled loops set it.
+    owner : ndarray of int (slots,)
+        The column in each slot; -1 if it is free.
+    used, computed : int
+        Number of slots in use, and of columns computed so far.
 
     Raises
     ------
@@ -61,16 +75,16 @@ class ColumnCache:
         self.slot = np.full(n, -1, dtype=np.int64)
         self.stamp = np.zeros(slots, dtype=np.int64)
         self.owner = np.full(slots, -1, dtype=np.int64)
-        self._room: npt.NDArray[Any] | None = None
+        self._buffer: npt.NDArray[Any] | None = None
         self.used = 0
         self.computed = 0
 
     @property
     def slots(self) -> int:
-        """Number of columns that fit."""
+        """Return the number of columns that fit."""
         return int(self.columns.shape[0])
 
-    def _take(self, count: int) -> npt.NDArray[np.int64]:
+    def _free_slots(self, count: int) -> npt.NDArray[np.int64]:
         """Return slots for new columns: free ones, then those least recently used."""
         free = min(count, self.slots - self.used)
         slots = np.arange(self.used, self.used + free)
@@ -84,16 +98,16 @@ class ColumnCache:
         return slots
 
     def _load_apart(self, indices: npt.NDArray[np.int64], free_slots: npt.NDArray[np.int64]) -> None:
-        """Compute columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
-        if self._room is None:
-            self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
-        for start in range(0, indices.size, len(self._room)):
-            part = indices[start : start + len(self._room)]
-            self.columns[free_slots[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
+        """Compute columns for slots that are not neighbours, by way of a buffer of a few rows."""
+        if self._buffer is None:
+            self._buffer = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
+        for start in range(0, indices.size, len(self._buffer)):
+            part = indices[start : start + len(self._buffer)]
+            self.columns[free_slots[start : start + part.size]] = self.gram.single_columns(part, self._buffer[: part.size])
 
     def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
-        """Compute columns that are not cached; ``clock`` stamps them as just used."""
-        slots = self._take(indices.size)
+        """Compute the columns ``indices``, which must not be cached, and stamp them with ``clock`` as just used."""
+        slots = self._free_slots(indices.size)
         evicted = self.owner[slots]
         self.slot[evicted[evicted >= 0]] = -1
         first, count = int(slots[0]), int(indices.size)

@@ -1,4 +1,7 @@
-"""Projected gradients on faces of the unit simplex, for a dense matrix: MaxMin's Algorithm 1 with its errata corrected."""
+"""Projected gradients on faces of unit simplices, solver ``pga``, for a dense matrix Q held in memory.
+
+Algorithm 1 of Luo et al., "MaxMin-L2-SVC-NCH", with its errata corrected. ∇ is the gradient Qa + c.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +19,24 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
-from .start import StartRule, iteration_limit, relative_gap_at, simplex_answer, starting_point
+from .common import iteration_limit, relative_gap_at, simplex_answer
+from .starting_points import StartRule, starting_point
 
-Start: TypeAlias = Literal["uniform", "sparse"]
-_RULES: dict[Start, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
-#: Steps after which the gradient is computed afresh from a, so that rounding does not add up.
-REFRESH = 200
+InitialRule: TypeAlias = Literal["uniform", "sparse"]
+_RULES: dict[InitialRule, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
+#: Steps after which the gradient is recomputed from a, so that rounding does not add up.
+_REFRESH_EVERY = 200
 
 
 @dataclass(eq=False)
-class DenseState:
-    """The point a, its gradient g = Qa + c, and the free variables; ``members[k]`` are the indices of simplex k."""
+class ProjectedGradientState:
+    """State of a run: the point, its gradient and the free variables."""
 
     view: SimplexQP
     Q: FloatArray  #: (n, n)
-    a: FloatArray  #: (n,)
-    g: FloatArray  #: (n,)
-    members: Sequence[IntArray]
+    a: FloatArray  #: (n,) the point
+    g: FloatArray  #: (n,) Qa + c
+    members: Sequence[IntArray]  #: the variables of each simplex
     free: BoolArray  #: (n,) variables that may move both ways
     tol: float
     limit: int
@@ -41,12 +45,12 @@ class DenseState:
 
     @property
     def objective(self) -> float:
-        """½a'Qa + c'a from the gradient: ½(a'g + c'a)."""
+        """Return ½a'Qa + c'a, from the gradient: ½(a'g + c'a)."""
         return 0.5 * float(self.a @ self.g + self.view.c @ self.a)
 
     @property
     def gap(self) -> float:
-        """a'g - Σ_k min over simplex k of g."""
+        """Return the Frank-Wolfe gap a'g - Σ_k min over simplex k of g."""
         return float(self.a @ self.g - sum(self.g[m].min() for m in self.members))
 
     @property
@@ -59,20 +63,20 @@ class DenseState:
         self.a = self.a + length * d
         self.steps += 1
         support = np.flatnonzero(d)
-        if self.steps % REFRESH == 0:
-            self.refresh()
+        if self.steps % _REFRESH_EVERY == 0:
+            self.refresh_gradient()
         elif support.size < 0.5 * d.size:
             self.g = self.g + length * (self.Q[:, support] @ d[support])
         else:
             self.g = self.g + length * (self.Q @ d)
 
-    def refresh(self) -> None:
-        """g = Qa + c anew."""
+    def refresh_gradient(self) -> None:
+        """Recompute g = Qa + c."""
         self.g = self.Q @ self.a + self.view.c
 
 
 @dataclass(frozen=True)
-class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
+class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
     """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
@@ -94,7 +98,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
     """
 
     components: int | None = None
-    initial: Start = "uniform"
+    initial: InitialRule = "uniform"
 
     info = RECORDS["pga"]
 
@@ -102,7 +106,7 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
         if self.components is not None:
             object.__setattr__(self, "components", as_integer(self.components, "components", 2))
 
-    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> ProjectedGradientState:
         """Return the state at the start; the n × n matrix is materialised, within the limit of memory."""
         if self.initial not in _RULES:
             raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}", name="initial")
@@ -111,14 +115,14 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
         members = [np.flatnonzero(view.groups == k) for k in range(view.simplices)]
         a = starting_point(view, _RULES[self.initial], options, rng)
         tol = options.tolerance(self.info.tolerance)
-        return DenseState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iteration_limit(options))
+        return ProjectedGradientState(view, Q, a, Q @ a + view.c, members, a > 0, tol, iteration_limit(options))
 
-    def advance(self, state: DenseState, seconds: float) -> Outcome:
+    def advance(self, state: ProjectedGradientState, seconds: float) -> Outcome:
         """Take steps for about ``seconds``; convergence is confirmed by a gradient computed afresh."""
         end = time.perf_counter() + seconds
         while True:
             if state.converged:
-                state.refresh()
+                state.refresh_gradient()
                 if state.converged:
                     return Outcome.CONVERGED
             if state.steps >= state.limit:
@@ -128,27 +132,27 @@ class ProjectedGradient(Algorithm[SimplexQP, DenseState]):
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def measure(self, state: DenseState) -> ProgressState:
+    def measure(self, state: ProjectedGradientState) -> ProgressState:
         """Return objective, Frank-Wolfe bound f - gap, and size of the support."""
         f = state.objective
         active = int(np.count_nonzero(state.a))
         return ProgressState(state.steps, f, f - state.gap, active=active, columns=state.view.n, step=state.step)
 
-    def answer(self, state: DenseState) -> Answer:
+    def answer(self, state: ProjectedGradientState) -> Answer:
         """Return the point, scaled onto the simplices, with the multipliers of its gradient."""
         a = np.maximum(state.a, 0.0)
         for m in state.members:
             a[m] /= a[m].sum()
         return simplex_answer(state.view, a, state.Q @ a + state.view.c, {})
 
-    def take_step(self, state: DenseState) -> bool:
+    def take_step(self, state: ProjectedGradientState) -> bool:
         """Take a step along the projected gradient of a face, or of a few components; return False if none descends."""
         unrestricted = self.components is None or self.components >= state.view.n
         d = _face_direction(state) if unrestricted else _few_components(state, self.components or 0)
         return d is not None and _search(state, d)
 
 
-def _face_direction(state: DenseState) -> FloatArray | None:
+def _face_direction(state: ProjectedGradientState) -> FloatArray | None:
     """Return the projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
     d, reduced = _projected(state, state.free)
     violation = float(-reduced[~state.free].min(initial=0.0))
@@ -163,7 +167,7 @@ def _face_direction(state: DenseState) -> FloatArray | None:
     return d if np.any(d) else None
 
 
-def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _projected(state: ProjectedGradientState, free: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return d on the free variables of every simplex, and ∇ - mean for all."""
     d, reduced = np.zeros(state.view.n), np.zeros(state.view.n)
     for m in state.members:
@@ -174,7 +178,7 @@ def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArr
     return d, reduced
 
 
-def _few_components(state: DenseState, k: int) -> FloatArray | None:
+def _few_components(state: ProjectedGradientState, k: int) -> FloatArray | None:
     """Return a direction that changes at most k components of one simplex, the one whose pair violates most."""
     g, a = state.g, state.a
     spread = [g[m[a[m] > 0]].max() - g[m].min() for m in state.members]
@@ -197,7 +201,7 @@ def _few_components(state: DenseState, k: int) -> FloatArray | None:
     return d if np.any(d) else None
 
 
-def _search(state: DenseState, d: FloatArray) -> bool:
+def _search(state: ProjectedGradientState, d: FloatArray) -> bool:
     """Take the exact step along d, cut at the first bound; return False if no descent is left in floating point.
 
     d sums to zero on every simplex and is a mean minus ∇ there, so the slope ∇'d is -d'd: without cancellation.

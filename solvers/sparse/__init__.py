@@ -1,4 +1,4 @@
-"""`sparse-bb`: the exact solver of sparse linear classifiers, a search by its bounding rule."""
+"""The exact solver `sparse-bb` of linear classifiers with few coefficients: its options, and bounds reused along a path of k."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SparseBB(ExactSearch[SparseProblem]):
         object.__setattr__(self, "earlier", solved_pairs(self.earlier))
 
     def rule(self) -> type[BoundingRule[SparseProblem]]:
-        """Return the bounding rule of supports."""
+        """Return the class of the bounding rule."""
         from .search import SparseRule
 
         return SparseRule
@@ -93,7 +93,7 @@ class SparseBB(ExactSearch[SparseProblem]):
         )
 
     def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Return the solved problems as the option ``earlier``."""
+        """Return the options that give the next solve of a path the solved problems, as ``earlier``."""
         return {"earlier": tuple(solved)} if solved and self.proof is None else {}
 
 

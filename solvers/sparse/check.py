@@ -62,47 +62,9 @@ class LoggedSparseProblem:
 
     problem: SparseProblem
 
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedSparseProblem:
-        """Return the problem of a composition."""
-        view = model.view(SparseProblem)
-        if view is None:
-            raise InputError(
-                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
-                f"{type(model).__name__} is not such a problem"
-            )
-        keep = view.costs > 0.0
-        fields = {
-            name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "max_nonzeros")
-        }
-        return cls(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
-
-    @classmethod
-    def of_log(cls, header: dict[str, Any]) -> LoggedSparseProblem:
-        """Return the stated problem, if it is one."""
-        p = len(header["curvature"])
-        A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
-        vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
-        costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
-        max_nonzeros = int(header["most"])
-        q, price, lower, upper = vectors.values()
-        shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
-        if (
-            not shapes
-            or counted.dtype != np.bool_
-            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
-        ):
-            raise InvalidProofError("the stated problem's arrays do not fit")
-        bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
-        signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
-        allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
-        if not (signs and allowed and bounded.all()) or max_nonzeros < 0 or price[~counted].any() or q[~counted].any():
-            raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
-        return cls(SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, max_nonzeros))
-
     @property
     def digest(self) -> str:
-        """SHA-256 of the data."""
+        """Return the SHA-256 of the data."""
         p = self.problem
         return data_digest(f"{p.A.shape} {p.loss.name} {p.max_nonzeros}", [getattr(p, name) for name in _ARRAYS])
 
@@ -137,13 +99,13 @@ class LoggedSparseProblem:
 
 @dataclass(frozen=True, eq=False)
 class NodeBounds:
-    """The bounds that an α gives: a lower bound of the first terms less g_0, and upper bounds of g."""
+    """The lower bounds of nodes that one α gives."""
 
-    base: float
-    gains: FloatArray
-    counted: BoolArray
-    max_nonzeros: int
-    low: FloatArray
+    base: float  #: lower bound of the first terms less g_0
+    gains: FloatArray  #: (p,) upper bounds of g
+    counted: BoolArray  #: (p,) features whose number is limited
+    max_nonzeros: int  #: k
+    low: FloatArray  #: (p,) bounds of v
     high: FloatArray
     curvature: float  #: the least one of the counted features
 
@@ -154,8 +116,8 @@ class NodeBounds:
         order = free[np.argsort(-np.maximum(self.gains[free], 0.0), kind="stable")]
         return gains_inside, free, order, count
 
-    def node(self, state: Any) -> float:
-        """Return the bound of a node; ∞ where it has more features than are allowed."""
+    def node_bound(self, state: Any) -> float:
+        """Return the lower bound of a node with these states of the features; ∞ if more are in use than are allowed."""
         gains_inside, _, order, count = self._parts(state)
         if count < 0:
             return math.inf
@@ -163,10 +125,10 @@ class NodeBounds:
         terms = np.concatenate([[self.base], -gains_inside, -top])
         return sum_down(terms) if np.isfinite(terms).all() else -math.inf
 
-    def with_one_more(self, state: Any) -> tuple[FloatArray, FloatArray]:
+    def child_bounds(self, state: Any) -> tuple[FloatArray, FloatArray]:
         """Return, for each undecided feature, the bounds of the node with it in I, and with it in O."""
         _, free, order, count = self._parts(state)
-        node = self.node(state)
+        node = self.node_bound(state)
         inside, outside = np.full(self.gains.size, node), np.full(self.gains.size, node)
         if count <= 0:
             inside[free] = math.inf
@@ -179,7 +141,7 @@ class NodeBounds:
         outside[top] = round_down(node + round_down(positive[top] - following))
         return inside, outside
 
-    def largest(self, state: Any, code: int) -> LargestBound:
+    def largest_coefficient_bound(self, state: Any, code: int) -> LargestCoefficientBound:
         """Return φ for feature code // 2, positive if the code is even."""
         j = code // 2
         sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
@@ -187,31 +149,31 @@ class NodeBounds:
         free = np.sort(sizes[(state == _FREE) & self.counted & (places != j)])[::-1]
         count = max(self.max_nonzeros - 1 - sizes_inside.size, 0)
         v = float(-self.low[j] if code % 2 else self.high[j])
-        return LargestBound(self.base, self.curvature, v, tuple(np.concatenate([sizes_inside, free[:count]]).tolist()))
+        return LargestCoefficientBound(self.base, self.curvature, v, tuple(np.concatenate([sizes_inside, free[:count]]).tolist()))
 
 
 @dataclass(frozen=True, eq=False)
-class LargestBound:
-    """The bound φ of points whose largest coefficient in size is a given one, as a function of its size t."""
+class LargestCoefficientBound:
+    """The lower bound φ(t) of points whose largest coefficient in size is a given one, of size t."""
 
-    base: float
-    q: float
-    v: float
-    other_losses: tuple[float, ...]
+    base: float  #: the first terms less g_0
+    q: float  #: the least curvature
+    v: float  #: v_j of the given feature, with the sign of its coefficient
+    other_sizes: tuple[float, ...]  #: |v_i| of the features in T
 
     def value(self, t: float) -> float:
         """Return φ(t), rounded down."""
         q = self.q
         terms = [0.5 * q * t * t, -self.v * t]
-        for x in self.other_losses:
+        for x in self.other_sizes:
             w = min(t, x / q)  # rounding x/q changes the maximum by less than the error below
             terms += [-x * w, 0.5 * q * w * w]
         return sum_down(np.array([self.base, *terms, -16.0 * _UNIT * math.fsum(map(abs, terms))]))
 
     def slope(self, t: float) -> tuple[float, float]:
         """Return bounds of φ'(t)."""
-        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.other_losses]
-        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.other_losses))
+        terms = [self.q * t, -self.v] + [-max(x - self.q * t, 0.0) for x in self.other_sizes]
+        error = 16.0 * _UNIT * (math.fsum(map(abs, terms)) + math.fsum(self.other_sizes))
         return math.fsum(terms) - error, math.fsum(terms) + error
 
     def excludes(self, low: float, high: float, bound: float) -> bool:
@@ -229,7 +191,7 @@ _OpenNode: TypeAlias = "tuple[Any, float, FloatArray] | None"
 
 
 class SparseRules(NodeRules[_OpenNode]):
-    """The rules of nodes: the α of a record bound the node, its parts and its largest coefficient."""
+    """The rules by which a record of the log proves a node: its α bound the node, its children and its largest coefficient."""
 
     def __init__(self, problem: SparseProblem, bound: float) -> None:
         self._counted, self._bound = problem.counted, bound
@@ -246,7 +208,7 @@ class SparseRules(NodeRules[_OpenNode]):
         return bool(empty.any() and empty[self._possible & np.repeat(state != _OUT, 2)].all())
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the parts of a node, with the features that the record decides and the sizes that it leaves."""
+        """Return the children of a node, with the features that the record decides and the sizes that it leaves."""
         assert state is not None
         split, bounds, (features, floor, sizes) = int(record["split"]), record["bounds"], state
         floor = _floor(floor, bounds, features)
@@ -265,7 +227,7 @@ class SparseRules(NodeRules[_OpenNode]):
         return [self._open(part, _floor(floor, bounds, part), sizes) for part in parts]
 
     def objection(self, state: _OpenNode) -> str:
-        """Return a sentence on the bound of an open node."""
+        """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state[1]:.12g} and no more; the claim is {self._bound:.12g}"
 
@@ -277,11 +239,41 @@ class SparseChecker(TreeChecker[LoggedSparseProblem]):
 
     def of_model(self, model: Model) -> LoggedSparseProblem:
         """Return the problem of a composition with a count or prices of coefficients."""
-        return LoggedSparseProblem.of_model(model)
+        view = model.view(SparseProblem)
+        if view is None:
+            raise InputError(
+                "a proof log of sparse-bb proves a bound of a Margin whose coefficients are counted; "
+                f"{type(model).__name__} is not such a problem"
+            )
+        keep = view.costs > 0.0
+        fields = {
+            name: getattr(view, name) for name in ("loss", "curvature", "price", "lower", "upper", "counted", "max_nonzeros")
+        }
+        return LoggedSparseProblem(SparseProblem(A=view.A[keep], costs=view.costs[keep], **fields))
 
     def of_log(self, header: dict[str, Any]) -> LoggedSparseProblem:
-        """Return the problem that a log's header states."""
-        return LoggedSparseProblem.of_log(header)
+        """Return the problem of a log's header, after checking its fields."""
+        p = len(header["curvature"])
+        A = np.array(header["A"], dtype=np.float64).reshape(-1, p)
+        vectors = {name: np.array(header[name], dtype=np.float64) for name in ("curvature", "price", "lower", "upper")}
+        costs, counted = np.array(header["costs"], dtype=np.float64), np.array(header["counted"])
+        max_nonzeros = int(header["most"])
+        q, price, lower, upper = vectors.values()
+        shapes = costs.shape == (len(A),) and counted.shape == (p,) and all(x.shape == (p,) for x in vectors.values())
+        if (
+            not shapes
+            or counted.dtype != np.bool_
+            or not (np.isfinite(A).all() and (costs > 0.0).all() and np.isfinite(costs).all())
+        ):
+            raise InvalidProofError("the stated problem's arrays do not fit")
+        bounded = (q > 0.0) | (np.isfinite(lower) & np.isfinite(upper)) | ~counted
+        signs = (q >= 0.0).all() and (price >= 0.0).all() and np.isfinite(q).all() and np.isfinite(price).all()
+        allowed = (lower <= upper).all() and ((lower <= 0.0) & (upper >= 0.0) | ~counted).all()
+        if not (signs and allowed and bounded.all()) or max_nonzeros < 0 or price[~counted].any() or q[~counted].any():
+            raise InvalidProofError("the stated problem's prices, bounds or count are invalid")
+        return LoggedSparseProblem(
+            SparseProblem(A, costs, LinearLoss[header["loss"]], q, price, lower, upper, counted, max_nonzeros)
+        )
 
     def value(self, problem: LoggedSparseProblem, w: list[float]) -> Fraction:
         """Return the exact objective of a point."""
@@ -318,8 +310,7 @@ def _batches(records: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 
 
 def _floor(floor: float, bounds: list[NodeBounds], features: Any) -> float:
-    """Return the best bound of a node."""
-    return max(floor, *(b.node(features) for b in bounds)) if bounds else floor
+    return max(floor, *(b.node_bound(features) for b in bounds)) if bounds else floor
 
 
 def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record: dict[str, Any], bound: float) -> FloatArray:
@@ -332,7 +323,7 @@ def _narrowed(bounds: list[NodeBounds], features: Any, sizes: FloatArray, record
         j = code // 2
         if not 0 <= code < len(sizes) or features[j] == _OUT or not b.counted[j] or not b.curvature > 0.0:
             raise InvalidProofError("a bound of the largest coefficient names a feature that there is not")
-        if not (0.0 <= low <= high and low < math.inf and b.largest(features, code).excludes(low, high, bound)):
+        if not (0.0 <= low <= high and low < math.inf and b.largest_coefficient_bound(features, code).excludes(low, high, bound)):
             raise InvalidProofError(f"feature {j} may have the largest coefficient below the claim, outside of {low} to {high}")
         sizes[code] = max(sizes[code, 0], low), min(sizes[code, 1], high)
     return sizes
@@ -344,7 +335,7 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
     state = state.copy()
     if not any(side.size for side in sides):
         return state
-    with_feature, without_feature = bounds[0].with_one_more(state)
+    with_feature, without_feature = bounds[0].child_bounds(state)
     for features, value, other in ((sides[0], _IN, without_feature), (sides[1], _OUT, with_feature)):
         if ((features < 0) | (features >= state.size)).any() or (state[features] != _FREE).any() or not counted[features].all():
             raise InvalidProofError("a feature is decided that is not free")

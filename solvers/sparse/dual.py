@@ -1,7 +1,7 @@
-"""Dual points of a sparse problem, and the bounds that follow from one of them for every node of the tree.
+"""Lower bounds of the nodes of `sparse-bb` from dual points: of a node, of its children, and of the largest coefficient.
 
-With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w whose non-zero coefficients include the set I,
-avoid the set O and number at most k costs at least
+A dual point is a multiplier α_i of each loss. With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w
+whose non-zero coefficients include the set I, avoid the set O and number at most k costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
@@ -32,13 +32,14 @@ from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
 from ..exact.log_file import DualPoint
 
-#: A feature's state in a node, and all of them.
+#: States of a feature in a node: not decided, in the support, or 0.
 FREE, IN, OUT = 0, 1, 2
-State = npt.NDArray[np.int8]
+#: The states of all features (p,).
+FeatureStates = npt.NDArray[np.int8]
 
 
 def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
-    """Round multipliers to a point that is feasible for the dual.
+    """Return multipliers ``alpha`` rounded to a point that is feasible for the dual.
 
     Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered,
     those farthest from their bounds first, since the dual value is flat in these.
@@ -65,18 +66,18 @@ def _balance(numbers: IntArray, y: FloatArray, slack: FloatArray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Gains:
-    """The two parts of the bound that a dual point gives: the first terms, and g; each on the safe side of rounding."""
+class FeatureGains:
+    """The two parts of the bound that a dual point gives, each on the safe side of rounding."""
 
-    base: float
-    values: FloatArray
+    base: float  #: the first terms, with g_0
+    values: FloatArray  #: (p,) g
     size: float  #: sum of the absolute values of what is added
-    low: FloatArray  #: bounds of v
+    low: FloatArray  #: (p,) bounds of v
     high: FloatArray
 
 
-def worth(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return sup {v w - q w²/2 : l ≤ w ≤ u}; ∞ where that is unbounded."""
+def penalty_conjugate(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the conjugate of each coefficient's square at v, sup {v w - q w²/2 : l ≤ w ≤ u}; ∞ if it is unbounded."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         best = np.where(q > 0.0, v / q, np.where(v > 0.0, math.inf, np.where(v < 0.0, -math.inf, 0.0)))
         w = np.clip(best, lower, upper)
@@ -84,7 +85,7 @@ def worth(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) ->
     return np.where(np.isinf(w), math.inf, value)
 
 
-def gains_of(problem: SparseProblem, columns: FloatArray, point: DualPoint) -> Gains:
+def feature_gains(problem: SparseProblem, columns: FloatArray, point: DualPoint) -> FeatureGains:
     """Return the gains of all features; ``columns`` holds the largest absolute value of each column of A.
 
     The reserve for rounding is twice that of the checker, so that it accepts each bound.
@@ -96,24 +97,24 @@ def gains_of(problem: SparseProblem, columns: FloatArray, point: DualPoint) -> G
     free = ~problem.counted
     v[free] = np.ldexp((problem.A[:, free].T @ point.numbers.astype(np.float64)), point.exponent)  # whole numbers: exact
     error[free] = 0.0
-    sides = [worth(v + side * error, problem.curvature, problem.lower, problem.upper) for side in (-1.0, 1.0)]
+    sides = [penalty_conjugate(v + side * error, problem.curvature, problem.lower, problem.upper) for side in (-1.0, 1.0)]
     gains = np.maximum(*sides) - problem.price
     gains += 64.0 * 2.0**-53 * (np.abs(gains) + problem.price)
     fixed = float(gains[free].sum())
     base = terms.value - 2.0 * terms.error - fixed
-    return Gains(base, gains, abs(terms.value) + abs(fixed), v - error, v + error)
+    return FeatureGains(base, gains, abs(terms.value) + abs(fixed), v - error, v + error)
 
 
 @dataclass(frozen=True, eq=False)
 class ChildBounds:
-    """The bound of a node, and those of its children: each feature in, and out; they are the node's own where nothing changes."""
+    """The bounds of a node and of its possible children; a decided feature has the node's own."""
 
     node: float
-    inside: FloatArray
-    outside: FloatArray
+    inside: FloatArray  #: (p,) with each feature in the support
+    outside: FloatArray  #: (p,) with each feature at 0
 
 
-def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBounds:
+def child_bounds(problem: SparseProblem, gains: FeatureGains, state: FeatureStates) -> ChildBounds:
     """Return the bounds of a node and of its children from one dual point."""
     g, free = gains.values, np.flatnonzero((state == FREE) & problem.counted)
     chosen_features = (state == IN) & problem.counted
@@ -137,8 +138,10 @@ def child_bounds(problem: SparseProblem, gains: Gains, state: State) -> ChildBou
     return ChildBounds(node, inside, outside)
 
 
-def largest_interval(problem: SparseProblem, gains: Gains, state: State, code: int, cut: float) -> tuple[float, float]:
-    """Return an interval outside of which no point of a node below ``cut`` has its largest coefficient; empty if its ends agree.
+def largest_coefficient_interval(
+    problem: SparseProblem, gains: FeatureGains, state: FeatureStates, code: int, cut: float
+) -> tuple[float, float]:
+    """Return an interval of the size of the largest coefficient of any point of the node below ``cut``; empty if its ends agree.
 
     Parameters
     ----------
@@ -185,12 +188,6 @@ def _crossing(condition: Callable[[float], bool], low: float, high: float) -> fl
     return high
 
 
-def column_sizes(problem: SparseProblem) -> FloatArray:
-    """Return the largest absolute value of each column of A."""
-    sizes: FloatArray = np.abs(problem.A).max(axis=0, initial=0.0)
-    return sizes
-
-
-def features_of(state: State, counted: BoolArray, value: int) -> IntArray:
+def features_in_state(state: FeatureStates, counted: BoolArray, value: int) -> IntArray:
     """Return the counted features in a state."""
     return np.flatnonzero((state == value) & counted)

@@ -1,4 +1,4 @@
-"""The perspective relaxation of a node on few features, compiled: a primal-dual interior point method.
+"""A compiled primal-dual interior point method for the perspective relaxation of a node of `sparse-bb`, on few features.
 
     min  Σ_j q_j w_j²/(2 z_j) + π_j z_j + Σ_i c_i ℓ(a_i'w)   over   l_j z_j ≤ w_j ≤ u_j z_j,   0 ≤ z ≤ 1,   Σ z_j ≤ k,
 
@@ -28,7 +28,7 @@ _STEP = 0.995
 
 
 @by_reference
-class Workspace(NamedTuple):
+class RelaxationWorkspace(NamedTuple):
     """Arrays of a relaxation of at most d features: by point (n,), by feature (d,), by constraint and feature (4, d)."""
 
     alpha: Any  #: multipliers of the margins, and the best ones
@@ -60,14 +60,14 @@ class Workspace(NamedTuple):
     value: Any  #: (2,) the relaxation's value, and the dual value of the best multipliers
 
 
-def workspace_for(n: int, d: int) -> Workspace:
+def new_workspace(n: int, d: int) -> RelaxationWorkspace:
     """Return the arrays for n points and at most d features."""
     points = {name: np.zeros(n) for name in (
         "alpha", "best", "margin", "slack", "excess", "beta", "D", "shift", "step", "turn", "dx",
     )}  # fmt: skip
     features = {name: np.zeros(d) for name in ("w", "z", "v", "h", "inverse", "gz", "dw", "dz", "rhs", "gain")}
     sides = {name: np.zeros((4, d)) for name in ("sigma", "lam", "dlam")}
-    return Workspace(**points, **features, **sides, H=np.zeros((d, d)), theta=np.zeros(2), value=np.zeros(2))
+    return RelaxationWorkspace(**points, **features, **sides, H=np.zeros((d, d)), theta=np.zeros(2), value=np.zeros(2))
 
 
 @inner
@@ -438,11 +438,12 @@ def _rest(fixed: Any, count: Any, r: Any) -> Any:
 # exempt (arguments): compiled, array by array
 @entry
 def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any, fixed: Any, count: Any, cut: Any, tol: Any,
-          share: Any, max_nonzeros: Any, r: Any) -> Any:  # fmt: skip
-    """Solve the relaxation of d features; return the number of steps.
+          share: Any, max_steps: Any, r: Any) -> Any:  # fmt: skip
+    """Solve the relaxation of d features in the workspace r; return the number of steps, at most ``max_steps``.
 
-    Ends when the dual value reaches ``cut``; when it is within ``tol`` of the primal one, relative to that; or, where the primal
-    value is below ``cut``, within the given ``share`` of their distance. The best multipliers are in ``r.best``.
+    It ends when the dual value reaches ``cut``, when it is within ``tol`` of the primal one, relative to that, or, if the primal
+    value is below ``cut``, within ``share`` of the distance between these. Solution and best multipliers are ``r.w``, ``r.z`` and
+    ``r.best``. ``cost``, ``q``, ``price``, ``low`` and ``high`` are c, q, π, l and u; ``kind`` is the number of a `LinearLoss`.
 
     Parameters
     ----------
@@ -467,7 +468,7 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
             r.lam[k, j] = mu / r.sigma[k, j] if r.sigma[k, j] >= 0.0 else 0.0
     r.theta[0] = mu / budget
     r.value[1], a = -math.inf, 0.0
-    for iteration in range(max_nonzeros):
+    for iteration in range(max_steps):
         _transposed(A, d, r.alpha, r.v)
         dual, primal = _dual(kind, cost, q, price, low, high, fixed, count, r), _primal(kind, cost, q, price, r)
         r.value[0] = primal
@@ -489,4 +490,4 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
         _advance(kind, cost, d, a, r)
         _sides(low, high, fixed, r)
         budget = _rest(fixed, count, r)
-    return max_nonzeros
+    return max_steps

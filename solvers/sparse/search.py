@@ -1,4 +1,4 @@
-"""The bounding rule of supports: relaxations of the features that matter, and incumbents by swaps."""
+"""The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from .dual import (
     IN,
     OUT,
     ChildBounds,
-    Gains,
-    State,
+    FeatureGains,
+    FeatureStates,
     child_bounds,
-    column_sizes,
     dual_point,
-    features_of,
-    gains_of,
-    largest_interval,
+    feature_gains,
+    features_in_state,
+    largest_coefficient_interval,
 )
-from .relaxation import Workspace, relax, workspace_for
+from .relaxation import RelaxationWorkspace, new_workspace, relax
 
 #: Features beside the count that a relaxation begins with, and that a round may add; rounds of a node.
 _BESIDE, _ADDED, _ROUNDS = 40, 12, 12
@@ -57,7 +56,7 @@ class _NodeDual:
     """The best dual point of a node with its bounds, and the relaxation's w and z on ``active``."""
 
     point: DualPoint
-    gains: Gains
+    gains: FeatureGains
     bounds: ChildBounds
     active: IntArray
     w: FloatArray
@@ -91,7 +90,7 @@ class _Record:
 
 
 class SparseRule(BoundingRule[SparseProblem]):
-    """Branch and bound over supports, the sets of non-zero coefficients: how a node is bounded, split and rounded.
+    """The bounding rule of `sparse-bb`; a node is a partial decision on the support, the set of non-zero coefficients.
 
     A node has the states of the features, and ``order``: the features by their gains at the parent's dual point, the largest
     first. A side is a feature with a sign: 2 j is w_j > 0, 2 j + 1 is w_j < 0. ``sides`` says which may be the largest
@@ -109,12 +108,12 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def __init__(self, problem: SparseProblem) -> None:
         super().__init__(problem)
-        self._columns = column_sizes(problem)
+        self._columns: FloatArray = np.abs(problem.A).max(axis=0, initial=0.0)
         self._rows = np.ascontiguousarray(problem.A.T)
         self._kind = int(problem.loss)
         self._never = problem.counted & (problem.lower == 0.0) & (problem.upper == 0.0)
         self._known: dict[bytes, float] = {}
-        self._workspaces: dict[int, Workspace] = {}
+        self._workspaces: dict[int, RelaxationWorkspace] = {}
         self._slopes = np.zeros(problem.price.size)
         self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
         self._size = 0.0  # size at which the last side was excluded; 0 before
@@ -122,7 +121,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.max_nonzeros else 0.0
         self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
         self._bounds_sides = self._q > 0.0 and int(self._sides.sum()) < _MANY  # of more, each one takes too long
-        gains = gains_of(problem, self._columns, dual_point(problem, problem.costs * 0.5))
+        gains = feature_gains(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._order = np.argsort(-gains.values, kind="stable")
 
     @classmethod
@@ -131,13 +130,13 @@ class SparseRule(BoundingRule[SparseProblem]):
         _load()
 
     def header(self) -> dict[str, Any]:
-        """Return the problem."""
+        """Return the problem for the header of a proof log."""
         p = self.problem
         vectors = {name: getattr(p, name).tolist() for name in ("A", "costs", "curvature", "price", "lower", "upper", "counted")}
         return {**vectors, "loss": p.loss.name, "most": p.max_nonzeros}
 
     def first_point(self) -> FloatArray:
-        """Return the point 0, or the nearest one."""
+        """Return the point 0, coefficients that do not count clipped to their bounds."""
         p = self.problem
         return np.where(p.counted, 0.0, np.clip(0.0, p.lower, p.upper))
 
@@ -147,7 +146,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return {"state": state, "order": self._order, "sides": self._sides, "tried": excluded, "size": np.array(0.0)}
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether the states are states, the order is one, the sides exist, and the size is a number."""
+        """Return whether a checkpoint's node is valid: its states, its order of features, its sides and its size."""
         ranks = np.arange(self._order.size)
         states = np.isin(arrays["state"], (FREE, IN, OUT)).all() and np.array_equal(np.sort(arrays["order"]), ranks)
         return bool(states and not (arrays["sides"] & ~self._sides).any() and 0.0 <= arrays["size"] < math.inf)
@@ -162,7 +161,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return self._branch(node, relaxed)
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Take the support of a point, or its largest coefficients that may be used, with the best values for them, and swaps."""
+        """Refit the coefficients on the support of a point, or on its largest coefficients, and improve it by swaps."""
         self._incumbent = incumbent
         size = np.where(self.problem.counted & ~self._never, np.abs(w) * self._columns, 0.0)
         support = np.zeros(size.size, dtype=np.bool_)
@@ -171,16 +170,16 @@ class SparseRule(BoundingRule[SparseProblem]):
         if self._refit(support) and support.any():
             self._swap(support)
 
-    def _workspace(self, d: int) -> Workspace:
+    def _workspace(self, d: int) -> RelaxationWorkspace:
         size = 1 << max(d - 1, 7).bit_length()
         if size not in self._workspaces:
-            self._workspaces[size] = workspace_for(self.problem.costs.size, size)
+            self._workspaces[size] = new_workspace(self.problem.costs.size, size)
         return self._workspaces[size]
 
     def _solve(
         self, active: IntArray, fixed: BoolArray, count: int, cut: float, tol: float, share: float,
         box: tuple[FloatArray, FloatArray] | None = None,
-    ) -> Workspace:  # fmt: skip
+    ) -> RelaxationWorkspace:  # fmt: skip
         """Solve the relaxation on the active features, in another box where one is given."""
         p, workspace, rows = self.problem, self._workspace(active.size), self._rows[active]
         lower, upper = box or (p.lower, p.upper)
@@ -193,7 +192,7 @@ class SparseRule(BoundingRule[SparseProblem]):
     def _relax(self, node: Node) -> _NodeDual:
         """Solve the relaxation of a node: the features of the largest gains first, then those whose gains turn out larger."""
         problem, state, order = self.problem, node.arrays["state"], node.arrays["order"]
-        inside = features_of(state, problem.counted, IN)
+        inside = features_in_state(state, problem.counted, IN)
         count = problem.max_nonzeros - inside.size
         free = state == FREE
         free &= problem.counted & ~self._never
@@ -210,7 +209,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             binding = count if count < chosen.size else chosen.size + 1
             workspace = self._solve(active, fixed, max(binding, 1), cut, tol, _NEAR if chosen.size else 0.0)
             point = dual_point(problem, workspace.best)
-            gains = gains_of(problem, self._columns, point)
+            gains = feature_gains(problem, self._columns, point)
             bounds = child_bounds(problem, gains, state)
             d = active.size
             if best is None or bounds.node > best.bounds.node:
@@ -229,7 +228,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         assert best is not None
         return best
 
-    def _round(self, state: State, relaxed: _NodeDual) -> None:
+    def _round(self, state: FeatureStates, relaxed: _NodeDual) -> None:
         """Try the support of the largest z, unless its dual bound is above the incumbent, and swaps where it is the best."""
         problem = self.problem
         support = (state == IN) & problem.counted
@@ -419,7 +418,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         low = np.where(problem.counted, -t, problem.lower)
         high = np.where(problem.counted, t, problem.upper)
         low[j], high[j] = (-math.inf, -t) if code % 2 else (t, math.inf)
-        inside = features_of(state, problem.counted, IN)
+        inside = features_in_state(state, problem.counted, IN)
         always = np.concatenate([np.flatnonzero(~problem.counted), inside[inside != j], [j]])
         free = (state == FREE) & problem.counted & ~self._never
         free[j] = False
@@ -435,8 +434,8 @@ class SparseRule(BoundingRule[SparseProblem]):
             fixed = np.arange(active.size) < always.size
             workspace = self._solve(active, fixed, max(min(count, chosen.size + 1), 1), math.inf, tol, 0.0, (low, high))
             point = dual_point(problem, workspace.best)
-            gains = gains_of(problem, self._columns, point)
-            interval = largest_interval(problem, gains, state, code, target)
+            gains = feature_gains(problem, self._columns, point)
+            interval = largest_coefficient_interval(problem, gains, state, code, target)
             feasible = bool(workspace.value[0] < target)
             size = np.where(free, np.maximum(gains.high, -gains.low), -math.inf)
             last = float(np.sort(size[chosen])[-min(count, chosen.size)]) if chosen.size else math.inf

@@ -18,7 +18,7 @@ from marginopt.instances.data_set import EXTENSIONS as DATA_SETS
 from marginopt.models.views import SimplexQP
 from marginopt.solvers import Solver, SolverInfo, all_solvers, get_solver
 from marginopt.solvers.registry import EXTENSIONS as SOLVERS
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.smo import SMO
 
 
 class Renamed(SMO):
@@ -128,7 +128,7 @@ def test_a_data_set_is_checked(field: str, value: object) -> None:
 
 GOOD = """
 from marginopt.solvers import SolverInfo
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.smo import SMO
 class Mine(SMO):
     info = SolverInfo("mine", "SMO", views=SMO.info.views, gives=SMO.info.gives)
 MINE = Mine()

@@ -15,7 +15,7 @@ from marginopt.conformance.laws import LawVerdict
 from marginopt.errors import InputError
 from marginopt.solvers import Solver, SolverInfo
 from marginopt.solvers.registry import EXTENSIONS
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.smo import SMO
 
 
 class Crooked(SMO):

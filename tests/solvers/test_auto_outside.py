@@ -18,7 +18,7 @@ from marginopt.solvers import SolverInfo, registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.solver import Purpose
 from marginopt.solvers.registry import EXTENSIONS, choose_solver, resolve_solver
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.smo import SMO
 
 
 def ranked(purpose: Purpose, rank: int, name: str = "mine") -> Clarabel:

@@ -1,4 +1,4 @@
-"""A box with a node's bound, marks and demanded points, and the tightening of its ends by proved consequences."""
+"""The nodes that the checker of `margin-bb` computes, boxes with a bound, and their tightening by propagation."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from ....models.arrays import BoolArray, IntArray
 from ....models.views import EqualRates
 from ...exact.check.arithmetic import Array, round_down, round_up
-from .coordinates import RotatedProblem
-from .statement import SHARE_SLACK
+from .logged_problem import SHARE_SLACK
+from .rotated_problem import RotatedProblem
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 #: Most passes over rows and points, and the share of a coordinate's width that is worth another one.
@@ -22,12 +22,12 @@ _PASSES, _WORTH = 60, 1e-10
 
 @dataclass(eq=False)
 class CheckedBox:
-    """lo ≤ v ≤ hi; points of interest there cost at least the bound."""
+    """A node: a box lo ≤ v ≤ hi. Points of interest are the feasible ones that cost less than the claim."""
 
-    #: (p,)
+    #: (p,) ends of the box
     lo: Array
     hi: Array
-    bound: float
+    bound: float  #: lower bound of the cost of the points of interest here
     marked: BoolArray  #: (p,) v_j ≠ 0 at every point of interest here
     demanded: BoolArray  #: (n,) points whose margins are at least 1 at every feasible point here
     #: (n,) 1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a
@@ -35,8 +35,8 @@ class CheckedBox:
     signs: IntArray
 
     @property
-    def empty(self) -> bool:
-        """Return whether it holds no point."""
+    def is_empty(self) -> bool:
+        """Return whether the box holds no point."""
         return bool((self.lo > self.hi).any())
 
     @property
@@ -49,8 +49,8 @@ class CheckedBox:
         """Return the largest |v_j|."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
-    def part(self, j: int, value: float, side: int) -> CheckedBox:
-        """Return the part with v_j ≤ value, or for side 1 with v_j ≥ value."""
+    def child(self, j: int, value: float, side: int) -> CheckedBox:
+        """Return the child with v_j ≤ value for side 0, or with v_j ≥ value for side 1."""
         part = copy.deepcopy(self)
         if side:
             part.lo[j] = max(part.lo[j], value)
@@ -58,8 +58,8 @@ class CheckedBox:
             part.hi[j] = min(part.hi[j], value)
         return part
 
-    def support(self, j: int, side: int) -> CheckedBox:
-        """Return the part with v_j = 0, or for side 1 the whole box with v_j ≠ 0."""
+    def support_child(self, j: int, side: int) -> CheckedBox:
+        """Return the child with v_j = 0 for side 0, or the whole box with the mark v_j ≠ 0 for side 1."""
         part = copy.deepcopy(self)
         if side:
             part.marked[j] = True
@@ -67,8 +67,8 @@ class CheckedBox:
             part.fix_at_zero(np.arange(self.lo.size) == j)
         return part
 
-    def signed(self, i: int, side: int) -> CheckedBox:
-        """Return the part in which the margin of a point is not positive, or for side 1 not negative."""
+    def sign_child(self, i: int, side: int) -> CheckedBox:
+        """Return the child in which point i's margin is at most 0 for side 0, or at least 0 for side 1."""
         part = copy.deepcopy(self)
         part.signs[i] = 2 * side - 1
         return part
@@ -77,13 +77,13 @@ class CheckedBox:
         """Restrict the box to points that are 0 in these coordinates."""
         self.lo, self.hi = np.where(mask, np.maximum(self.lo, 0.0), self.lo), np.where(mask, np.minimum(self.hi, 0.0), self.hi)
 
-    def clear(self) -> None:
+    def make_empty(self) -> None:
         """Make the box empty."""
         self.lo, self.hi = np.full_like(self.lo, np.inf), np.full_like(self.hi, -np.inf)
 
 
-def root(problem: RotatedProblem) -> CheckedBox:
-    """Return the root box."""
+def root_box(problem: RotatedProblem) -> CheckedBox:
+    """Return the root node: the problem's root box after propagation."""
     unmarked, no_sign = np.zeros(problem.lo.size, dtype=np.bool_), np.zeros(len(problem.g), dtype=np.int64)
     box = CheckedBox(problem.lo.copy(), problem.hi.copy(), 0.0, unmarked, problem.original.kept_points.copy(), no_sign)
     propagate(problem, box)
@@ -91,11 +91,11 @@ def root(problem: RotatedProblem) -> CheckedBox:
 
 
 def sum_error(terms: int, size: Array) -> Array:
-    """Return the error bound of a sum of this many products with this sum of absolute values."""
+    """Return the error bound of a float64 sum of this many ``terms``, products whose absolute values sum to ``size``."""
     return (terms + 4) * _EPS * size + _TINY
 
 
-def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
+def margin_ranges(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
     """Return the ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     positive, negative = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
     size = (positive - negative) @ box.largest_coordinates
@@ -104,23 +104,26 @@ def margins(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Arr
 
 
 def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
-    """Tighten the box by integers, counts, rows, demanded points, budgets and rates, and find demanded points and signs."""
+    """Tighten the box in place by integers, the limit on non-zeros, rows, demanded points, budgets and equal rates.
+
+    It also finds further demanded points and signs.
+    """
     if problem.original.free:
         return
     for _ in range(_PASSES):
         lo, hi, demanded, signs = box.lo, box.hi, box.demanded, box.signs
         _propagate_coordinates(problem, box)
-        if not box.empty:
+        if not box.is_empty:
             _propagate_budgets(problem, box)
         for rates in problem.original.rates:
-            if not box.empty:
+            if not box.is_empty:
                 _propagate_rates(problem, box, rates)
-        if not box.empty:
+        if not box.is_empty:
             _propagate_lines(problem, box)
-        if not box.empty:
+        if not box.is_empty:
             _propagate_coordinates(problem, box)
-        if box.empty:
-            box.clear()
+        if box.is_empty:
+            box.make_empty()
             return
         shrunk = (box.lo - lo) + (hi - box.hi) > _WORTH * (hi - lo)
         if not shrunk.any() and np.array_equal(demanded, box.demanded) and np.array_equal(signs, box.signs):
@@ -139,7 +142,7 @@ def _propagate_coordinates(problem: RotatedProblem, box: CheckedBox) -> None:
     used = box.used & logged.counted
     count = int(used.sum())
     if count > logged.max_nonzeros or (box.marked & (box.lo == 0.0) & (box.hi == 0.0)).any():
-        box.clear()
+        box.make_empty()
     elif count == logged.max_nonzeros:
         box.fix_at_zero(logged.counted & ~used)
 
@@ -148,12 +151,12 @@ def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
     """Demand the other points of a budget if as many of its points are certain errors as it allows."""
     if not problem.original.budgets:
         return
-    errors = margins(problem, box)[1] < 1.0
+    errors = margin_ranges(problem, box)[1] < 1.0
     demanded = box.demanded.copy()
     for budget in problem.original.budgets:
         definite_errors = errors[budget.points]
         if definite_errors.sum() > budget.limit:
-            box.clear()
+            box.make_empty()
             return
         if definite_errors.sum() == budget.limit:
             demanded[budget.points[~definite_errors]] = True
@@ -162,7 +165,7 @@ def _propagate_budgets(problem: RotatedProblem, box: CheckedBox) -> None:
 
 def _propagate_rates(problem: RotatedProblem, box: CheckedBox, rates: EqualRates) -> None:
     """Demand the signs of undecided scores of a group that may have no more positive ones, or that needs all of them."""
-    low, high, _ = margins(problem, box)
+    low, high, _ = margin_ranges(problem, box)
     margin_is_positive = np.where(box.signs != 0, box.signs > 0, low > 0.0)
     undecided = (low <= 0.0) & (high >= 0.0) & (box.signs == 0)
     positive = ~undecided & (margin_is_positive == (rates.labels > 0.0))
@@ -170,7 +173,7 @@ def _propagate_rates(problem: RotatedProblem, box: CheckedBox, rates: EqualRates
     possible = np.bincount(rates.groups[positive | undecided], minlength=rates.sizes.size).tolist()
     choices = _choices(certain, possible, rates.sizes.tolist(), Fraction(rates.epsilon) + SHARE_SLACK)
     if not choices:
-        box.clear()
+        box.make_empty()
         return
     signs = box.signs.copy()
     for g in range(len(certain)):
@@ -210,7 +213,7 @@ def _propagate_lines(problem: RotatedProblem, box: CheckedBox) -> None:
     error = sum_error(2 * box.lo.size + 16, size)
     error[len(problem.original.rows) :] += np.concatenate([problem.e[box.demanded], problem.e[signed]]) * (1.0 + 2.0**-48)
     if (top + error < limits).any():
-        box.clear()
+        box.make_empty()
         return
     lower = limits[:, None] - (top[:, None] - parts) - error[:, None]
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Numba decorators of the compiled loops of `margin-bb`: the flags and the cache of `solvers.exact.loops`."""
+"""Numba decorators `entry` and `inner` of the compiled loops of `margin-bb`, with the flags of `solvers.exact.loops`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Margins of every term on a box, and a convex lower bound of its loss.
+"""Convex envelopes of the losses on a box, for the relaxation of a node, and the losses and the objective at a point.
 
 The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
 constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a
@@ -7,8 +7,6 @@ both sides of r, and greater than the sum of both hulls.
 
 An even loss ρ(|m|) has a hull that does not rise where u ≥ -l. Elsewhere it is that of -m on -u ≤ -m ≤ -l, and its hinges are
 those of the turned row -a.
-
-Losses at a margin, the least cost of a pair of points, and the objective of a point.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from typing import Any
 from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import margins
 from .compiled import inner
-from .norm import steepest
-from .propagation import rates_met
-from .records import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem
+from .norm import norm_at
+from .propagation import rates_are_met
 
-#: A margin or a row counts as met if its violation, relative to its terms, is at most this.
+#: A margin or a row counts as satisfied if its violation, relative to its terms, is at most this.
 _SHORT = 1e-9
 
 
@@ -103,7 +101,7 @@ def _feasible(r: LoopProblem, k: LoopNode) -> bool:
             wrong += u[i] < 1.0 - _SHORT
         if wrong > r.allowed[b]:
             return False
-    return rates_met(r, k, u)
+    return rates_are_met(r, k, u)
 
 
 @inner
@@ -113,7 +111,7 @@ def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
     margins(r.rows, r.point.size, w, u)
     if r.restricted and not _feasible(r, k):
         return math.inf
-    total = steepest(r, k, w)
+    total = norm_at(r, k, w)
     for j in range(w.size):
         total += r.curvature[j] * w[j] * w[j]
         if w[j] != 0.0:
@@ -277,7 +275,7 @@ def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
 
 
 @inner
-def classify(r: LoopProblem, k: LoopNode) -> bool:
+def compute_envelopes(r: LoopProblem, k: LoopNode) -> bool:
     """Compute margins and envelopes of all terms; return False if no point of the box is feasible."""
     _ranges(r, k)
     if r.restricted and not _demand(r, k):

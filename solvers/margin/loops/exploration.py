@@ -1,4 +1,4 @@
-"""Compiled loops of a descent from a point, of the bounding and branching of a node, and of the search tree, best bound first."""
+"""The tasks of the compiled search: exploring nodes of the tree, best bound first, and convex-concave descents from a point."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from ...exact.loops.compiled import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.newton import margins
 from .compiled import entry, inner
-from .envelopes import classify, objective, store_hull
-from .pairing import pair_up
+from .data_structures import (
+    LoopNode,
+    LoopProblem,
+    SearchTree,
+    note_cut,
+    note_node,
+    note_round,
+    note_sign,
+    note_split,
+    note_support,
+)
+from .envelopes import compute_envelopes, objective, store_hull
+from .pairing import match_pairs
 from .propagation import branching_sign, choose_signs, propagate, reset_demands
-from .records import LoopNode, LoopProblem, Tree, note_cut, note_node, note_round, note_sign, note_split, note_support
 from .relaxation import relax, tighten_box
 
-#: Iterations of the procedure, solutions of each iteration's problem while p moves, and the share of the objective that squares
-#: may cost there.
+#: Iterations of the convex-concave procedure, solutions of each iteration's problem while p moves, and the share of the objective
+#: that squares may cost there.
 _TURNS, _SOLUTIONS, _FINE = 50, 8, 1e-9
 #: Slope that stands for a jump, in units of the loss's height; distance that counts as being at a corner.
 _STEEP, _NEAR = 1e3, 1e-6
@@ -97,7 +107,7 @@ def _round_integers(r: LoopProblem, k: LoopNode) -> None:
 
 @inner
 def round_and_improve(r: LoopProblem, k: LoopNode) -> float:
-    """Return the objective of w with its integers rounded, after unit steps as long as one of them is better; w in place."""
+    """Round the integers of w in place, improve them by unit steps, and return the objective."""
     _round_integers(r, k)
     best, better = objective(r, k, math.inf), True
     for _ in range(_STEPS):
@@ -136,9 +146,9 @@ def _drop_negligible(r: LoopProblem, k: LoopNode, best: float) -> float:
 
 @inner
 def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -> float:
-    """Give up the points beyond the loss's corners, solve for the others, and repeat as long as the objective falls.
+    """Run the convex-concave procedure in the node's box, and return the objective of its end.
 
-    The descent starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
+    It starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
     objective, or ends. The node gives the box; its other fields are overwritten. ``infeasible_value`` is the objective of
     infeasible points.
     """
@@ -155,7 +165,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         reset_demands(r, k)
         if r.restricted and not propagate(r, k):
             break
-        if not classify(r, k):
+        if not compute_envelopes(r, k):
             break
         certain = _linearise(r, k)
         for _ in range(_SOLUTIONS):
@@ -247,12 +257,12 @@ def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
     if r.sparse:
         for j in range(k.w.size):
             paid += r.price[j] if k.marks[j] > 0.0 or k.lo[j] > 0.0 or k.hi[j] < 0.0 else 0.0
-    fixed_cost = (fixed_cost + pair_up(r, k) + paid) * (1.0 - 8.0 * EPS * (r.point.size + 8))
+    fixed_cost = (fixed_cost + match_pairs(r, k) + paid) * (1.0 - 8.0 * EPS * (r.point.size + 8))
     return fixed_cost - allowance * (1.0 + 8.0 * EPS)
 
 
 @inner
-def _update_incumbent(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
+def _update_incumbent(r: LoopProblem, k: LoopNode, tree: SearchTree) -> bool:
     """Make the relaxation's solution, its integers rounded, the incumbent if it is better; return whether it is."""
     state, incumbent = tree.state, tree.incumbent
     value = round_and_improve(r, k) if r.restricted else objective(r, k, state[0])
@@ -265,7 +275,7 @@ def _update_incumbent(r: LoopProblem, k: LoopNode, tree: Tree) -> bool:
 
 
 @inner
-def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
+def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> float:
     """Return the node's bound, its box shrunk as long as that helps; store better points. The bound of an empty box is
     infinite.
     """
@@ -278,7 +288,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
             k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
         for i in range(r.point.size):
             k.costs[i] = r.costs[i] if i < r.points or priced else 0.0
-        if not classify(r, k):
+        if not compute_envelopes(r, k):
             return math.inf
         fixed_cost = _fixed_cost(r, k, priced)
         if fixed_cost >= cut:
@@ -309,7 +319,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: Tree) -> float:
 
 
 @inner
-def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
+def _branch(r: LoopProblem, k: LoopNode, tree: SearchTree, bound: float) -> bool:
     """Create two children of the current node; return False if its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
     j, split, signed = _branching_coefficient(r, k), 0.0, -1
@@ -352,7 +362,7 @@ def _branch(r: LoopProblem, k: LoopNode, tree: Tree, bound: float) -> bool:
 
 
 @inner
-def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
+def _explore(r: LoopProblem, k: LoopNode, tree: SearchTree, nodes: int) -> int:
     """Explore up to ``nodes`` nodes, least bound first, in the workspace ``k``.
 
     In the frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays
@@ -396,8 +406,8 @@ def _explore(r: LoopProblem, k: LoopNode, tree: Tree, nodes: int) -> int:
 
 
 @entry
-def run_task(r: LoopProblem, k: LoopNode, tree: Tree, task: int, nodes: int, infeasible_value: float) -> float:
-    """Run one of the tasks, in one compiled function: up to so many nodes, a descent from ``k.best``, or its objective."""
+def run_task(r: LoopProblem, k: LoopNode, tree: SearchTree, task: int, nodes: int, infeasible_value: float) -> float:
+    """Run a task: `EXPLORE` up to ``nodes`` nodes, `DESCEND` from ``k.best``, or `EVALUATE` its objective; return its result."""
     if task == EXPLORE:
         return float(_explore(r, k, tree, nodes))
     if task == DESCEND:

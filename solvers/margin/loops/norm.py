@@ -1,6 +1,6 @@
-"""The norm of a node's problem: max p'w over the polar {p : |x_j'p| ≤ 1 for all atoms x_j}, at a vertex that is steepest.
+"""The polyhedral norm of w with a subgradient, max p'w over {p : |x_j'p| ≤ 1 for all atoms x_j} (the polar), by simplex steps.
 
-The simplex method on the vertices, from the one that was steepest last: a vertex is a basis of atoms with signs, x_b'p = ±1.
+The method begins at the vertex that was the last solution. A vertex is a basis of atoms with signs, x_b'p = ±1.
 Wherever it ends, p is scaled until all products are at most 1 with their rounding, so that p'w never exceeds the norm.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from ....models.arrays import FloatArray
 from ...exact.loops.compiled import EPS
 from .compiled import inner
-from .records import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem
 
 #: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
@@ -124,8 +124,9 @@ def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
 
 @inner
 def vertex_of_box(r: LoopProblem, k: LoopNode) -> int:
-    """Set p to a vertex of a parallelepiped, and the edges D_t from it along which p'w may grow in the node's box; return their
-    number.
+    """Set ``k.polar`` to a vertex of a polar that is a parallelepiped, and ``k.moves`` to edges D_t; return their number.
+
+    The edges are those from the vertex along which p'w may grow in the node's box.
     """
     moves = 0
     for j in range(k.w.size):
@@ -173,8 +174,8 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
 
 
 @inner
-def steepest(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
-    """Return max p'w, not above the norm of w; the p is in ``k.steep``."""
+def norm_at(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
+    """Return max p'w, which never exceeds the norm of w, and store the p in ``k.steep``."""
     value = 0.0
     if k.basis.size > 0:
         _vertex(r, k, w)

@@ -1,4 +1,4 @@
-"""Pairs of terms whose losses cannot both be zero on a box.
+"""Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node.
 
 If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least their minimum over x + y ≤ S
 (`envelopes.pair_bound`). A matching pays that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs
@@ -15,8 +15,8 @@ from ...exact.loops.compiled import EPS, SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .compiled import inner
+from .data_structures import LoopNode, LoopProblem
 from .envelopes import pair_bound
-from .records import LoopNode, LoopProblem
 
 #: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
 #: are exact a pair gains nothing, and its distance is of single precision.
@@ -124,8 +124,8 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
 
 
 @inner
-def pair_up(r: LoopProblem, k: LoopNode) -> float:
-    """Return the least cost of pairs; ``k.left`` is the remaining part of the terms' costs."""
+def match_pairs(r: LoopProblem, k: LoopNode) -> float:
+    """Match pairs and return the least cost that they prove; what they leave of the terms' costs is in ``k.left``."""
     u, share, unpaid = k.relaxation.u, k.relaxation.env, k.left
     n_rows, n_columns = _sides(r, k)
     k.counts[0] = 0

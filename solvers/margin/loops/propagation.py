@@ -1,6 +1,6 @@
-"""Propagation of integers, numbers of coefficients, rows, demanded points and equal rates over a box.
+"""Propagation: the tightening of a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
 
-A sign that a node demands also decides on which side a score of 0 counts there.
+A node may demand signs of scores; a demanded sign also decides on which side a score of 0 counts there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import margins
 from .compiled import inner
-from .records import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem
 
 #: Slack of a difference of shares in propagation, and of a feasible point. The checker allows the second one everywhere.
 _SLACK, _MET = 2e-9, 1e-9
@@ -21,7 +21,7 @@ _ZERO, _SMALL = 1e-9, 1e-8
 
 @inner
 def reset_demands(r: LoopProblem, k: LoopNode) -> None:
-    """Demand the points that the problem demands, and no sign."""
+    """Reset the node's demands: the points that the problem demands, and no sign."""
     for i in range(r.points):
         k.demanded[i] = r.kept_points[i]
         k.wanted_signs[i] = 0.0
@@ -110,7 +110,7 @@ def _near(share: float, size: Any, count: Any, epsilon: float) -> Any:
 
 
 @inner
-def rates_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
+def rates_are_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
     """Return whether shares are close at the node's w, whose margins are u; a score of 0 counts on the side that suits."""
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]
@@ -179,7 +179,7 @@ def branching_sign(r: LoopProblem, k: LoopNode) -> int:
     """
     u, best = k.relaxation.u, -1
     margins(r.rows, r.point.size, k.w, u)
-    if r.epsilon.size == 0 or rates_met(r, k, u):
+    if r.epsilon.size == 0 or rates_are_met(r, k, u):
         return -1
     for b in range(r.epsilon.size):
         for i in range(r.points):

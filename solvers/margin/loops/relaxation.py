@@ -24,8 +24,8 @@ from typing import Any
 from ...exact.loops.compiled import EPS
 from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
 from .compiled import inner
-from .norm import scale_into_polar, steepest, vertex_of_box
-from .records import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem
+from .norm import norm_at, scale_into_polar, vertex_of_box
 
 #: A firm hinge that is violated by this share of its row's range costs as much as everything else can vary in the box.
 _FIRM = 1e-2
@@ -166,8 +166,8 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 
 
 @inner
-def fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
-    """Add all rows but the norm's; return their number, and their constants.
+def _fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
+    """Fill the hinges of the relaxation except the norm's; return their number, and the sum of their constants.
 
     A firm hinge has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
     only make Newton's systems ill-conditioned in small boxes.
@@ -199,7 +199,7 @@ def _moves(r: LoopProblem, k: LoopNode) -> int:
     if r.sides.shape[0] > 0:
         return vertex_of_box(r, k)
     scale_into_polar(r, k, k.polar)
-    norm_excess = steepest(r, k, k.w)
+    norm_excess = norm_at(r, k, k.w)
     for j in range(k.w.size):
         k.moves[0, j] = k.steep[j] - k.polar[j]
         norm_excess -= k.polar[j] * k.w[j]
@@ -246,7 +246,7 @@ def relax(
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)
     squares = _square(r, k, perturbation)
-    hinges, initial = fill_hinges(r, k, moves, cut, node_bound)
+    hinges, initial = _fill_hinges(r, k, moves, cut, node_bound)
     rows = hinges
     for t in range(moves):
         _move(k, rows, t)
@@ -288,8 +288,9 @@ def relax(
 
 @inner
 def tighten_box(k: LoopNode, cut: float) -> float:
-    """Cut off the part that the last relaxation proves no better than the cut; return the largest relative reduction of a width,
-    or 2 for all.
+    """Cut off the part of the box that the last relaxation proves no better than the cut.
+
+    Return the largest relative reduction of a width; 2 if nothing is left.
     """
     R, p = k.relaxation, k.w.size
     lo, hi = R.saved[1], R.saved[2]

@@ -15,7 +15,7 @@ from marginopt.models.kernels import threads as module
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.kernels.threads import blas_controller, reserve_threads, run_on_threads, split_range, thread_count
-from marginopt.solvers.simplex.newton.krylov import Triangle, shifted_cholesky, weighted_squares
+from marginopt.solvers.simplex.projected_cg import KernelTriangle, shifted_cholesky, weighted_gram
 
 
 def blas_threads():
@@ -108,7 +108,7 @@ def test_kernel_blocks_and_products_do_not_depend_on_the_threads(count, monkeypa
 
     def values():
         gram = KernelGram(X, RBF(0.2), signs, offset=1.0, ridge=0.5)
-        triangle = Triangle(gram, 2**20)  # 700 points: some blocks are stored, the others are not
+        triangle = KernelTriangle(gram, 2**20)  # 700 points: some blocks are stored, the others are not
         drain(triangle.extend(np.arange(0, 1400, 2)))
         few = np.where(np.arange(700) < 3, 1.0, 0.0)
         B = X[:, :4].T.astype(np.float32)
@@ -118,7 +118,7 @@ def test_kernel_blocks_and_products_do_not_depend_on_the_threads(count, monkeypa
             drain(triangle.product(a[:700])),
             drain(triangle.product(few)),
             drain(triangle.product_at(np.arange(1, 1400, 2), a[:700])),
-            weighted_squares(B, np.abs(a) + 1.0, np.arange(5, 1200)),
+            weighted_gram(B, np.abs(a) + 1.0, np.arange(5, 1200)),
         )
 
     with reserve_threads(1):

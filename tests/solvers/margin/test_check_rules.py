@@ -12,10 +12,10 @@ import pytest
 from effort import trials
 
 from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
-from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.checker import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
-from marginopt.solvers.margin.check.coordinates import LinearPieces, RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check import BoxLosses, apply_relaxation, least_costs, pair_bound, search_box
+from marginopt.solvers.margin.check.boxes import CheckedBox, margin_ranges, propagate, root_box
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import LinearPieces, RotatedProblem, in_log_coordinates
 
 Generator = np.random.Generator
 
@@ -143,7 +143,7 @@ def norm_of(stated: LoggedMarginProblem, w: list[Fraction]) -> Fraction:
     """The norm, or a little more: a combination of the least norm in floating point, and what it lacks."""
     from scipy.optimize import linprog
 
-    from marginopt.solvers.margin.check.statement import _norm
+    from marginopt.solvers.margin.check.logged_problem import _norm
 
     held = stated.atoms.any(axis=0)
     if not held.any():
@@ -201,7 +201,7 @@ def test_no_rule_loses_a_point_or_bounds_it_by_too_much(seed: int) -> None:
         cost = cost_of(stated, point, norm_of(stated, point))
         cut = float(np.nextafter(float(cost), np.inf)) * float(rng.choice([1.0, 1.0 + 1e-6, 1.5]))
         with np.errstate(all="ignore"):
-            problem = in_coordinates(stated, np.eye(w.size), 1.0 + 2.0 * cut)
+            problem = in_log_coordinates(stated, np.eye(w.size), 1.0 + 2.0 * cut)
             box = around(rng, problem, w)
             propagate(problem, box)
             for _ in range(3):
@@ -235,8 +235,8 @@ def test_rounds_in_turned_coordinates(seed: int) -> None:
         cost = cost_of(stated, w, sum(map(abs, w), Fraction(0)) if len(stated.atoms) else Fraction(0))
         cut = float(np.nextafter(float(cost), np.inf)) * float(rng.choice([1.0, 1.1]))
         with np.errstate(all="ignore"):
-            problem = in_coordinates(stated, T, cut)
-            assert holds(root(problem), v.tolist())
+            problem = in_log_coordinates(stated, T, cut)
+            assert holds(root_box(problem), v.tolist())
             box = around(rng, problem, v)
             entry = entry_of(rng, problem, box)
             apply_relaxation(problem, box, entry, cut)
@@ -260,7 +260,7 @@ def test_the_root_holds_a_point_as_good_as_any(seed: int) -> None:
         target = float(np.nextafter(float(cost), np.inf))
         if target <= 0.0:
             continue
-        box = root(in_coordinates(stated, np.eye(w.size), target))
+        box = root_box(in_log_coordinates(stated, np.eye(w.size), target))
         if not stated.intercept:
             assert holds(box, point)
             continue
@@ -283,7 +283,7 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
 
     def far(sign: float, loss: PiecewiseLinearLoss, **sets: Any) -> tuple[float, float]:
         base = MarginProblem.unrestricted(np.array([[sign]]), np.ones(1), loss, np.zeros(1), np.zeros((0, 1)), True)
-        box = root(in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(1), 1e-3))
+        box = root_box(in_log_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(1), 1e-3))
         return float(box.lo[0]), float(box.hi[0])
 
     assert (
@@ -314,7 +314,7 @@ def test_a_box_of_one_point_costs_what_the_point_does(seed: int) -> None:
             continue
         cost = float(cost_of(stated, [Fraction(x) for x in w.tolist()], Fraction(0)))
         with np.errstate(all="ignore"):
-            problem = in_coordinates(stated, np.eye(w.size), 1.0 + cost)
+            problem = in_log_coordinates(stated, np.eye(w.size), 1.0 + cost)
             box = CheckedBox(
                 w.copy(),
                 w.copy(),
@@ -336,7 +336,7 @@ def test_a_price_is_a_slope_that_its_box_allows(price_asked: float, gamma: float
     base = MarginProblem.unrestricted(
         np.ones((1, 1)), np.zeros(1), PiecewiseLinearLoss.hinge(), np.ones(1), np.zeros((0, 1)), False
     )
-    problem = in_coordinates(LoggedMarginProblem.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
+    problem = in_log_coordinates(LoggedMarginProblem.of_problem(replace(base, price=np.ones(1))), np.eye(1), 16.0)
     no = np.zeros(1, dtype=np.bool_)
     for marked, price, slope in ((no, 0.0, gamma), (~no, 1.0, 0.0)):
         box = CheckedBox(np.array([-4.0]), np.array([2.0]), -9.0, marked, no, np.zeros(1, dtype=np.int64))
@@ -368,9 +368,9 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
     for _ in range(trials(80, 300)):
         stated, _ = case(rng)
         p = stated.A.shape[1]
-        problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
+        problem = in_log_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
         lo, hi = np.sort(rng.normal(size=(2, p)), axis=0)
-        low, high, _ = margins(
+        low, high, _ = margin_ranges(
             problem,
             CheckedBox(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept_points, np.zeros(len(stated.A), dtype=np.int64)),
         )
@@ -388,7 +388,7 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: PiecewiseLinearLoss) -> 
     stated = LoggedMarginProblem.of_problem(
         MarginProblem.unrestricted(np.ones((1, 1)), np.ones(1), loss, np.ones(1), np.zeros((0, 1)), False)
     )
-    problem = in_coordinates(stated, np.eye(1), 9.0)
+    problem = in_log_coordinates(stated, np.eye(1), 9.0)
     bounded = replace(loss, tail=0.0, rise_start=-np.inf)
     grid = np.arange(-64, 65) / 8.0
     under = problem.pieces[0].lower_bound(grid)

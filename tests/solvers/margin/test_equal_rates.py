@@ -13,7 +13,8 @@ from effort import part, trials
 import marginopt as mo
 from marginopt import Status, margin
 from marginopt.models.views import EqualRates, MarginProblem
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem
+from marginopt.solvers.margin.check import MarginChecker
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem
 
 
 def drawn(seed: int, n: int, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,4 +103,4 @@ def test_a_log_of_other_groups_or_another_slack_is_refused(tmp_path: Path) -> No
         assert not mo.check_proof(log, other).valid or other.view(MarginProblem) is None
     header = json.loads(log.read_text().splitlines()[0])
     again = LoggedMarginProblem.of_log(header)
-    assert again.difference(LoggedMarginProblem.of_model(model(member, 0.1))) is None
+    assert again.difference(MarginChecker().of_model(model(member, 0.1))) is None

@@ -14,10 +14,10 @@ import pytest
 from effort import trials
 
 from marginopt.models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
-from marginopt.solvers.margin.check.boxes import CheckedBox, margins, propagate, root
-from marginopt.solvers.margin.check.checker import _apply_round, _open
-from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check import _apply_round, _open
+from marginopt.solvers.margin.check.boxes import CheckedBox, margin_ranges, propagate, root_box
+from marginopt.solvers.margin.check.logged_problem import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import RotatedProblem, in_log_coordinates
 from marginopt.solvers.proofs import check_proof
 
 Record = dict[str, Any]
@@ -93,7 +93,7 @@ def header_of(stated: LoggedMarginProblem, cut: float) -> Record:
 def round_of(problem: RotatedProblem, box: CheckedBox, rng: np.random.Generator) -> Record:
     """Pairs of all terms, and slopes of chords."""
     terms = problem.terms.size
-    low, high, _ = margins(problem, box)
+    low, high, _ = margin_ranges(problem, box)
     chord = (problem.original.loss.values(low) - problem.original.loss.values(high)) / (high - low)
     slopes = [*(problem.original.costs * chord).tolist(), *[0.05] * (terms - chord.size)]
     theta = (0.3 * rng.random(len(problem.original.budgets))).tolist()
@@ -123,8 +123,8 @@ def split_of(stated: LoggedMarginProblem, box: CheckedBox) -> Record:
 def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1500) -> list[Record] | None:
     """The nodes of a log that proves the target; None where that takes too many."""
     rng = np.random.default_rng(0)
-    problem = in_coordinates(stated, np.eye(2), max(target, cut))
-    waiting, nodes = [(0, 0, root(problem))], []
+    problem = in_log_coordinates(stated, np.eye(2), max(target, cut))
+    waiting, nodes = [(0, 0, root_box(problem))], []
     while waiting:
         parent, side, box = waiting.pop()
         node: Record = {"id": len(nodes) + 1, "parent": parent, "side": side, "rounds": []}
@@ -138,7 +138,7 @@ def search(stated: LoggedMarginProblem, target: float, cut: float, most: int = 1
             continue
         node |= split_of(stated, box)
         for part in (1, 0):
-            inner = box.part(*node["split"], part) if "split" in node else box.support(node["support"], part)
+            inner = box.child(*node["split"], part) if "split" in node else box.support_child(node["support"], part)
             propagate(problem, inner)
             waiting.append((node["id"], part, inner))
     return nodes

@@ -17,7 +17,7 @@ import marginopt as mo
 from marginopt import check_proof, margin
 from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers import Status
-from marginopt.solvers.margin.check.statement import exact_value
+from marginopt.solvers.margin.check.logged_problem import exact_value
 
 
 def _sealed(records: list[dict[str, Any]]) -> str:

@@ -18,7 +18,7 @@ from marginopt.errors import InputError
 from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers import Options, Status
 from marginopt.solvers.margin import MarginBB, loops
-from marginopt.solvers.margin.algorithm import rotate
+from marginopt.solvers.margin.algorithm import choose_coordinates
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -172,7 +172,7 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
     held = np.array([0.0, 1.0, 1.0, 1.0])
     A, loss, drawn = y[:, None] * X, PiecewiseLinearLoss.ramp(2.0, 1.5, 3.0), held * rng.normal(size=(atoms, 4))
     problem = MarginProblem.unrestricted(A, np.full(20, 0.5), loss, 0.5 * held, drawn, intercept=True)
-    axes = rotate(problem)
+    axes = choose_coordinates(problem)
     for _ in range(50):
         w = rng.normal(size=4)
         v, true = axes.rotate(w), objective(problem, w)
@@ -186,7 +186,7 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
 def test_descent_never_rises() -> None:
     X, y = points(11, 20, 3)
     A, loss, atoms = y[:, None] * X, PiecewiseLinearLoss.ramp(2.0, 2.0, 2.5), np.vstack([np.eye(3), X[:9]])
-    axes = rotate(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
+    axes = choose_coordinates(MarginProblem.unrestricted(A, np.full(20, 0.5), loss, np.ones(3), atoms, intercept=False))
     problem = loops.loop_problem(axes.problem)
     node = loops.new_node(problem)
     node.lo[:], node.hi[:] = axes.coordinate_bounds(30.0)

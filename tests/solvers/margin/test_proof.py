@@ -19,7 +19,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers.margin import MarginBB
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem, exact_value
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Status
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from marginopt.models.views import Budget, MarginProblem, PiecewiseLinearLoss
+from marginopt.solvers.margin.check import apply_relaxation
 from marginopt.solvers.margin.check.boxes import CheckedBox, propagate
-from marginopt.solvers.margin.check.checker import apply_relaxation
-from marginopt.solvers.margin.check.coordinates import RotatedProblem, in_coordinates
-from marginopt.solvers.margin.check.statement import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.logged_problem import LoggedMarginProblem, exact_value
+from marginopt.solvers.margin.check.rotated_problem import RotatedProblem, in_log_coordinates
 
 POINT = np.array([-5.0, -0.04])
 
@@ -23,7 +23,7 @@ def problem(atoms: list[list[float]], **sets: Any) -> RotatedProblem:
     A, costs, curvature = np.array([[1.0, -150.0], [-1.0, 100.0]]), np.array([3.0, 0.1]), np.array([0.0, 0.7])
     loss = PiecewiseLinearLoss.ramp(1e6, 1.0)
     base = MarginProblem.unrestricted(A, costs, loss, curvature, np.array(atoms), len(atoms) == 1)
-    return in_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(2), 1.0)
+    return in_log_coordinates(LoggedMarginProblem.of_problem(replace(base, **sets)), np.eye(2), 1.0)
 
 
 def box_of(at: RotatedProblem, lo: Any, hi: Any) -> CheckedBox:
@@ -76,4 +76,4 @@ def test_a_row_that_overflows_moves_no_end() -> None:
     box = box_of(at, [-4.0, -4.0], [4.0, 4.0])
     with np.errstate(all="ignore"):
         propagate(at, box)
-    assert not box.empty and (box.lo == -4.0).all() and (box.hi == 4.0).all()
+    assert not box.is_empty and (box.lo == -4.0).all() and (box.hi == 4.0).all()

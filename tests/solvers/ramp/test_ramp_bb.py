@@ -25,7 +25,7 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp import RampBB
 from marginopt.solvers.ramp.check import LoggedRampProblem, RampChecker, RampRules
 from marginopt.solvers.ramp.dual import RampProblem
-from marginopt.solvers.ramp.program import with_conflicts
+from marginopt.solvers.ramp.program import with_root_conflicts
 from marginopt.solvers.ramp.search import RampRule
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -121,7 +121,7 @@ def test_other_parts_are_not_read(loss: Any, norm: str, options: dict[str, Any])
     stated = mo.Margin(np.eye(3), np.array([1.0, -1.0, 1.0]), loss, norm, **options)
     assert RampBB().obstacle(stated) is not None
     with pytest.raises(mo.errors.InputError):
-        LoggedRampProblem.of_model(stated)
+        RampChecker().of_model(stated)
 
 
 def _noisy(n: int = 40) -> mo.Margin:
@@ -154,8 +154,8 @@ def test_rules_hold_at_random_points() -> None:
     for seed in range(40):
         view = view_of(model(seed, 12))
         keep = view.costs > 0.0
-        problem = LoggedRampProblem.of_model(model(seed, 12))
-        conflicts = with_conflicts(RampProblem(_kept(view, keep))).conflicts
+        problem = RampChecker().of_model(model(seed, 12))
+        conflicts = with_root_conflicts(RampProblem(_kept(view, keep))).conflicts
         u = np.array([point.alpha for point in conflicts]).reshape(-1, int(keep.sum()))
         problem = LoggedRampProblem(**{**vars(problem), "conflicts": u})
         rules = RampRules(problem, 1.0)
@@ -277,7 +277,7 @@ def test_a_start_is_taken() -> None:
 def test_the_root_ends_at_the_deadline() -> None:
     """A root with many points takes hundreds of linear programs: after the deadline none bounds margins any more."""
     view = view_of(model(3, n=9))
-    rule, hurried = (RampRule(with_conflicts(RampProblem(view))) for _ in range(2))
+    rule, hurried = (RampRule(with_root_conflicts(RampProblem(view))) for _ in range(2))
     hurried.deadline = -math.inf
     (bound, margins), (hurried_bound, hurried_margins) = (root_of(r) for r in (rule, hurried))
     assert margins and not hurried_margins

@@ -18,8 +18,8 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.records import Options
 from marginopt.solvers.scoring import SupportsBB
-from marginopt.solvers.scoring.reduced import reduce_problem
-from marginopt.solvers.scoring.search import Search
+from marginopt.solvers.scoring.reduced_problem import reduce_problem
+from marginopt.solvers.scoring.search import SupportsSearch
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -87,7 +87,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
     for seed in range(trials(25, 60)):
         problem = drawn(seed)
         best = enumerated(problem)
-        search = Search(reduce_problem(problem), np.random.default_rng(0), branching="signs")
+        search = SupportsSearch(reduce_problem(problem), np.random.default_rng(0), branching="signs")
         while not search.done:
             assert search.bound <= best
             assert search.open_nodes > 0
@@ -101,7 +101,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
 def test_after_the_deadline_nodes_stay_open_and_the_bound_holds(branching: str) -> None:
     for seed in range(20):
         problem = drawn(seed)
-        search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
+        search = SupportsSearch(reduce_problem(problem), np.random.default_rng(0), branching=branching)
         search.step()
         before, left, open_nodes = search.nodes, search.bound, search.open_nodes
         search.deadline = -np.inf

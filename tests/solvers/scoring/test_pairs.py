@@ -17,9 +17,9 @@ from effort import trials
 import marginopt as mo
 from marginopt.models.formulations.margin.problems import ScoringProblem
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.scoring.box_program import PairProgram, ScoreBox, Scores
-from marginopt.solvers.scoring.check import CheckedNode, LoggedMultipliers as Checked, LoggedScoringProblem
-from marginopt.solvers.scoring.reduced import reduce_problem
+from marginopt.solvers.scoring.box_program import ExactPairBound, PairRelaxation, ScoreBox
+from marginopt.solvers.scoring.check import CheckedNode, IntegerScoringProblem, LoggedMultipliers as Checked
+from marginopt.solvers.scoring.reduced_problem import reduce_problem
 
 from .test_exact import drawn, enumerated, solved
 from .test_proof import sealed
@@ -49,7 +49,7 @@ def some_node(p: ScoringProblem, rng: np.random.Generator) -> CheckedNode | None
     for j in range(p.lower.size):
         if rng.random() < 0.6:
             a, b = sorted(rng.integers(p.lower[j], p.upper[j] + 1, 2).tolist())
-            node = node.bounded(j, a, b)
+            node = node.with_bounds(j, a, b)
         elif rng.random() < 0.3:
             node = replace(node, forced=node.forced | {j})
     return node.tightened(p.max_nonzeros)
@@ -71,10 +71,10 @@ def test_whatever_the_multipliers_they_prove_no_more_than_is_true(block: int) ->
     above_nothing = 0
     for seed in range(200 * block, 200 * block + trials(40, 200)):
         rng, p = np.random.default_rng(seed), drawn(seed)
-        node, data, record = some_node(p, rng), LoggedScoringProblem.of(p), held_by(p, rng)
+        node, data, record = some_node(p, rng), IntegerScoringProblem.of(p), held_by(p, rng)
         if node is None:
             continue
-        proved, truth = Checked.read(record, data).least(data, node), within(p, node)
+        proved, truth = Checked.read(record, data).lower_bound(data, node), within(p, node)
         above_nothing += proved > 0
         assert truth is None or proved <= truth, seed
     assert above_nothing > trials(2, 10)
@@ -84,23 +84,23 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
     rng = np.random.default_rng(0)
     for seed in range(60):
         p = drawn(seed)
-        r, data, node = reduce_problem(p), LoggedScoringProblem.of(p), some_node(p, rng)
+        r, data, node = reduce_problem(p), IntegerScoringProblem.of(p), some_node(p, rng)
         if node is None or not r.exact:
             continue
         must = np.array([j in node.forced for j in range(p.lower.size)])
         box = ScoreBox(np.array(node.lower), np.array(node.upper), must)
-        units, relaxed = PairProgram(r).bound(box, None, 2**40)
+        units, relaxed = PairRelaxation(r).bound(box, None, 2**40)
         if relaxed is None:
             assert not any(node.lower) and not any(node.upper)
             continue
         held = relaxed.multipliers
-        assert Scores(r).least(box, held) == units
+        assert ExactPairBound(r).at(box, held) == units
         points = [r.points[c][held.pairs[:, c]].tolist() for c in (0, 1)]
         pairs = [list(pair) for pair in zip(*points, held.cover, held.margin, strict=True)]
         record = {"denominator": str(held.denominator * r.unit), "limit": held.limit, "pairs": pairs}
-        assert Checked.read(record, data).least(data, node) == r.bound(units), seed
+        assert Checked.read(record, data).lower_bound(data, node) == r.from_units(units), seed
         truth = within(p, node)
-        assert truth is None or r.bound(units) <= truth
+        assert truth is None or r.from_units(units) <= truth
 
 
 @pytest.mark.parametrize("block", range(trials(2, 4)))

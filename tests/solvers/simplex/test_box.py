@@ -12,7 +12,7 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.svm_duals import L1SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import BoxSMO, OrderedGram, into_box
+from marginopt.solvers.simplex.box_smo import BoxSMO, OrderedGram, move_into_box
 from marginopt.solvers.solve import solve_problem
 
 
@@ -161,12 +161,12 @@ def test_balancing_a_point_moves_no_point_off_its_bound():
     X, y = data(50)
     view = L1SVMDual(X, y, 1.0, RBF(0.3)).box
     a = np.where(np.arange(50) % 3 == 0, 1.0, np.where(np.arange(50) % 3 == 1, 0.5, 0.0))
-    moved = into_box(view, into_box(view, a) * (1.0 + 1e-9 * y))
-    again = into_box(view, np.minimum(moved, 1.0))
+    moved = move_into_box(view, move_into_box(view, a) * (1.0 + 1e-9 * y))
+    again = move_into_box(view, np.minimum(moved, 1.0))
     assert abs(y @ again) < 1e-12
     assert ((again == 1.0) == (moved >= 1.0)).all()
     heavy = np.where(y > 0, 1.0, 0.1)  # nothing free on the heavy side
-    assert abs(y @ into_box(view, heavy)) < 1e-12
+    assert abs(y @ move_into_box(view, heavy)) < 1e-12
 
 
 def test_contradicting_copies_at_a_large_c_cost_digits_and_the_answer_says_so():

@@ -17,8 +17,16 @@ from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
 from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import CACHED_SETS, BoxSMO, OrderedGram, block_round, into_box, make_work, restored
-from marginopt.solvers.simplex.smo.box_loops import active_gap
+from marginopt.solvers.simplex.box_smo import (
+    CACHED_SET_LIMIT,
+    BoxSMO,
+    OrderedGram,
+    in_original_order,
+    move_into_box,
+    new_iterate,
+    optimise_working_set,
+)
+from marginopt.solvers.simplex.box_smo_loops import active_gap
 from marginopt.solvers.solve import solve_problem
 
 
@@ -46,17 +54,17 @@ def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
     state = algorithm.init(view, Options(tol=1e-9), np.random.default_rng(0))
     state.epsilon = 1e-6
     rounds, before = 0, state.objective
-    while state.cached_block_streak < CACHED_SETS and rounds < 200 and block_round(state, block, 10**6):
+    while state.cached_block_streak < CACHED_SET_LIMIT and rounds < 200 and optimise_working_set(state, block, 10**6):
         rounds += 1
-        a = restored(state, state.work.a)
+        a = in_original_order(state, state.iterate.a)
         assert (a >= 0.0).all() and (a <= view.upper).all() and abs(view.signs @ a) < 1e-12
         gradient = view.gram.product(a) + view.c
-        np.testing.assert_allclose(restored(state, state.work.d), view.signs * gradient, atol=1e-11)
+        np.testing.assert_allclose(in_original_order(state, state.iterate.d), view.signs * gradient, atol=1e-11)
         below, above, positive = a < view.upper, a > 0.0, view.signs > 0.0
-        np.testing.assert_array_equal(state.work.rise == 0.0, np.where(positive, below, above))
-        np.testing.assert_array_equal(state.work.fall > 0.0, np.where(positive, above, below))
+        np.testing.assert_array_equal(state.iterate.rise == 0.0, np.where(positive, below, above))
+        np.testing.assert_array_equal(state.iterate.fall > 0.0, np.where(positive, above, below))
         objective = 0.5 * float(a @ (gradient + view.c))
-        assert objective < before and float(state.work.scalars.objective) == pytest.approx(objective, rel=1e-9)
+        assert objective < before and float(state.iterate.scalars.objective) == pytest.approx(objective, rel=1e-9)
         before = objective
     assert rounds > 1
 
@@ -67,10 +75,10 @@ def test_the_gap_of_a_look_bounds_the_true_one_and_vanishes_with_it() -> None:
     state = BoxSMO().init(view, Options(), rng)
     optimum = solve_problem(model, BoxSMO(), Options(tol=1e-9)).values["a"]
     for share in (1.0, 0.3, 1e-3, 0.0):
-        a = into_box(view, optimum + share * (rng.random(view.n) * view.upper - optimum))
-        work = make_work(view, state.cache, a, view.gram.product(a) + view.c)
+        a = move_into_box(view, optimum + share * (rng.random(view.n) * view.upper - optimum))
+        iterate = new_iterate(view, state.cache, a, view.gram.product(a) + view.c)
         size = abs(0.5 * float(a @ (view.gram.product(a) + 2.0 * view.c)))
-        assert view.gap(a) - 1e-12 * size <= active_gap(work) <= 20.0 * view.gap(a) + 1e-8 * size
+        assert view.gap(a) - 1e-12 * size <= active_gap(iterate) <= 20.0 * view.gap(a) + 1e-8 * size
 
 
 @pytest.mark.parametrize("block", [2, 16])
@@ -102,7 +110,7 @@ def test_limits_hold_and_small_caches_take_pairs() -> None:
     limited = solve_problem(model, BoxSMO(block=32), Options(tol=1e-9, iteration_limit=37))
     assert limited.status is Status.ITERATION_LIMIT and limited.iterations == 37
     state = BoxSMO(cache_bytes=20 * 4 * 200).init(model.box, Options(), np.random.default_rng(0))
-    assert state.cached_block_streak == CACHED_SETS  # 20 columns hold no set of 256 points
+    assert state.cached_block_streak == CACHED_SET_LIMIT  # 20 columns hold no set of 256 points
     solver = BoxSMO(block=16, stride=1)
     assert solver.advance(solver.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
     with pytest.raises(InputError, check=about("block")):

@@ -9,7 +9,7 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.simplex import AutoSimplex, choose
+from marginopt.solvers.simplex.smo import AutoSimplex, choose_parameters
 from marginopt.solvers.solve import solve_problem
 
 
@@ -31,9 +31,9 @@ def test_the_result_says_what_was_picked():
 
 
 def test_memory_and_size_change_the_choice():
-    small, _ = choose(model().simplex, Options())
+    small, _ = choose_parameters(model().simplex, Options())
     assert small.precision == "double"
-    tight, reason = choose(model(1000).simplex, Options(memory_limit=4 * 1000 * 50))
+    tight, reason = choose_parameters(model(1000).simplex, Options(memory_limit=4 * 1000 * 50))
     assert tight.precision == "single"
     assert tight.cache_bytes == 4 * 1000 * 50
     assert "50 of 1000 columns fit" in reason

@@ -14,9 +14,9 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.frank_wolfe.core_vector_machine import CoreVectorMachine
-from marginopt.solvers.simplex.frank_wolfe.methods import FrankWolfe, ModifiedFrankWolfe
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.core_vector_machine import CoreVectorMachine
+from marginopt.solvers.simplex.frank_wolfe import FrankWolfe, ModifiedFrankWolfe
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 

@@ -6,8 +6,8 @@ import pytest
 from marginopt.models.formulations.svm_duals import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Polynomial
-from marginopt.solvers.simplex.newton import lowrank_start as lowrank, lowrank_start as module
-from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion
+from marginopt.solvers.simplex import lowrank_start as lowrank, lowrank_start as module
+from marginopt.solvers.simplex.lowrank_start import LowRankModel, low_rank_factor
 
 
 def points(kind, n=900, p=6):
@@ -21,7 +21,7 @@ def points(kind, n=900, p=6):
 def made(kind, count, kernel=None, n=900):
     X, y = points(kind, n)
     gram = KernelGram(X, kernel or RBF(0.05 if kind == "normal" else 0.001), y, 1.0, np.linspace(0.5, 1.5, n), 0.5)
-    return gram, expansion(gram, count, np.random.default_rng(0))
+    return gram, low_rank_factor(gram, count, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("kind", "terms"), [("normal", True), ("clusters", False)])
@@ -53,7 +53,7 @@ def test_all_points_may_be_landmarks():
 def test_rows_do_not_depend_on_blocks(kind, monkeypatch):
     """Beyond rounding: a triangular solve is stable backwards, so of rows of landmarks that nearly repeat L·rows is compared."""
     gram, whole = made(kind, 60)
-    monkeypatch.setattr(module, "COLUMNS", 128)
+    monkeypatch.setattr(module, "COLUMN_BLOCK", 128)
     blocks = made(kind, 60)[1]
     landmarks = np.sort(np.random.default_rng(0).permutation(gram.n)[:60])
     factor = module._factor(gram, landmarks) if kind == "clusters" else np.eye(len(whole))
@@ -63,9 +63,9 @@ def test_rows_do_not_depend_on_blocks(kind, monkeypatch):
 def test_a_model_that_follows_a_coarse_one_ends_at_the_same_point(drain):
     X, y = points("normal")
     view = L2SVMDual(X, y, 1.0, RBF(0.05)).simplex
-    B = expansion(view.gram, 120, np.random.default_rng(0))
-    alone, after = LowRank(view, B), LowRank(view, B)
-    drain(after.start_from(LowRank(view, B[:30])))
+    B = low_rank_factor(view.gram, 120, np.random.default_rng(0))
+    alone, after = LowRankModel(view, B), LowRankModel(view, B)
+    drain(after.start_from(LowRankModel(view, B[:30])))
     x, z = (model.point(drain(model.solve())) for model in (alone, after))
     assert np.abs(x - z).max() < 1e-3 * x.max()
 
@@ -74,8 +74,10 @@ def test_sums_over_points_are_what_they_say(monkeypatch, drain):
     monkeypatch.setattr(lowrank, "_TOGETHER", 70)
     X, y = points("normal")
     view = L2SVMDual(X, y, 1.0, RBF(0.05)).simplex
-    model = LowRank(view, expansion(view.gram, 50, np.random.default_rng(0)))
+    model = LowRankModel(view, low_rank_factor(view.gram, 50, np.random.default_rng(0)))
     drain(model.solve())
     for chosen in (np.arange(0, 900, 2), np.arange(300)):
         direct = model.B[:, chosen].astype(float)
-        assert drain(model.sums(chosen)) == pytest.approx(np.eye(50) + direct / model.D[chosen] @ direct.T, rel=1e-4, abs=1e-4)
+        assert drain(model.capacitance(chosen)) == pytest.approx(
+            np.eye(50) + direct / model.D[chosen] @ direct.T, rel=1e-4, abs=1e-4
+        )

@@ -17,7 +17,7 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
+from marginopt.solvers.simplex.frank_wolfe import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
 from marginopt.solvers.solve import solve_problem
 
 METHODS = (ModifiedFrankWolfe, PairwiseFW, BlendedPairwiseFW)
@@ -69,7 +69,7 @@ def test_iterates_follow_the_formulas(cls):
             row = algorithm.measure(state)
             kinds.add(row.step)
             assert row.step == kind
-            assert np.abs(state.work.scalars.scale * state.work.a - a).max() < 1e-9
+            assert np.abs(state.iterate.scalars.scale * state.iterate.a - a).max() < 1e-9
             assert row.objective == pytest.approx(view.objective(a), abs=1e-9)
     assert kinds == ({"toward"} if cls is FrankWolfe else {"toward", "away", "drop"})
 
@@ -83,7 +83,7 @@ def test_without_away_steps_every_method_is_fw_iterate_by_iterate(cls):
         points = []
         for _ in range(300):
             algorithm.advance(state, 1.0)
-            points.append(state.work.scalars.scale * state.work.a)
+            points.append(state.iterate.scalars.scale * state.iterate.a)
         runs.append(np.array(points))
     assert np.array_equal(runs[0], runs[1])
 
@@ -150,8 +150,8 @@ def test_starts_agree(start):
 def test_the_farthest_start_is_a_pair_with_halves():
     X, _ = data()
     state = FrankWolfe(initial="farthest").init(MEBDual(X, Linear()).simplex, Options(), np.random.default_rng(0))
-    i, j = np.flatnonzero(state.work.a)
-    assert state.work.a[[i, j]].tolist() == [0.5, 0.5]
+    i, j = np.flatnonzero(state.iterate.a)
+    assert state.iterate.a[[i, j]].tolist() == [0.5, 0.5]
     distances = [((X - X[k]) ** 2).sum(axis=1) for k in (i, j)]
     assert distances[0][j] == pytest.approx(distances[0].max()) or distances[1][i] == pytest.approx(distances[1].max())
 

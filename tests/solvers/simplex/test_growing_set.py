@@ -13,8 +13,8 @@ from marginopt.models.kernels.kernels import RBF, Linear
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options
 from marginopt.solvers.simplex.column_cache import ColumnCache
-from marginopt.solvers.simplex.newton.growing_set import growing_set, growing_set_applies
-from marginopt.solvers.simplex.newton.inexact import inexact_finish
+from marginopt.solvers.simplex.newton_cg import polish_by_cg
+from marginopt.solvers.simplex.starting_points import growing_set, growing_set_applies
 from marginopt.solvers.solve import solve_problem
 
 N = 1500
@@ -116,5 +116,5 @@ def test_a_crowd_ends_the_finisher_by_conjugate_gradients(drain):
     gradient = view.gram.product(a) + view.c
     cache = ColumnCache(view.gram, 2**20, single=True)
     assert np.count_nonzero(gradient < a @ gradient) > 2000
-    done = drain(inexact_finish(view, cache, a, gradient, 1e-6, exact=True))
+    done = drain(polish_by_cg(view, cache, a, gradient, 1e-6, exact=True))
     assert done.a == pytest.approx(a, abs=0.0)

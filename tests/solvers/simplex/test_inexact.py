@@ -9,10 +9,10 @@ from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
+from marginopt.solvers.simplex import smo as module
 from marginopt.solvers.simplex.column_cache import ColumnCache
-from marginopt.solvers.simplex.newton.inexact import _Iterate, _SupportMatrix, inexact_finish
-from marginopt.solvers.simplex.smo import simplex as module
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.newton_cg import _Iterate, _SupportMatrix, polish_by_cg
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 
@@ -46,7 +46,7 @@ def test_it_finishes_whatever_is_cached(groups, linear, cached, drain):
     cache = ColumnCache(gram, 4 * n * max(cached, 2), single=True)
     if cached:
         cache.load(np.flatnonzero(a)[: cached // 2], 1)
-    done = drain(inexact_finish(view, cache, a, g, 1e-9, exact=True))
+    done = drain(polish_by_cg(view, cache, a, g, 1e-9, exact=True))
     assert done.exact
     assert done.a.min() >= 0.0
     assert np.bincount(view.groups, weights=done.a) == pytest.approx(np.ones(groups), abs=1e-12)
@@ -63,7 +63,7 @@ def test_it_never_makes_the_point_worse(drain):
     a = np.full(80, 1.0 / 80)
     g = view.gram.product(a)
     cache = ColumnCache(view.gram, 4 * 80 * 80, single=True)
-    done = drain(inexact_finish(view, cache, a, g, 1e-9, exact=True))
+    done = drain(polish_by_cg(view, cache, a, g, 1e-9, exact=True))
     assert view.gap(done.a) <= view.gap(a) * (1 + 1e-9)
     assert done.a.min() >= 0.0
     assert done.a.sum() == pytest.approx(1.0)
@@ -73,7 +73,7 @@ def test_it_never_makes_the_point_worse(drain):
 def test_smo_with_it_agrees_with_smo_alone(C, monkeypatch):
     X, y = data(900)
     model = L2SVMDual(X, y, C, RBF(0.1))
-    monkeypatch.setattr(module, "inexact_seconds", lambda n, support: 0.0)
+    monkeypatch.setattr(module, "cg_seconds", lambda n, support: 0.0)
     with_it = solve_problem(model, SMO(), Options(tol=1e-8))
     alone = solve_problem(model, SMO(newton=False), Options(tol=1e-8))
     assert with_it.status is alone.status is Status.OPTIMAL
@@ -85,9 +85,9 @@ def test_smo_with_it_agrees_with_smo_alone(C, monkeypatch):
 
 def test_without_memory_it_is_not_tried(monkeypatch):
     X, y = data(300)
-    monkeypatch.setattr(module, "inexact_seconds", lambda n, support: 0.0)
-    monkeypatch.setattr(module, "exact_bytes", lambda support: 2**60)
-    monkeypatch.setattr(module, "inexact_bytes", lambda support, item: 2**60)
+    monkeypatch.setattr(module, "cg_seconds", lambda n, support: 0.0)
+    monkeypatch.setattr(module, "cholesky_bytes", lambda support: 2**60)
+    monkeypatch.setattr(module, "cg_bytes", lambda support, item: 2**60)
     result = solve_problem(L2SVMDual(X, y, 10.0, RBF(0.1)), SMO(), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
     assert result.details["newton_guesses"] == 0
@@ -138,7 +138,7 @@ def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch, drain):
     view = L2SVMDual(X, y, 100.0, RBF(0.02)).simplex
     a = np.where(np.arange(900) < 100, 0.01, 0.0)  # far off: the guess takes in nearly all points first
     cache = ColumnCache(view.gram, 4 * 900 * 900, single=True)
-    done = drain(inexact_finish(view, cache, a, view.gram.product(a), 1e-8, exact=True))
+    done = drain(polish_by_cg(view, cache, a, view.gram.product(a), 1e-8, exact=True))
     assert view.gap(done.a) <= 1e-8 * view.objective(done.a)
     assert cut
     assert all(points < members for members, points in cut)

@@ -12,10 +12,10 @@ from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.kernels.rbf import RBFExponents
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.newton import lowrank_start as module
-from marginopt.solvers.simplex.newton.krylov import Triangle
-from marginopt.solvers.simplex.newton.lowrank_start import LowRank, expansion, lowrank_applies, lowrank_start
-from marginopt.solvers.simplex.smo.simplex import SMO, AutoSimplex
+from marginopt.solvers.simplex import lowrank_start as module
+from marginopt.solvers.simplex.lowrank_start import LowRankModel, low_rank_factor, lowrank_applies, lowrank_start
+from marginopt.solvers.simplex.projected_cg import KernelTriangle
+from marginopt.solvers.simplex.smo import SMO, AutoSimplex
 from marginopt.solvers.solve import solve_problem
 
 KERNELS = {
@@ -52,7 +52,7 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     gram = L2SVMDual(X, y, 2.0, kernel).simplex.gram
     rng = np.random.default_rng(0)
     block = rng.permutation(700)[:500]
-    triangle = Triangle(gram, limit)
+    triangle = KernelTriangle(gram, limit)
     for part in (block[:130], block[130:131], block[131:]):
         drain(triangle.extend(part))
     w = rng.standard_normal(500)
@@ -78,7 +78,7 @@ def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile(drain):
     gram = L2SVMDual(X, y, 2.0, RBF(0.1)).simplex.gram
     computed = np.random.default_rng(1).permutation(1700)
     for limit in (0, 3_000_000):
-        triangle = Triangle(gram, limit)
+        triangle = KernelTriangle(gram, limit)
         drain(triangle.extend(computed[:1500]))
         drain(triangle.extend(computed[1500:]))  # blocks that are not of whole tiles' width
         missing = sum(block is None for *_, block in triangle._blocks)
@@ -104,7 +104,7 @@ def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
     rng = np.random.default_rng(0)
     order = rng.permutation(700)
     direct, rest = order[:500], order[500:]
-    triangle = Triangle(gram, limit)
+    triangle = KernelTriangle(gram, limit)
     drain(triangle.extend(direct[:200]))
     drain(triangle.extend(direct[200:]))
     stored = [block for *_, block in triangle._blocks if block is not None]
@@ -127,7 +127,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
     X, y = ones(2200, 200, 0.07)
     model = L2SVMDual(X, y, C, RBF(0.03))
     view = model.simplex
-    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).unexplained > 2.0
+    assert LowRankModel(view, low_rank_factor(view.gram, 256, np.random.default_rng(0))).unexplained_ratio > 2.0
     result = solve_problem(model, SMO(), Options(tol=1e-4))
     pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-4))
     assert result.status is pairs.status is Status.OPTIMAL
@@ -139,7 +139,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
 def test_few_points_join_at_a_time(drain):
     X, y = ones(1200, 100, 0.1)
     view = L2SVMDual(X, y, 10.0, RBF(0.05)).simplex
-    model = LowRank(view, expansion(view.gram, 100, np.random.default_rng(0)))
+    model = LowRankModel(view, low_rank_factor(view.gram, 100, np.random.default_rng(0)))
     slack = np.where(np.arange(1200) < 300, 1.0, -1.0)
     run = module._Run(view, model, slack, 1e9)
     drain(run.begin())
@@ -161,8 +161,8 @@ def test_the_model_is_solved_to_the_end(groups, linear, drain):
     gram = KernelGram(X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 400))
     c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
     view = SimplexQP(gram, c, np.arange(400) % groups)
-    model = LowRank(view, expansion(view.gram, 60, np.random.default_rng(0)))
-    assert 1.0 < model.unexplained < 1.2
+    model = LowRankModel(view, low_rank_factor(view.gram, 60, np.random.default_rng(0)))
+    assert 1.0 < model.unexplained_ratio < 1.2
     Q = (model.B.T @ model.B).astype(np.float64) + np.diag(model.D)
     assert (
         np.linalg.eigvalsh(gram.dense - Q + np.diag(model.D)).min() > 0.49
@@ -300,16 +300,16 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     X, y = data(3000)
     gram = L2SVMDual(X, y, 1.0, RBF(0.1)).simplex.gram
     view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
-    model = LowRank(view, expansion(view.gram, 64, np.random.default_rng(0)))
+    model = LowRankModel(view, low_rank_factor(view.gram, 64, np.random.default_rng(0)))
     looked = []
-    outside = Triangle.product_at
+    outside = KernelTriangle.product_at
 
     def look(self, points, weights):
         if (self.place[points] < 0).all():  # products with few points pass here too
             looked.append(points)
         return outside(self, points, weights)
 
-    monkeypatch.setattr(Triangle, "product_at", look)
+    monkeypatch.setattr(KernelTriangle, "product_at", look)
     run = module._Run(view, model, drain(model.solve()), 1e9)
     drain(run.begin())
     drain(run.solve(0.2 * abs(run.value())))
@@ -335,7 +335,7 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
     rng = np.random.default_rng(0)
     order = rng.permutation(700)
     members, keep, limit = order[:500], rng.random(500) < 0.6, 300_000
-    triangle = Triangle(gram, limit)
+    triangle = KernelTriangle(gram, limit)
     for step in (lambda: triangle.extend(members), lambda: triangle.compact(keep), lambda: triangle.extend(order[500:])):
         drain(step())
         stored = [block for *_, block in triangle._blocks if block is not None]
@@ -353,7 +353,7 @@ def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
 @pytest.mark.parametrize("kernel", [KERNELS["polynomial"], KERNELS["callable"]])
 def test_other_kernels_are_not_rounded(kernel, drain):
     X, y = data(700)
-    triangle = Triangle(L2SVMDual(X, y, 2.0, kernel).simplex.gram, 300_000)
+    triangle = KernelTriangle(L2SVMDual(X, y, 2.0, kernel).simplex.gram, 300_000)
     drain(triangle.extend(np.arange(500)))
     assert triangle.rounding == 0.0
     assert {block.dtype for *_, block in triangle._blocks if block is not None} == {np.dtype(np.float32)}
@@ -361,13 +361,13 @@ def test_other_kernels_are_not_rounded(kernel, drain):
 
 def test_the_start_ends_with_rounded_entries(monkeypatch):
     X, y = data(2200)
-    times, settled = [], Triangle.float32_product
+    times, settled = [], KernelTriangle.float32_product
 
     def seen(triangle, weights):
         times.append(triangle.rounding)
         return settled(triangle, weights)
 
-    monkeypatch.setattr(Triangle, "float32_product", seen)
+    monkeypatch.setattr(KernelTriangle, "float32_product", seen)
     model = L2SVMDual(X, y, 1.0, RBF(0.3))
     result = solve_problem(model, SMO(cache_bytes=12 * 256 * 2200 + 10**6), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
@@ -380,7 +380,7 @@ def test_the_start_ends_with_rounded_entries(monkeypatch):
 def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(rough, drain):
     X, y = data(900)
     view = L2SVMDual(X, y, 1000.0 if rough else 0.5, RBF(0.1)).simplex
-    model = LowRank(view, expansion(view.gram, 20 if rough else 100, np.random.default_rng(0)))
+    model = LowRankModel(view, low_rank_factor(view.gram, 20 if rough else 100, np.random.default_rng(0)))
     if rough:
         model.D[:] = 2.0 * view.gram.loading
         model._inverse = 1.0 / model.D

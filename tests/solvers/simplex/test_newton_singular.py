@@ -11,10 +11,10 @@ from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.newton import exact
-from marginopt.solvers.simplex.newton.exact import FinishedPoint, exact_finish
-from marginopt.solvers.simplex.smo import simplex
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex import newton_cholesky, smo
+from marginopt.solvers.simplex.common import FeasiblePoint
+from marginopt.solvers.simplex.newton_cholesky import polish_by_cholesky
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 
@@ -29,7 +29,7 @@ def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
 def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
-    scale: float, drain: Callable[[Generator[None, None, FinishedPoint]], FinishedPoint]
+    scale: float, drain: Callable[[Generator[None, None, FeasiblePoint]], FeasiblePoint]
 ) -> None:
     rng = np.random.default_rng(3)
     moved = 0
@@ -38,7 +38,7 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
         n = Q.shape[0]
         view = SimplexQP(MatrixGram(Q), np.zeros(n), np.zeros(n, dtype=np.int64))
         a = rng.dirichlet(np.ones(n))
-        end = drain(exact_finish(view, a, Q @ a, 1e-9))
+        end = drain(polish_by_cholesky(view, a, Q @ a, 1e-9))
         assert np.isfinite(end.a).all() and end.a.min() >= 0.0
         assert end.a.sum() == pytest.approx(1.0, abs=1e-9)
         assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)
@@ -49,7 +49,7 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
 @pytest.mark.parametrize(("n", "features", "crowd"), [(20_000, 30, 0), (3_000, 800, 512)])
 def test_no_crowd_is_taken_for_a_support(n: int, features: int, crowd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Far from the optimum nearly all points may violate: a guess is refused before it has its own n² numbers."""
-    sizes, whole = [], exact._submatrix
+    sizes, whole = [], newton_cholesky._submatrix
 
     def counted(guessed: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         def guess(*start: object) -> np.ndarray:
@@ -58,13 +58,13 @@ def test_no_crowd_is_taken_for_a_support(n: int, features: int, crowd: int, monk
 
         return guess
 
-    def seen(view: SimplexQP, guess: np.ndarray) -> exact.Steps:
+    def seen(view: SimplexQP, guess: np.ndarray) -> newton_cholesky.Steps:
         assert guess.size <= 512
         return whole(view, guess)
 
-    monkeypatch.setattr(exact, "_submatrix", seen)
-    monkeypatch.setattr(exact, "_next_guess", counted(exact._next_guess))
-    monkeypatch.setattr(simplex, "first_guess", counted(exact.first_guess))
+    monkeypatch.setattr(newton_cholesky, "_submatrix", seen)
+    monkeypatch.setattr(newton_cholesky, "_next_guess", counted(newton_cholesky._next_guess))
+    monkeypatch.setattr(smo, "first_support_guess", counted(newton_cholesky.first_support_guess))
     model = MEBDual(np.random.default_rng(0).standard_normal((n, features)))
     result = solve_problem(model, SMO(lowrank=False), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL

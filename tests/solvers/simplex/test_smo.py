@@ -19,9 +19,9 @@ from marginopt.models.views import SimplexQP
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.simplex.column_cache import ColumnCache, cache_bytes
-from marginopt.solvers.simplex.frank_wolfe.methods import ModifiedFrankWolfe
-from marginopt.solvers.simplex.newton.lowrank_start import START_BYTES
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.frank_wolfe import ModifiedFrankWolfe
+from marginopt.solvers.simplex.lowrank_start import START_BYTES
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 

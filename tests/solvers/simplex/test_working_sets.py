@@ -10,8 +10,8 @@ from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import BoxEqualityQP
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.simplex.smo.box import BoxSMO, WorkingSets, into_box
-from marginopt.solvers.simplex.smo.simplex import SMO
+from marginopt.solvers.simplex.box_smo import BoxSMO, WorkingSetRun, move_into_box
+from marginopt.solvers.simplex.smo import SMO
 from marginopt.solvers.solve import solve_problem
 
 
@@ -49,7 +49,7 @@ def test_a_point_taken_in_between_is_exact():
     view = rare_class(800).simplex
     a = np.zeros(view.n)
     a[0] = 1.0
-    sets = WorkingSets.at(view, a, BoxSMO(prefetch=8), 1e-4, 10**6)
+    sets = WorkingSetRun.start_at(view, a, BoxSMO(prefetch=8), 1e-4, 10**6)
     last = view.objective(a)
     for _ in sets.steps():
         point = sets.point()
@@ -77,7 +77,7 @@ def test_the_least_slope_and_the_way_into_a_box_with_any_right_side(seed, one_si
     assert least == pytest.approx(best.fun, abs=1e-9)
     assert total * nu + upper @ np.minimum(0.0, gradient - nu * signs) == pytest.approx(best.fun, abs=1e-9)
     near = best.x * (1.0 + 1e-9)  # what rounding may have added
-    inside = into_box(view, near)
+    inside = move_into_box(view, near)
     assert signs @ inside == pytest.approx(total, abs=1e-12)
     assert (inside >= 0.0).all()
     assert (inside <= upper * (1.0 + 1e-8)).all()

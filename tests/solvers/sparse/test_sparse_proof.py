@@ -185,11 +185,11 @@ def test_a_damaged_log_is_a_verdict(text: str, tmp_path: Path) -> None:
 
 def test_bounds_of_dual_points_hold_in_fractions() -> None:
     """A random dual point's bound, from the checker's own rule, is below the value of every point of the node."""
-    from marginopt.solvers.sparse.check import LoggedSparseProblem, NodeBounds, _bounds
+    from marginopt.solvers.sparse.check import NodeBounds, _bounds
 
     rng = np.random.default_rng(3)
     for seed in range(60):
-        stated = LoggedSparseProblem.of_model(model(seed))
+        stated = SparseChecker().of_model(model(seed))
         p = stated.problem
         alpha = np.ldexp(np.floor(np.ldexp(rng.uniform(0.0, 1.0, p.costs.size) * p.costs, 20)), -20)
         if not p.counted.all():
@@ -199,14 +199,14 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
         assert isinstance(bounds, NodeBounds)
         state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
         if ((state == 1) & p.counted).sum() > p.max_nonzeros:
-            assert bounds.node(state) == math.inf
+            assert bounds.node_bound(state) == math.inf
             continue
-        with_feature, without_feature = bounds.with_one_more(state)
+        with_feature, without_feature = bounds.child_bounds(state)
         for j in np.flatnonzero((state == 0) & p.counted):
             for value, child_bound in ((1, with_feature[j]), (2, without_feature[j])):
                 child = state.copy()
                 child[j] = value
-                below = bounds.node(child)
+                below = bounds.node_bound(child)
                 assert child_bound <= below + 1e-12 * (1.0 + abs(below)) or below == math.inf
         for _ in range(5):
             allowed = np.flatnonzero((state != 2) & p.counted)
@@ -216,22 +216,22 @@ def test_bounds_of_dual_points_hold_in_fractions() -> None:
             w = np.zeros(p.price.size)
             w[support] = rng.standard_normal(support.size)
             w[~p.counted] = rng.standard_normal()
-            assert bounds.node(state) <= float(stated.value(w.tolist()))
+            assert bounds.node_bound(state) <= float(stated.value(w.tolist()))
 
 
 def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
     """φ of a random dual point is below the value of every point of the node, at the size of its largest coefficient."""
-    from marginopt.solvers.sparse.check import LoggedSparseProblem, _bounds
-    from marginopt.solvers.sparse.dual import dual_point, gains_of, largest_interval
+    from marginopt.solvers.sparse.check import _bounds
+    from marginopt.solvers.sparse.dual import dual_point, feature_gains, largest_coefficient_interval
 
     rng = np.random.default_rng(5)
     compared = 0
     for seed in range(120):
-        stated = LoggedSparseProblem.of_model(model(seed))
+        stated = SparseChecker().of_model(model(seed))
         p = stated.problem
         point = dual_point(p, rng.uniform(0.0, 1.0, p.costs.size) ** 2 * p.costs * float(rng.choice([0.1, 1.0])))
         bounds = _bounds(p, np.abs(p.A).max(axis=0), point.alpha, point.alpha @ p.A)
-        gains = gains_of(p, np.abs(p.A).max(axis=0), point)
+        gains = feature_gains(p, np.abs(p.A).max(axis=0), point)
         state = np.where(rng.random(p.price.size) < 0.3, rng.integers(1, 3, p.price.size), 0).astype(np.int8)
         held = np.flatnonzero((state == 1) & p.counted)
         if held.size > p.max_nonzeros:
@@ -246,9 +246,9 @@ def test_bounds_of_the_largest_coefficient_hold_in_fractions() -> None:
             w[~p.counted] = rng.standard_normal()
             j = int(support[np.argmax(np.abs(w[support]))])
             t, code, value = float(abs(w[j])), 2 * j + int(w[j] < 0.0), float(stated.value(w.tolist()))
-            phi = bounds.largest(state, code)
+            phi = bounds.largest_coefficient_bound(state, code)
             assert phi.value(t) <= value
-            low, high = largest_interval(p, gains, state, code, phi.value(t) + 1e-9 * (1.0 + abs(phi.value(t))))
+            low, high = largest_coefficient_interval(p, gains, state, code, phi.value(t) + 1e-9 * (1.0 + abs(phi.value(t))))
             assert low <= t * (1.0 + 1e-6)
             assert t <= high * (1.0 + 1e-6)
             assert phi.excludes(low, high, phi.value(t))

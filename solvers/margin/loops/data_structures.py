@@ -1,7 +1,7 @@
-"""Data of the loops of `margin-bb`: the problem, the tree, and the current node.
+"""The arrays that the compiled loops of `margin-bb` share: the problem, the search tree, the current node, and the log of events.
 
-Events of the search for a proof log, as numbers in one array that `solvers.margin.proof` reads; without a log the array is
-empty.
+The events of the search, from which `solvers.margin.proof` writes the proof log, are numbers in the array `SearchTree.log`.
+Without a proof log the array is empty.
 
 0, number, parent, side                              the current node
 1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges that have multipliers, as `relaxation` numbers them;
@@ -23,7 +23,7 @@ from .compiled import inner
 
 @by_reference
 class LoopProblem(NamedTuple):
-    """min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), and the restrictions of w.
+    """The problem: min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with restrictions of w.
 
     Terms 0..n-1 are the points, then one for each point of each budget: the same row, a price θ_b, and the loss 1{m < 1}.
     """
@@ -73,25 +73,25 @@ class LoopProblem(NamedTuple):
 
 
 @by_reference
-class Tree(NamedTuple):
-    """Open nodes and the incumbent."""
+class SearchTree(NamedTuple):
+    """The search tree: open nodes, incumbent, and events for the proof log."""
 
-    boxes: Any  #: (room, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
-    keys: Any  #: (room/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
-    heap: Any  #: (room,) open nodes, the least bound first, followed by the free places
+    boxes: Any  #: (capacity, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
+    keys: Any  #: (capacity/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
+    heap: Any  #: (capacity,) open nodes, the least bound first, followed by the free places
     count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 in the frugal mode
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     incumbent: Any  #: (p,) the incumbent
-    origin: Any  #: (room, 2) the number of a node's parent, and the side
-    signs: Any  #: (room, n) signs that margins must have; (room, 0) without equal rates
+    origin: Any  #: (capacity, 2) the number of a node's parent, and the side
+    signs: Any  #: (capacity, n) signs that margins must have; (capacity, 0) without equal rates
     log: Any  #: events, as above; empty without a log
 
 
 @by_reference
 class LoopNode(NamedTuple):
-    """A node: its box, the data of the points on it, and workspace for its relaxation and pairs."""
+    """The current node: its box, the data of the points on it, and workspace for its relaxation and pairs."""
 
-    lo: Any  #: (p,)
+    lo: Any  #: (p,) ends of the box
     hi: Any
     marks: Any  #: (p,) 1 if a coefficient is not 0 by a split
     mid: Any  #: (p,) a point of the box, and the distance from it to the ends
@@ -130,7 +130,7 @@ class LoopNode(NamedTuple):
     paired: Any  #: (3, pairs) level, term and term of each pair that pays
     hinges: Any  #: (rows,) source of a row, as `relaxation` numbers them
     spread: Any  #: (rows,) range of its argument
-    counts: Any  #: (2,) pairs; hinges
+    counts: Any  #: (2,) number of pairs that pay, and of hinges
     basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs
     signs: Any
     inverse: Any  #: (q, q) inverse of the basis's atoms; workspace
@@ -139,40 +139,40 @@ class LoopNode(NamedTuple):
     edge: Any  #: (p,) a direction, and (k,) its products and the vertex's with the atoms
     along: Any
     products: Any
-    relaxation: Any
-    pairs: Any
+    relaxation: Any  #: workspace of `solvers.exact.loops.newton`
+    pairs: Any  #: workspace of `solvers.exact.loops.matching`
 
 
 def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
-    """Return the largest number of entries that a node writes to the event array."""
+    """Return the largest number of entries that the events of one node take."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
 
 @inner
-def _put(tree: Tree, number: Any) -> None:
+def _put(tree: SearchTree, number: Any) -> None:
     tree.log[tree.count[2]] = number
     tree.count[2] += 1
 
 
 @inner
-def note_node(tree: Tree, node: int, number: int) -> None:
-    """Record a new node."""
+def note_node(tree: SearchTree, node: int, number: int) -> None:
+    """Append the event of a new node to the log."""
     if tree.log.size:
         for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
             _put(tree, value)
 
 
 @inner
-def note_cut(tree: Tree, cut: float) -> None:
-    """Record the cutoff of a better point."""
+def note_cut(tree: SearchTree, cut: float) -> None:
+    """Append the event of a new cutoff, that of a better point."""
     if tree.log.size:
         _put(tree, 3)
         _put(tree, cut)
 
 
 @inner
-def note_split(tree: Tree, j: int, value: float) -> None:
-    """Record a split of the node at a value of a coefficient."""
+def note_split(tree: SearchTree, j: int, value: float) -> None:
+    """Append the event of a split at a value of a coefficient."""
     if tree.log.size:
         _put(tree, 2)
         _put(tree, j)
@@ -180,24 +180,24 @@ def note_split(tree: Tree, j: int, value: float) -> None:
 
 
 @inner
-def note_sign(tree: Tree, i: int) -> None:
-    """Record a split of the node by the sign of a margin."""
+def note_sign(tree: SearchTree, i: int) -> None:
+    """Append the event of a split by the sign of a margin."""
     if tree.log.size:
         _put(tree, 5)
         _put(tree, i)
 
 
 @inner
-def note_support(tree: Tree, j: int) -> None:
-    """Record a split of the node by whether a coefficient is 0."""
+def note_support(tree: SearchTree, j: int) -> None:
+    """Append the event of a split by whether a coefficient is 0."""
     if tree.log.size:
         _put(tree, 4)
         _put(tree, j)
 
 
 @inner
-def note_round(k: LoopNode, tree: Tree, perturbation: float, relaxed: bool, priced: bool) -> None:
-    """Record the pairs of a round, and the multipliers of its relaxation if it was solved."""
+def note_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
+    """Append the event of a round: its pairs, and the multipliers of its relaxation if that was solved (``relaxed``)."""
     if not tree.log.size:
         return
     R, rows = k.relaxation, 0

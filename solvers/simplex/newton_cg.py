@@ -1,13 +1,15 @@
-"""Inexact finisher of SMO for large supports: Newton steps on a guess of the support, by conjugate gradients on cached columns.
+"""Solution polishing for SMO on large supports: Newton steps by conjugate gradients on cached columns of Q.
+
+SMO takes these steps from an approximate point where `newton_cholesky` would need too much time or memory.
 
 At a point x with gradient g a guess S of the support holds the x_i > 0 and the violators, g_i < ν - |residual on S|. The step
 minimises ½d'Q_SS d + g_S'd over E'd = 0 (E has a column for each simplex) by projected conjugate gradients, only as
-far as the guess deserves; one pass over the columns of S carries g along. What has become negative leaves S and is
-set to zero at the next step: clipped points in between are worth nothing, since the kernel's largest eigenvalues turn a little
-lost weight into a large change of g. Steps use the columns' precision; each one starts at the residual, so errors do not pile
-up, and g is recomputed in float64 from the data where float32 has nothing left to say. Only feasible points are
-returned. Nothing is factored but a small matrix: the preconditioner is Nyström's, Q ≈ B'B + D with B = L⁻¹Q_PS, LL' = Q_PP
-for random landmarks P, and D the diagonal that is left. Memory: |S|² numbers of the columns' precision.
+accurately as the guess warrants; one pass over the columns of S updates g. A weight that has become negative leaves S and is set
+to zero at the next step. Clipping it at once would be useless, since the kernel's largest eigenvalues turn a little lost weight
+into a large change of g. Steps use the columns' precision; each one starts at the residual, so that errors do not add up. Where
+float32 can show no further progress, g is recomputed in float64 from the data. Only feasible points are returned. Only a small
+matrix is factored: the preconditioner is Nyström's, Q ≈ B'B + D with B = L⁻¹Q_PS, LL' = Q_PP for random landmarks P, and D the
+remaining diagonal. Memory: |S|² numbers of the columns' precision.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import FloatArray, IntArray
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.views import SimplexQP
-from ..column_cache import ColumnCache
-from . import loops
-from .exact import FinishedPoint, guess_limit
-from .krylov import CG_STEPS, Preconditioner, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
+from ...models.arrays import FloatArray, IntArray
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.views import SimplexQP
+from . import newton_loops as loops
+from .column_cache import ColumnCache
+from .common import FeasiblePoint
+from .newton_cholesky import support_guess_limit
+from .projected_cg import CG_STEPS, Preconditioner, Steps, conjugate_gradients, shifted_cholesky, weighted_gram
 
+#: Newton steps of one call, and those without a smaller gap in a row.
 _STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.
 _PANEL = 1024
@@ -37,29 +41,30 @@ _SETTLED, _LOOSE = 0.05, 1.2
 _ROUNDING = 1e-7
 
 
-def inexact_bytes(support: int, item: int) -> int:
-    """Return the bytes for a support of this size, a tenth of growth included."""
+def cg_bytes(support: int, item: int) -> int:
+    """Return the bytes of `polish_by_cg` for a support that may grow by a tenth; ``item`` is the bytes of a number."""
     return item * int(1.1 * support + 64) ** 2
 
 
-def inexact_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the time: fifty products with Q_SS, two float64 products with all columns of S, compilation."""
+def cg_seconds(n: int, support: int) -> float:
+    """Return a rough estimate of the time of `polish_by_cg`: fifty products with Q_SS, two with all columns of S, compilation."""
     return 1e-8 * support**2 + 3.5e-9 * n * support + 0.05
 
 
-def inexact_finish(
+def polish_by_cg(
     view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray, tol: float, *, exact: bool
-) -> Generator[None, None, FinishedPoint]:
-    """Improve a feasible point by Newton steps with conjugate gradients, to a float64 gap of at most tol·|f| if possible.
+) -> Generator[None, None, FeasiblePoint]:
+    """Improve a feasible point by Newton steps with conjugate gradients, and return the best point.
 
-    ``exact`` says whether the gradient is float64 from the data at this point.
+    It ends at a float64 gap of at most tol·|f|, or when steps no longer help. The generator yields often, so that its caller can
+    stop it. ``exact`` is True if the gradient is float64 from the data.
     """
     run = _Iterate(view, cache, a.copy(), gradient.copy(), exact)
-    best, best_gap, since = FinishedPoint(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
+    best, best_gap, since = FeasiblePoint(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
     matrix = _SupportMatrix(cache, np.flatnonzero(a), view.n)
     yield from matrix.fill()
     yield from matrix.choose_landmarks(_LANDMARKS)
-    last, size_limit = np.zeros(0, dtype=np.int64), guess_limit(a)
+    last, size_limit = np.zeros(0, dtype=np.int64), support_guess_limit(a)
     for count in range(1, _STEPS + 1):
         guess, dropped = run.guess()
         if not dropped.size:
@@ -69,7 +74,7 @@ def inexact_finish(
                 yield
                 guess, gap = run.guess()[0], run.gap()
             if gap < best_gap:
-                best, best_gap, since = FinishedPoint(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
+                best, best_gap, since = FeasiblePoint(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
             if run.exact and gap <= tol * scale:
                 break
         since += 1
@@ -157,9 +162,9 @@ def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out
         part = slice(start, start + _PANEL)
         cached = slots[part] >= 0
         part_weights = weights[part].astype(cache.columns.dtype)
-        loops.add_rows(cache.columns, slots[part][cached], part_weights[cached], out, sums)
+        loops.add_weighted_rows(cache.columns, slots[part][cached], part_weights[cached], out, sums)
         for rows, w in _uncached(cache, indices[part][~cached], part_weights[~cached]):
-            loops.add_rows(rows, np.arange(w.size), w, out, sums)
+            loops.add_weighted_rows(rows, np.arange(w.size), w, out, sums)
             yield
         yield
 
@@ -203,7 +208,7 @@ class _SupportMatrix:
         return self.product(weights)
 
     def preconditioner(self, view: SimplexQP, inside: IntArray) -> Preconditioner:
-        return Preconditioner(view.groups[self.members], view.simplices, self.B, self.inverse, self.sums(inside), inside)
+        return Preconditioner(view.groups[self.members], view.simplices, self.B, self.inverse, self.capacitance(inside), inside)
 
     @property
     def values(self) -> Any:
@@ -236,11 +241,11 @@ class _SupportMatrix:
         self.B = np.concatenate([self.B, B], axis=1)
         self.inverse = np.concatenate([self.inverse, 1.0 / np.maximum(residual_diagonal, self._least)])
 
-    def sums(self, inside: IntArray) -> FloatArray:
+    def capacitance(self, inside: IntArray) -> FloatArray:
         """Return I + B D⁻¹B' over the given points, updated by the points that have changed."""
         new, old = np.setdiff1d(inside, self._inside), np.setdiff1d(self._inside, inside)
         for sign, points in ((1.0, new), (-1.0, old)):
-            self._sums += sign * weighted_squares(self.B, self.inverse, points)
+            self._sums += sign * weighted_gram(self.B, self.inverse, points)
         self._inside = inside
         return self._sums.copy()
 

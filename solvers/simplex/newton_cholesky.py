@@ -1,4 +1,6 @@
-"""Exact finisher of SMO: a primal-dual active-set (semismooth Newton) method that ends in a few steps on the right support.
+"""Solution polishing for SMO by Newton steps with Cholesky factors: a primal-dual active-set (semismooth Newton) method.
+
+SMO takes these steps from an approximate point if few points have weight; `newton_cg` is for large supports.
 
 On a guess S of the support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1 (E has a column for each
 simplex). With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c, (E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and
@@ -6,8 +8,8 @@ takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex, z = x/ν
 for the rescaled problem min ½z'K̃z - 1'z, z ≥ 0, whose primal has S = {i : u_i < 1}.
 
 Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later guesses
-that differ from its own in a twentieth of the points, through a bordered system. The run only ever moves to feasible points
-that lower the objective (exact line search towards the clipped x), so a cycle of guesses costs time and nothing else.
+that differ from its own in a twentieth of the points, through a bordered system. The run moves to feasible points only, by an
+exact line search towards the clipped x that lowers the objective, so a cycle of guesses costs nothing but time.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import FloatArray, IntArray
-from ....models.views import SimplexQP
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import SimplexQP
+from .common import FeasiblePoint
 
-#: Guesses of the support in one run of the finisher.
+#: Guesses of the support in one call.
 _GUESSES = 12
 #: A guess larger than so many times the support, and than this, is given up: far from the optimum all points may violate.
 _TOO_LARGE, _LARGE_FROM = 8, 512
@@ -30,33 +33,30 @@ _TOO_LARGE, _LARGE_FROM = 8, 512
 _REUSE = 0.05
 #: Accuracy of the first guess's solution.
 _ROUGH = 1e-6
+#: Rows of Q_SS computed or factored between two yields; conjugate gradient steps of a system, and those without progress.
 _PANEL, _CG_STEPS, _PATIENCE = 1024, 400, 12
+#: A computation that yields often, so that its caller can stop it, and returns its result.
 Steps: TypeAlias = Generator[None, None, Any]
 
 
-@dataclass(frozen=True, eq=False)
-class FinishedPoint:
-    """A feasible point that Newton steps gave, with its gradient and the number of support guesses."""
-
-    a: FloatArray
-    gradient: FloatArray
-    guesses: int
-    exact: bool = False  #: the gradient is float64 from the data
-    prefers_pairs: bool = False  #: the low-rank start expects working sets of pairs to be faster
-
-
-def exact_bytes(support: int) -> int:
-    """Return the bytes for a support of this size: Q_SS in float64 and its factor in float32."""
+def cholesky_bytes(support: int) -> int:
+    """Return the bytes of `polish_by_cholesky` for a support of this size: Q_SS in float64 and its factor in float32."""
     return 12 * support**2
 
 
-def exact_finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, FinishedPoint]:
-    """Improve a feasible point whose gradient is exact, by Newton steps with a factor; yields often, so that the caller can stop.
+def cholesky_seconds(n: int, support: int) -> float:
+    """Return a rough estimate of the time of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
+    return 1.5 * support**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * support
 
-    Ends when a guess repeats itself or becomes too large, when the gap is at most tol·|f|, or after `_GUESSES` guesses.
+
+def polish_by_cholesky(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, FeasiblePoint]:
+    """Improve a feasible point by Newton steps on guesses of its support, and return the best point.
+
+    ``gradient`` must be that of a in float64. The generator yields often, so that its caller can stop it. It ends when a guess
+    repeats itself or becomes too large, when the gap is at most tol·|f|, or after twelve guesses.
     """
-    guess, best = first_guess(view, a, gradient), FinishedPoint(a, gradient, 0)
-    size_limit = guess_limit(a)
+    guess, best = first_support_guess(view, a, gradient), FeasiblePoint(a, gradient, 0)
+    size_limit = support_guess_limit(a)
     factor: _Factor | None = None
     visited: set[bytes] = set()
     accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
@@ -95,8 +95,8 @@ def exact_finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: floa
     return best
 
 
-def guess_limit(a: FloatArray) -> int:
-    """Return the largest guess that is tried from a feasible point."""
+def support_guess_limit(a: FloatArray) -> int:
+    """Return the largest number of points that a guess of the support may have, by the number of points with weight in a."""
     return max(_TOO_LARGE * int(np.count_nonzero(a)), _LARGE_FROM)
 
 
@@ -108,8 +108,8 @@ def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: Flo
     return np.flatnonzero(chosen)
 
 
-def first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
-    """Return the support and the violators: ∇_i below the support's mean in i's simplex."""
+def first_support_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
+    """Return the points with weight, and those that violate optimality: ∇_i is below the weighted mean of i's simplex."""
     level = np.bincount(view.groups, weights=a * gradient, minlength=view.simplices)
     return np.flatnonzero((a > 0) | (gradient < level[view.groups]))
 
@@ -277,7 +277,7 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, to
     return best_x, best <= 100.0 * target
 
 
-def _improved(view: SimplexQP, best: FinishedPoint, x: FloatArray, slope: FloatArray, guesses: int) -> FinishedPoint:
+def _improved(view: SimplexQP, best: FeasiblePoint, x: FloatArray, slope: FloatArray, guesses: int) -> FeasiblePoint:
     """Return the feasible point made of x if its gap is smaller, else the minimiser between it and the best point."""
     point = np.maximum(x, 0.0)
     total = np.bincount(view.groups, weights=point, minlength=view.simplices)
@@ -290,10 +290,10 @@ def _improved(view: SimplexQP, best: FinishedPoint, x: FloatArray, slope: FloatA
     else:
         gradient = view.gram.product(point) + view.c
     if view.gap(point, gradient - view.c) <= view.gap(best.a, best.gradient - view.c):
-        return FinishedPoint(point, gradient, guesses, exact=True)
+        return FeasiblePoint(point, gradient, guesses, exact=True)
     d, change = point - best.a, gradient - best.gradient
     curvature, descent = float(d @ change), -float(best.gradient @ d)
     if descent <= 0.0:
         return best
     step = 1.0 if curvature <= descent else descent / curvature
-    return FinishedPoint(best.a + step * d, best.gradient + step * change, guesses)
+    return FeasiblePoint(best.a + step * d, best.gradient + step * change, guesses)

@@ -1,8 +1,10 @@
-"""Compiled second-order pair steps on a box with one equality s'a = r.
+"""Compiled pair steps of SMO with second-order choice on a box with one equality s'a = r; `box_smo` calls them.
+
+``w`` is the `BoxIterate`: point, gradient, directions in which points can move, and cached columns of K.
 
 With d = s∘∇ and K_ij = s_i s_j Q_ij: i = argmin d over the points that can move by +s_i (up), and j, of those that can move by
 -s_j (low), maximises (d_j - d_i)²/(K_ii + K_jj - 2K_ij); optimal within ε where max_low d - min_up d ≤ ε (Fan, Chen, Lin 2005).
-Points stand in an order of the iteration's own, the active ones first; the loops see only these.
+Points are in an order of the run, the active ones first; the loops see only these.
 
 Minima and maxima are taken of the bits of floats, read as integers in the same order: LLVM turns a reduction of integers into
 vector instructions and, under Numba's flags, one of floats into none (5,000 numbers: 0.7 against 4.5 µs).
@@ -14,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.numba_flags import entry, inlined, inner
+from ..interface.numba_flags import entry, inlined, inner
 
-# Why `run` returned.
+# Reasons why `run_pairs` returned: steps used up, a column missing, the violation small enough, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
+#: Entries that are processed at once: they stay in the first-level cache.
 BLOCK = 512
+#: Value of ``rise`` for points that cannot rise, above every d.
 _FAR = 1e300
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
@@ -30,7 +34,6 @@ _NOWHERE: Any = np.int64(-1)
 
 @inner
 def _mark(w: Any, k: int) -> None:
-    """Note in which directions point k can move."""
     below, above = w.a[k] < w.upper[k], w.a[k] > 0.0
     up = below if w.s[k] > 0.0 else above
     low = above if w.s[k] > 0.0 else below
@@ -161,8 +164,8 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
 
 
 @entry
-def removable(w: Any, keep: Any) -> int:
-    """Marks the active points that may not leave (``keep``) and counts the others.
+def mark_shrinkable(w: Any, keep: Any) -> int:
+    """Set ``keep`` for the active points that must stay active; return the number of the others.
 
     A point at a bound that can only rise takes part in no violating pair where d is above max_low d, one that can only fall
     where d is below min_up d (LIBSVM's rule).
@@ -182,7 +185,7 @@ def removable(w: Any, keep: Any) -> int:
 
 
 @entry
-def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
+def swap_entries(columns: Any, rows: int, first: Any, second: Any) -> None:
     """Exchange entries first[t] and second[t] of the first ``rows`` columns."""
     for r in range(rows):
         column = columns[r]
@@ -193,7 +196,7 @@ def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
 
 @entry
 def add_columns(w: Any, slots: Any, steps: Any) -> None:
-    """d += Σ_k steps_k K_k over the active points, K_k in ``slots[k]``: block by block, so that d stays in the first cache."""
+    """Add Σ_k steps_k K_k to d over the active points, K_k the column in ``slots[k]``; block by block, which the cache holds."""
     n = w.scalars.active
     for b in range(0, n, BLOCK):
         e = min(n, b + BLOCK)
@@ -205,8 +208,8 @@ def add_columns(w: Any, slots: Any, steps: Any) -> None:
 
 
 @entry
-def mark(w: Any, places: Any) -> None:
-    """Note in which directions some points can move."""
+def mark_directions(w: Any, places: Any) -> None:
+    """Update ``rise`` and ``fall`` of some points, the directions in which they can move."""
     for k in places:
         _mark(w, k)
 
@@ -241,8 +244,8 @@ def active_gap(w: Any) -> float:
 
 
 @entry
-def run(w: Any, iterations: int, epsilon: float) -> int:
-    """Up to ``iterations`` pair steps; stops where the violation is at most ``epsilon``."""
+def run_pairs(w: Any, iterations: int, epsilon: float) -> int:
+    """Take up to ``iterations`` pair steps, to a violation of at most ``epsilon``; return the reason for the end."""
     i = _lowest(w)
     for _ in range(iterations):
         if i < 0:

@@ -1,4 +1,9 @@
-"""Conjugate gradients on a guess of the support: the iteration, its preconditioner, and products with a triangle of Q_SS."""
+"""Projected conjugate gradients for the Newton systems of SMO: the iteration, its preconditioner, and products with Q.
+
+A Newton step on a guess S of the support minimises ½d'Q_SS d + r'd over E'd = 0, where E has a column for each simplex.
+`conjugate_gradients` solves it, preconditioned by a low-rank model of Q (`Preconditioner`). `newton_cg` multiplies by cached
+columns of Q, `lowrank_start` by a stored triangle of Q_SS (`KernelTriangle`).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +14,19 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ....models.kernels.gram import GramOperator
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.kernels.tiles import Panel, Tile
-from .loops import TRIANGLE_WIDTH as WIDTH, gather_rows, symmetric_rows
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.kernels.gram import GramOperator
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.kernels.tiles import Panel, Tile
+from .newton_loops import TRIANGLE_WIDTH as WIDTH, add_triangle_product, gather_rows
 
+#: Largest number of steps of `conjugate_gradients`.
 CG_STEPS = 300
-#: Columns of B that are copied at once: the allocator keeps what they need, where a copy of all is new memory each time.
-COLUMNS = 2048
-#: A residual so many times the first one will not come back: the square root of float32's condition is about 3e3.
+#: Columns of B that are copied at once: the allocator keeps memory of this size, and asks the system anew for that of all.
+COLUMN_BLOCK = 2048
+#: A residual so many times the first one has diverged: in float32 one loses at most about 3e3.
 _DIVERGED = 1e6
+#: A computation that yields often, so that its caller can stop it, and returns its result.
 Steps: TypeAlias = Generator[None, None, Any]
 
 
@@ -38,15 +45,15 @@ def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
     raise np.linalg.LinAlgError("a matrix that should be positive semidefinite is far from it")
 
 
-def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
-    """Return Σ weights_i b_i b_i' over the given columns of B: products in B's precision, their sum in float64."""
+def weighted_gram(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
+    """Return Σ weights_i b_i b_i' over the columns b_i of B in ``points``: products in B's precision, their sum in float64."""
     parts = split_range(points.size, thread_count(B.shape[0] * points.size))
     sums = np.zeros((len(parts), B.shape[0], B.shape[0]))
 
     def add(k: int) -> None:
         part_points = points[parts[k]]
-        for start in range(0, part_points.size, COLUMNS):
-            chosen = part_points[start : start + COLUMNS]
+        for start in range(0, part_points.size, COLUMN_BLOCK):
+            chosen = part_points[start : start + COLUMN_BLOCK]
             scaled = B[:, chosen]
             scaled *= np.sqrt(weights[chosen]).astype(B.dtype)
             sums[k] += scaled @ scaled.T
@@ -56,7 +63,7 @@ def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArra
 
 
 class Preconditioner:
-    """(D + B'B)⁻¹ on a guess, by Woodbury's formula, projected: the multipliers ν of E'd = 0 are split off.
+    """The inverse of D + B'B on a guess of the support, by Woodbury's formula, projected onto E'd = 0.
 
     Vectors have one entry for every point of a larger set, zero off the guess ``inside``.
 
@@ -68,14 +75,16 @@ class Preconditioner:
     B : ndarray (r, m)
     inverse : ndarray (m,)
         1/D.
-    sums : ndarray (r, r)
-        I + B D⁻¹B' over the guess; it is overwritten.
+    capacitance : ndarray (r, r)
+        Woodbury's matrix I + B D⁻¹B' over the guess; it is overwritten.
     inside : ndarray of int
         Places of the guess's points.
     """
 
-    def __init__(self, groups: IntArray, simplices: int, B: Any, inverse: FloatArray, sums: FloatArray, inside: IntArray) -> None:
-        self._factor = (shifted_cholesky(sums, 0.0), True)
+    def __init__(
+        self, groups: IntArray, simplices: int, B: Any, inverse: FloatArray, capacitance: FloatArray, inside: IntArray
+    ) -> None:
+        self._factor = (shifted_cholesky(capacitance, 0.0), True)
         self._B = B
         self._E = np.zeros((groups.size, simplices))
         self._E[inside, groups[inside]] = 1.0
@@ -109,9 +118,10 @@ def conjugate_gradients(
     accuracy: float,
     target: float,
 ) -> Steps:
-    """Return d with E'd = 0, zero off the guess, that minimises ½d'Qd + r'd, with Qd (on all points) and the number of steps.
+    """Return the d that minimises ½d'Qd + r'd over E'd = 0, zero off the guess ``inside``, with Qd and the number of steps.
 
-    It ends at a residual of ``accuracy`` times the first one, or of ``target``; d = 0 if rounding leaves no curvature.
+    ``product`` multiplies by Q. It ends at a residual of ``accuracy`` times the first one, or of ``target``. The result is d = 0
+    if rounding leaves no curvature. Qd is on all points of the set.
     """
     block = np.zeros(r.size)
     block[inside] = 1.0
@@ -141,9 +151,9 @@ def conjugate_gradients(
     return d, Qd, steps
 
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 #: First row, last row and entries, where they are stored.
-Block: TypeAlias = tuple[int, int, Tile | None]
+_Block: TypeAlias = tuple[int, int, Tile | None]
 
 #: Rows of a block, and blocks for each thread between two yields.
 _ROWS, _TOGETHER = 128, 8
@@ -153,7 +163,7 @@ _READ = 2
 _WORTH = 4 / 9
 
 
-class Triangle:
+class KernelTriangle:
     """The lower triangle of Q_SS for the points ``members``, stored or computed by blocks of rows.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
@@ -178,7 +188,7 @@ class Triangle:
         self._limit, self._rounded = int(limit), False
         self._store: Tile = np.empty(0, dtype=self._entries.kind)
         self._used = 0
-        self._blocks: list[Block] = []
+        self._blocks: list[_Block] = []
 
     def extend(self, points: IntArray) -> Steps:
         """Add points; the first ones set the size of the store, half again the triangle of their own matrix."""
@@ -202,7 +212,7 @@ class Triangle:
 
     @property
     def rounding(self) -> float:
-        """Return the standard deviation of an entry's error; a product with weights is off by it times their norm."""
+        """Return the standard deviation of a stored entry's error; a product is wrong by it times the norm of its weights."""
         return self._entries.rounding
 
     def _panel_of(self, points: IntArray) -> Panel:
@@ -224,7 +234,7 @@ class Triangle:
         return self._store[begin : self._used].reshape(rows, columns)
 
     def compact(self, keep: BoolArray) -> Steps:
-        """Drop points of ``members``, once; blocks that were not stored take the freed part of the store."""
+        """Drop the members that are not in the mask ``keep``; blocks that were not stored take the freed part of the store."""
         shift = np.cumsum(keep)
         blocks, self._blocks, self._used = self._blocks, [], 0
         self.place[self.members[~keep]] = -1
@@ -258,22 +268,22 @@ class Triangle:
 
     def float32_product(self, weights: FloatArray) -> Steps:
         """Return Q weights from float32 values, whatever is stored."""
-        blocks: list[Block] = [(first, last, None) for first, last, _ in self._blocks]
+        blocks: list[_Block] = [(first, last, None) for first, last, _ in self._blocks]
         return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
 
-    def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
+    def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[_Block]) -> Steps:
         scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
         signed_weights = entries.signed_weights(self.members, (weights / scale).astype(np.float32))
         sums, table = np.zeros((thread_count(self.members.size**2 // 2), self.members.size)), entries.table
 
-        def add(part: list[Block], out: FloatArray) -> None:
+        def add(part: list[_Block], out: FloatArray) -> None:
             buffer = np.empty(WIDTH, dtype=np.float32)
             for first, last, block in part:
                 if block is not None:
-                    symmetric_rows(block, table, first, 0, signed_weights, out, buffer)
+                    add_triangle_product(block, table, first, 0, signed_weights, out, buffer)
                     continue
                 for begin, _, tile in panel.tiles(self.members[first:last], last):
-                    symmetric_rows(tile, table, first, begin, signed_weights, out, buffer)
+                    add_triangle_product(tile, table, first, begin, signed_weights, out, buffer)
 
         yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
         return entries.scaled_product(
@@ -302,7 +312,7 @@ class Triangle:
         return scale * out
 
 
-def _shared(pieces: list[T], work: Callable[[list[T], int], object], count: int) -> Steps:
+def _shared(pieces: list[_T], work: Callable[[list[_T], int], object], count: int) -> Steps:
     """Run work(part, k) on ``count`` threads k for a few pieces at a time, whose cost grows from first to last."""
     for start in range(0, len(pieces), count * _TOGETHER):
         parts = [pieces[start + k : start + count * _TOGETHER : count] for k in range(count)]
@@ -310,5 +320,5 @@ def _shared(pieces: list[T], work: Callable[[list[T], int], object], count: int)
         yield
 
 
-def _part(work: Callable[[list[T], int], object], parts: list[list[T]], k: int) -> None:
+def _part(work: Callable[[list[_T], int], object], parts: list[list[_T]], k: int) -> None:
     work(parts[k], k)

@@ -1,4 +1,7 @@
-"""The problem in the coordinates w = T v of a log, derived from the stated data in rational arithmetic; bounds of losses."""
+"""The problem that the checker of `margin-bb` bounds: a log's problem in the log's coordinates v, w = T v, with a root box.
+
+`in_log_coordinates` derives it from the stated data in rational arithmetic. Losses are bounded by linear pieces (`LinearPieces`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 from ....models.arrays import BoolArray, IntArray
 from ....models.views import PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
-from .statement import LoggedMarginProblem
+from .logged_problem import LoggedMarginProblem
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 
@@ -24,21 +27,21 @@ class LinearPieces:
     """
 
     loss: PiecewiseLinearLoss
-    anchor: Array
+    anchor: Array  #: (K + 1,) for K breakpoints, as the others
     base: Array
     slope: Array
     floor: Array
 
     @classmethod
     def of(cls, loss: PiecewiseLinearLoss) -> LinearPieces:
-        """Return the pieces of a loss."""
+        """Return the linear pieces below a loss."""
         t, below, values_at = loss.margins, loss.below, loss.at
         base = np.concatenate([below[:1], values_at[:-1] - 8.0 * _EPS * values_at[:-1] - _TINY, [0.0]])
         slope = np.concatenate([[0.0], (values_at[:-1] - below[1:]) / np.diff(t), [0.0]])
         return cls(loss, np.concatenate([t[:1], t]), base, slope, np.concatenate([below, [0.0]]))
 
     def lower_bound(self, m: Array) -> Array:
-        """Return a lower bound of the bounded part at m."""
+        """Return a lower bound of the loss's bounded part at margins m."""
         m = np.abs(m) if self.loss.symmetric else m
         k = np.searchsorted(self.loss.margins, m, side="right")
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
@@ -57,8 +60,8 @@ class RotatedProblem:
 
     original: LoggedMarginProblem
     T: Array  #: (p, p)
-    g: Array  #: (n, p)
-    e: Array  #: (n,)
+    g: Array  #: (n, p) rows of the margins
+    e: Array  #: (n,) error bounds of the margins
     terms: IntArray  #: the point of each term: all points, then those of each budget
     #: the lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points; with
     #: equal rates also the points' rows and their negatives, for demanded signs
@@ -73,7 +76,7 @@ class RotatedProblem:
     kinds: IntArray  #: the number of each term's loss
 
 
-def in_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
+def in_log_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:
     """Return the problem in the log's coordinates, with margins and a root box that hold for a claimed bound ``target`` > 0."""
     p = logged.curvature.size
     if T.shape != (p, p) or not np.isfinite(T).all():

@@ -1,4 +1,8 @@
-"""SMO with second-order pairs on one or several simplices (``smo``), and with parameters chosen by size (``auto-simplex``)."""
+"""SMO with second-order pairs on one or several unit simplices, solver ``smo``; ``auto-simplex`` chooses its parameters by size.
+
+A run may begin with a start for special matrices (`growing_set`, `lowrank_start`, `WorkingSetRun`). Pair steps follow. At each
+decade of the gap it compares the estimated time of more pairs with that of Newton steps (`newton_cholesky`, `newton_cg`).
+"""
 
 from __future__ import annotations
 
@@ -11,28 +15,27 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import ColumnCache, cache_bytes
-from ..newton.exact import FinishedPoint, exact_bytes, exact_finish, first_guess
-from ..newton.growing_set import growing_set, growing_set_applies
-from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
-from ..newton.loops import PASSES_FROM, load_passes
-from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
-from ..start import StartRule, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer, starting_point
-from . import simplex_loops as loops
-from .box import BoxSMO, WorkingSets
+from ...models.arrays import FloatArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, smo_loops as loops
+from .box_smo import BoxSMO, WorkingSetRun
+from .column_cache import ColumnCache, cache_bytes
+from .common import FeasiblePoint, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
+from .newton_cg import cg_bytes, cg_seconds, polish_by_cg
+from .newton_cholesky import cholesky_bytes, cholesky_seconds, first_support_guess, polish_by_cholesky
+from .newton_loops import PRELOAD_FROM, load_newton_loops
+from .starting_points import StartRule, growing_set, growing_set_applies, starting_point
 
-#: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
+#: Relative gap from which Newton steps are considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0
-#: Pairs between two looks, at least and for each point, and the share of the gap that they must have gained.
+#: Pairs between two checks in float64, at least and for each point, and the share of the gap by which they must lower f.
 _LOOK, _LOOK_EACH, LEAST_GAIN = 100_000, 100, 1e-3
-#: Runs that the finisher by conjugate gradients may have.
+#: Largest number of calls of `polish_by_cg` in one run.
 _INEXACT_RUNS = 2
 
 #: Numbers of the iteration: steps, the column that is missing, steps that emptied a point, clock of the cache; ½a'Qa + c'a, c'a
@@ -41,15 +44,15 @@ _SCALARS = integers_and_floats("iteration missing drops clock", "objective linea
 
 
 @by_reference
-class SmoWork(NamedTuple):
-    """The iteration: arrays and numbers that compiled code changes in place."""
+class SmoIterate(NamedTuple):
+    """The current point with its gradient: arrays and numbers that the compiled loops change in place."""
 
-    columns: Any  #: (slots, n)
-    slot: Any  #: (n,)
-    stamp: Any  #: (slots,)
-    diagonal: Any  #: (n,)
+    columns: Any  #: (slots, n) cached columns of Q
+    slot: Any  #: (n,) slot of a column or -1
+    stamp: Any  #: (slots,) clock of the last use
+    diagonal: Any  #: (n,) Q_ii
     c: Any  #: (n,)
-    a: Any  #: (n,)
+    a: Any  #: (n,) the point
     g: Any  #: (n,) ∇ = Qa + c
     members: Any  #: (n,) variables sorted by simplex
     offset: Any  #: (G + 1,) where each simplex begins in ``members``
@@ -58,12 +61,12 @@ class SmoWork(NamedTuple):
     place: Any  #: (n,) place in ``support`` or -1
     live: Any  #: (n,) float32: 1 on the support, else 0
     vertex: Any  #: (G,) argmin ∇ of each simplex
-    gain: Any  #: room for a block, float32
+    gain: Any  #: buffer of a block, float32
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
-class Phase(enum.Enum):
-    """The phase of a run."""
+class SmoPhase(enum.Enum):
+    """A phase of a run, with its name in words."""
 
     LOW_RANK = "low-rank start"
     GROWING_SET = "exact solutions on a growing set of points"
@@ -74,28 +77,28 @@ class Phase(enum.Enum):
 
 
 @dataclass
-class NewtonUse:
-    """The use of the finishers: guesses of the support, runs left to conjugate gradients, the gap of the last try."""
+class NewtonHistory:
+    """Counts of the Newton steps of a run, by which it decides on further ones."""
 
-    guesses: int = 0
-    inexact_left: int = _INEXACT_RUNS
-    last_gap: float = float("inf")
+    guesses: int = 0  #: guesses of the support so far
+    inexact_left: int = _INEXACT_RUNS  #: calls of `polish_by_cg` that remain
+    last_gap: float = float("inf")  #: the relative gap at which Newton steps were last begun
 
 
 @dataclass(eq=False)
 class SmoState:
-    """The state of a run. In every phase but that of pairs ``steps`` is the work of the phase, which yields better points."""
+    """State of a run. In every phase but that of pairs ``steps`` is the phase's generator, which yields better points."""
 
     view: SimplexQP
     tol: float
     limit: int
     cache: ColumnCache
-    work: SmoWork
+    iterate: SmoIterate
     memory: int
-    phase: Phase = Phase.PAIRS
-    steps: Iterator[FinishedPoint | None] | None = None
-    sets: WorkingSets | None = None  #: of the phase of working sets
-    start_phase: Phase = Phase.PAIRS  #: the phase whose point pairs or finishers continued from
+    phase: SmoPhase = SmoPhase.PAIRS
+    steps: Iterator[FeasiblePoint | None] | None = None
+    sets: WorkingSetRun | None = None  #: of the phase of working sets
+    start_phase: SmoPhase = SmoPhase.PAIRS  #: the phase whose point pairs or finishers continued from
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
@@ -104,63 +107,58 @@ class SmoState:
     next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
     last_objective: float = float("inf")  #: the float64 objective at the last such look
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
-    newton: NewtonUse = field(default_factory=NewtonUse)
+    newton: NewtonHistory = field(default_factory=NewtonHistory)
 
     @property
     def gap(self) -> float:
-        """The relative gap, by the numbers of the compiled loop."""
-        return relative_gap_at(float(self.work.scalars.objective), float(self.work.scalars.gap))
+        """Return the relative gap, by the numbers of the compiled loop."""
+        return relative_gap_at(float(self.iterate.scalars.objective), float(self.iterate.scalars.gap))
 
-    def begin(self, phase: Phase, steps: Iterator[FinishedPoint | None]) -> None:
-        """Begin another phase than pairs among all points."""
+    def begin(self, phase: SmoPhase, steps: Iterator[FeasiblePoint | None]) -> None:
+        """Begin a phase other than pairs among all points."""
         self.phase, self.steps = phase, steps
 
     def begin_sets(self, algorithm: BoxSMO) -> None:
         """Begin the phase of working sets of pairs."""
-        remaining = self.limit - int(self.work.scalars.iteration)
-        self.sets = WorkingSets.at(self.view, self.work.a.copy(), algorithm, self.tol, remaining)
-        self.start_phase = Phase.WORKING_SETS
-        self.begin(Phase.WORKING_SETS, self.sets.steps())
+        remaining = self.limit - int(self.iterate.scalars.iteration)
+        self.sets = WorkingSetRun.start_at(self.view, self.iterate.a.copy(), algorithm, self.tol, remaining)
+        self.start_phase = SmoPhase.WORKING_SETS
+        self.begin(SmoPhase.WORKING_SETS, self.sets.steps())
 
-    def end(self) -> Phase:
+    def end(self) -> SmoPhase:
         """Return to pairs, with the point of the working sets if there are any; return the phase that ended."""
         if self.sets is not None:
-            move(self, self.sets.point())
-            self.work.scalars.iteration += self.sets.pairs
+            move_to_point(self, self.sets.point())
+            self.iterate.scalars.iteration += self.sets.pairs
             self.cache.computed += self.sets.columns
             self.step, self.sets = "block", None
-        phase, self.phase, self.steps = self.phase, Phase.PAIRS, None
+        phase, self.phase, self.steps = self.phase, SmoPhase.PAIRS, None
         return phase
 
     def look_later(self) -> None:
-        """Schedule the next look in float64."""
-        self.next_look = int(self.work.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
+        """Schedule the next check in float64."""
+        self.next_look = int(self.iterate.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
         """Record the gap at the present iteration."""
-        self.marks.append((gap, int(self.work.scalars.iteration)))
+        self.marks.append((gap, int(self.iterate.scalars.iteration)))
 
 
-def move(state: SmoState, point: FinishedPoint) -> None:
-    """Replace point and gradient by a finisher's."""
-    set_point(state.work, point.a)
-    state.work.g[:] = point.gradient
+def move_to_point(state: SmoState, point: FeasiblePoint) -> None:
+    """Replace the iterate's point and gradient by those of a start or of Newton steps."""
+    set_point(state.iterate, point.a)
+    state.iterate.g[:] = point.gradient
     state.step, state.exact = "newton", point.exact
-    loops.vertices(state.work)
-    loops.restore(state.work)
-
-
-def exact_seconds(n: int, size: int) -> float:
-    """Return a rough estimate of the exact finisher's time: a factor of Q_SS, and four products with all columns of S."""
-    return 1.5 * size**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * size
+    loops.find_vertices(state.iterate)
+    loops.recompute_gap(state.iterate)
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Return a rough estimate of the time of the remaining pairs: twice as many for each decade of the gap as the last one took.
+    """Return a rough estimate of the seconds of the remaining pairs: each decade of the gap takes twice as many as the last one.
 
     Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """
-    entries = int(state.work.size.sum()) if len(state.marks) == 1 else 0
+    entries = int(state.iterate.size.sum()) if len(state.marks) == 1 else 0
     marks = [(10.0 * FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
     (before, begin), (after, last) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
@@ -168,10 +166,10 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     return float(2.0 * (last - begin) / decades * remaining * (2e-9 * state.view.n + 5e-6))
 
 
-def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoWork:
-    """Return the iteration at the point a with its gradient."""
+def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoIterate:
+    """Return the iterate at the point a with its gradient; its columns are those of the cache."""
     n, groups = view.n, view.simplices
-    work = SmoWork(
+    iterate = SmoIterate(
         columns=cache.columns,
         slot=cache.slot,
         stamp=cache.stamp,
@@ -189,39 +187,39 @@ def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Floa
         gain=np.empty(loops.BLOCK, dtype=np.float32),
         scalars=named_scalars(_SCALARS),
     )
-    set_point(work, a)
-    return work
+    set_point(iterate, a)
+    return iterate
 
 
-def set_point(work: SmoWork, a: FloatArray) -> None:
-    """Replace the point (not the gradient): weights and support lists."""
-    work.a[:] = a
-    work.place[:] = -1
-    work.live[:] = a > 0
-    for s in range(work.size.size):
-        inside = work.members[work.offset[s] : work.offset[s + 1]]
+def set_point(iterate: SmoIterate, a: FloatArray) -> None:
+    """Replace the weights and the lists of the support, not the gradient."""
+    iterate.a[:] = a
+    iterate.place[:] = -1
+    iterate.live[:] = a > 0
+    for s in range(iterate.size.size):
+        inside = iterate.members[iterate.offset[s] : iterate.offset[s + 1]]
         positive = inside[a[inside] > 0]
-        first = int(work.offset[s])
-        work.support[first : first + positive.size] = positive
-        work.place[positive] = np.arange(first, first + positive.size)
-        work.size[s] = positive.size
+        first = int(iterate.offset[s])
+        iterate.support[first : first + positive.size] = positive
+        iterate.place[positive] = np.arange(first, first + positive.size)
+        iterate.size[s] = positive.size
 
 
-def refresh(state: SmoState) -> None:
-    """Scale a to Σa = 1 in every simplex, and recompute ∇, objective and gap in float64 from the data."""
-    work, view = state.work, state.view
+def refresh_gradient(state: SmoState) -> None:
+    """Scale a to Σa = 1 in every simplex, and recompute ∇, objective and gap in float64 from the data, unless they are exact."""
+    iterate, view = state.iterate, state.view
     if not state.exact:
-        work.a[:] /= np.bincount(view.groups, weights=work.a, minlength=view.simplices)[view.groups]
-        work.g[:] = view.gram.product(work.a) + view.c
+        iterate.a[:] /= np.bincount(view.groups, weights=iterate.a, minlength=view.simplices)[view.groups]
+        iterate.g[:] = view.gram.product(iterate.a) + view.c
         state.exact = True
         state.refreshes += 1
-    loops.vertices(work)
-    loops.restore(work)
+    loops.find_vertices(iterate)
+    loops.recompute_gap(iterate)
 
 
-def next_violators(work: SmoWork, missing: int, count: int) -> np.ndarray:
-    """Return the missing index and the uncached ones with the least gradient, ``count`` in all."""
-    g = np.where(work.slot < 0, work.g, np.inf)
+def worst_violators(iterate: SmoIterate, missing: int, count: int) -> np.ndarray:
+    """Return the points whose columns to compute: ``missing`` and the uncached ones of least gradient, ``count`` in all."""
+    g = np.where(iterate.slot < 0, iterate.g, np.inf)
     g[missing] = -np.inf
     lowest = np.argpartition(g, count - 1)[:count] if count < g.size else np.arange(g.size)
     return np.asarray(lowest[g[lowest] < np.inf])
@@ -229,7 +227,7 @@ def next_violators(work: SmoWork, missing: int, count: int) -> np.ndarray:
 
 #: Columns of a starting point's support computed at once, and of points that working sets miss.
 _BLOCK, _SETS_PREFETCH = 64, 8
-#: Relative gap from which the finisher with a factor is considered.
+#: Relative gap from which `polish_by_cholesky` is considered.
 _EXACT_FROM = 0.11
 
 
@@ -254,9 +252,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     prefetch : int
         Columns computed at once when one is missing: the missing one and the next violators.
     newton : bool
-        FinishedPoint by `newton` where a count of operations says that it is cheaper than more pairs.
+        Polish by Newton steps where a count of operations says that they are cheaper than more pairs.
     lowrank : bool
-        Begin with `growing_set` or `lowrank_start` where one applies, or with working sets of pairs (`WorkingSets`) where the
+        Begin with `growing_set` or `lowrank_start` where one applies, or with working sets of pairs (`WorkingSetRun`) where the
         low-rank model leaves much; with none of them where ``newton=False`` or the options have a starting point.
     stride : int, optional
         At most so many pair steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
@@ -284,8 +282,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         load_loops(type(self), self.precision)
         single, start = self.precision == "single", self.newton and self.lowrank and view.n >= LOW_RANK_FROM
         view.gram.load(single=single, panels=start)
-        if self.newton and view.n >= PASSES_FROM:
-            load_passes(single=single, triangle=view.gram.entry_kind if start else None)
+        if self.newton and view.n >= PRELOAD_FROM:
+            load_newton_loops(single=single, triangle=view.gram.entry_kind if start else None)
         if start:
             load_loops(BoxSMO, self.precision)
 
@@ -295,25 +293,25 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         a = starting_point(view, self.initial, options, rng)
         limit = cache_bytes(self.cache_bytes, options, START_BYTES * view.n)
         cache = ColumnCache(view.gram, limit, single=self.precision == "single")
-        work = make_work(view, cache, a, view.gram.product(a) + view.c)
-        loops.vertices(work)
-        loops.restore(work)
+        iterate = new_iterate(view, cache, a, view.gram.product(a) + view.c)
+        loops.find_vertices(iterate)
+        loops.recompute_gap(iterate)
         tol = options.tolerance(self.info.tolerance)
         state = SmoState(
-            view, tol, iteration_limit(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
+            view, tol, iteration_limit(options), cache, iterate, max(limit, 2**20) if options.memory_limit is None else limit
         )
         state.look_later()
         has_start = options.start is not None and view.label in options.start
         if self.newton and self.lowrank and not has_start:
             if growing_set_applies(view):
-                state.begin(Phase.GROWING_SET, growing_set(view, work.a, work.g, state.tol))
+                state.begin(SmoPhase.GROWING_SET, growing_set(view, iterate.a, iterate.g, state.tol))
             elif lowrank_applies(view, state.memory):
-                state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, state.memory))
+                state.begin(SmoPhase.LOW_RANK, lowrank_start(view, iterate.a.copy(), iterate.g.copy(), state.tol, state.memory))
         return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
         """Take pair steps for about ``seconds``, or go on with the phase's own steps."""
-        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        scalars, end = state.iterate.scalars, time.perf_counter() + seconds
         first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         idle = 0
@@ -331,37 +329,37 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             if idle > 4 * state.view.n + 64:
                 return Outcome.STALLED
             if scalars.iteration >= state.limit:
-                refresh(state)
+                refresh_gradient(state)
                 return Outcome.CONVERGED if state.gap <= state.tol else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
     def _pairs(self, state: SmoState, stop: int, end: float) -> Outcome:
         """Call the compiled loop once, and handle the reason for its return: a missing column, a decade of the gap, the end."""
-        before, clock = int(state.work.scalars.iteration), time.perf_counter()
+        before, clock = int(state.iterate.scalars.iteration), time.perf_counter()
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
-        code = loops.run(state.work, count, self._aim(state))
-        steps = int(state.work.scalars.iteration) - before
+        code = loops.run_pairs(state.iterate, count, self._aim(state))
+        steps = int(state.iterate.scalars.iteration) - before
         if steps:
             state.exact, state.step = False, "pair"
             if steps > 64:
                 state.rate = steps / max(time.perf_counter() - clock, 1e-6)
         if code == loops.COLUMN:
-            self._load_columns(state, int(state.work.scalars.missing))
+            self._load_columns(state, int(state.iterate.scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
             state.look_later()
             return self._pause(state, stuck=code == loops.STUCK)
-        elif state.work.scalars.iteration >= state.next_look:
+        elif state.iterate.scalars.iteration >= state.next_look:
             return self._look(state)
         return Outcome.RUNNING
 
     def _look(self, state: SmoState) -> Outcome:
         """Recompute the objective in float64 after many pairs; the run has stalled if it no longer falls."""
         state.look_later()
-        refresh(state)
+        refresh_gradient(state)
         if state.gap <= state.tol:
             return Outcome.CONVERGED
-        scalars = state.work.scalars
+        scalars = state.iterate.scalars
         before, state.last_objective = state.last_objective, float(scalars.objective)
         if before - state.last_objective > LEAST_GAIN * float(scalars.gap):
             return Outcome.RUNNING
@@ -389,23 +387,23 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def _consider_newton(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
         """Begin Newton steps if their estimated time is less than that of the remaining pairs, or pairs are ``hopeless``."""
-        view, work = state.view, state.work
-        size, item = int(work.size.sum()), state.cache.columns.itemsize
+        view, iterate = state.view, state.iterate
+        size, item = int(iterate.size.sum()), state.cache.columns.itemsize
         if not self.newton or size < 2 or gap > 0.2 * state.newton.last_gap:
             return
         limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
-        fits = exact_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
-        exactly = exact_seconds(view.n, guess) if fits else np.inf
-        fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
-        roughly = inexact_seconds(view.n, size) if fits else np.inf
+        fits = cholesky_bytes(guess := first_support_guess(view, iterate.a, iterate.g).size) <= limit and gap <= _EXACT_FROM
+        exactly = cholesky_seconds(view.n, guess) if fits else np.inf
+        fits = cg_bytes(size, item) <= limit and state.newton.inexact_left > 0
+        roughly = cg_seconds(view.n, size) if fits else np.inf
         if min(exactly, roughly) >= min(expected, 1e300):
             return
         state.newton.last_gap = gap
         if roughly < exactly:
-            state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
+            state.begin(SmoPhase.CONJUGATE, polish_by_cg(view, state.cache, iterate.a, iterate.g, state.tol, exact=state.exact))
         else:
-            refresh(state)
-            state.begin(Phase.FACTORED, exact_finish(view, work.a.copy(), work.g.copy(), state.tol))
+            refresh_gradient(state)
+            state.begin(SmoPhase.FACTORED, polish_by_cholesky(view, iterate.a.copy(), iterate.g.copy(), state.tol))
 
     def _newton_steps(self, state: SmoState, end: float) -> Outcome:
         """Go on with the phase's Newton steps until ``end``; when they are done, move to their point and confirm."""
@@ -414,29 +412,29 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             while time.perf_counter() < end:
                 better = next(state.steps)
                 if better is not None:
-                    move(state, better)
+                    move_to_point(state, better)
         except StopIteration as finished:
             phase = state.end()
-            return self._confirm(state) if phase is Phase.WORKING_SETS else self._after_newton(state, phase, finished.value)
+            return self._confirm(state) if phase is SmoPhase.WORKING_SETS else self._after_newton(state, phase, finished.value)
         return Outcome.RUNNING
 
-    def _after_newton(self, state: SmoState, phase: Phase, result: FinishedPoint) -> Outcome:
+    def _after_newton(self, state: SmoState, phase: SmoPhase, result: FeasiblePoint) -> Outcome:
         """Move to the result, and choose the next phase: pairs, or a finisher after a low-rank start, whose cache is empty."""
         state.newton.guesses += result.guesses
         if result.guesses:
-            move(state, result)
-        elif phase is Phase.LOW_RANK:  # as if nothing had been
-            if result.prefers_pairs:
+            move_to_point(state, result)
+        elif phase is SmoPhase.LOW_RANK:  # as if nothing had been
+            if result.prefers_working_sets:
                 state.begin_sets(BoxSMO(state.memory, self.precision, _SETS_PREFETCH, stride=self.stride))
             return Outcome.RUNNING
-        if phase is Phase.CONJUGATE:
+        if phase is SmoPhase.CONJUGATE:
             state.newton.inexact_left -= 1
             if state.newton.inexact_left == 0:
                 state.newton.last_gap = np.inf
-        if phase in (Phase.LOW_RANK, Phase.GROWING_SET):
+        if phase in (SmoPhase.LOW_RANK, SmoPhase.GROWING_SET):
             state.start_phase = phase
         outcome = self._confirm(state)
-        if phase is not Phase.LOW_RANK:
+        if phase is not SmoPhase.LOW_RANK:
             state.mark(max(state.gap, 1e-300))
             return outcome
         if outcome is Outcome.RUNNING:
@@ -444,14 +442,14 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         return outcome
 
     def _load_columns(self, state: SmoState, missing: int) -> None:
-        work, cache = state.work, state.cache
+        iterate, cache = state.iterate, state.cache
         chosen, free_slots = np.array([missing]), cache.slots - cache.used
         if self.prefetch > 1 and free_slots > self.prefetch:
-            if work.place[missing] < 0:
-                chosen = next_violators(work, missing, self.prefetch)
+            if iterate.place[missing] < 0:
+                chosen = worst_violators(iterate, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
-                chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(free_slots, _BLOCK) - 1])
-        cache.load(chosen, int(work.scalars.clock))
+                chosen = np.union1d(missing, np.flatnonzero((iterate.a > 0) & (iterate.slot < 0))[: min(free_slots, _BLOCK) - 1])
+        cache.load(chosen, int(iterate.scalars.clock))
 
     def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:
         """Refresh in float64, and return whether the run has converged, has stalled, or continues with a smaller gap as its aim.
@@ -459,7 +457,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         ``stuck``: no pair descends; if the gradient is that of float64, the run ends.
         """
         final = stuck and state.exact
-        refresh(state)
+        refresh_gradient(state)
         gap = state.gap
         if gap <= state.tol:
             return Outcome.CONVERGED
@@ -473,13 +471,13 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """Return objective, Frank-Wolfe bound, support size, and number of columns computed."""
         if state.sets is not None:
             return state.sets.algorithm.measure(state.sets.state)
-        scalars = state.work.scalars
+        scalars = state.iterate.scalars
         f = float(scalars.objective)
         return ProgressState(
             iteration=int(scalars.iteration),
             objective=f,
             bound=f - float(scalars.gap),
-            active=int(state.work.size.sum()),
+            active=int(state.iterate.size.sum()),
             columns=state.cache.computed,
             step=state.step,
         )
@@ -488,29 +486,29 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """Return the point with the multipliers of its float64 gradient."""
         if state.sets is not None:  # the run ends within this phase
             state.end()
-        refresh(state)
-        work = state.work
-        starts = {Phase.LOW_RANK: "low rank", Phase.GROWING_SET: "growing set", Phase.WORKING_SETS: "working sets"}
+        refresh_gradient(state)
+        iterate = state.iterate
+        starts = {SmoPhase.LOW_RANK: "low rank", SmoPhase.GROWING_SET: "growing set", SmoPhase.WORKING_SETS: "working sets"}
         details = {
             "start": starts.get(state.start_phase, "pairs"),
             "columns": state.cache.computed,
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
             "newton_guesses": state.newton.guesses,
-            "drops": int(work.scalars.drops),
+            "drops": int(iterate.scalars.drops),
         }
-        return simplex_answer(state.view, work.a.copy(), work.g.copy(), details)
+        return simplex_answer(state.view, iterate.a.copy(), iterate.g.copy(), details)
 
 
-#: Up to this many points a float64 cache is small and saves the refreshes.
+#: Number of points up to which columns are float64: the cache is small, and refreshes are saved.
 _DOUBLE_UP_TO = 2000
-#: Share of the machine's memory for the cache where no limit is given.
-_SHARE = 4
+#: Without a memory limit the cache takes at most the machine's memory divided by this.
+_MEMORY_PARTS = 4
 
 
 @dataclass(eq=False)
 class AutoState:
-    """The chosen SMO, the reason of the choice, and the state of its run."""
+    """State of ``auto-simplex``: the chosen SMO, the reason in words, and the state of its run."""
 
     algorithm: SMO
     reason: str
@@ -521,8 +519,8 @@ def _precision(view: SimplexQP) -> Literal["single", "double"]:
     return "double" if view.n <= _DOUBLE_UP_TO else "single"
 
 
-def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
-    """Return SMO with its parameters, and the reason in one sentence.
+def choose_parameters(view: SimplexQP, options: Options) -> tuple[SMO, str]:
+    """Return SMO with parameters that suit the problem, and the reason in one sentence.
 
     SMO needs several times fewer iterations than the Frank-Wolfe methods, each at equal cost. Chosen are the precision of the
     columns (float64 if the whole matrix is small and fits the memory), the cache and the start; the run itself decides by the
@@ -531,7 +529,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     n, tol = view.n, options.tolerance(SMO.info.tolerance)
     memory = options.memory_limit
     if memory is None:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _SHARE
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MEMORY_PARTS
     matrix_bytes = 8 * n * n
     precision = _precision(view) if matrix_bytes <= memory else "single"
     double = precision == "double"
@@ -549,7 +547,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
 
 @dataclass(frozen=True)
 class AutoSimplex(Algorithm[SimplexQP, AutoState]):
-    """SMO with parameters chosen by `choose`; ``details`` says which and why, and whether Newton steps ended the run.
+    """SMO with parameters chosen by `choose_parameters`; ``details`` says which and why, and whether Newton steps ended the run.
 
     Parameters
     ----------
@@ -567,14 +565,14 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         SMO(precision=_precision(view)).load(view)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
-        """Choose the parameters and start."""
-        algorithm, reason = choose(view, options)
+        """Return the state of a run with the chosen parameters."""
+        algorithm, reason = choose_parameters(view, options)
         if self.stride is not None:
             algorithm = replace(algorithm, stride=self.stride)
         return AutoState(algorithm, reason, algorithm.init(view, options, rng))
 
     def advance(self, state: AutoState, seconds: float) -> Outcome:
-        """Advance SMO."""
+        """Advance the run of SMO by about ``seconds``."""
         return state.algorithm.advance(state.state, seconds)
 
     def measure(self, state: AutoState) -> ProgressState:
@@ -582,9 +580,9 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         return state.algorithm.measure(state.state)
 
     def answer(self, state: AutoState) -> Answer:
-        """Return the chosen algorithm's answer, and the choice."""
+        """Return the answer of SMO; its details name the choice and the reason."""
         answer = state.algorithm.answer(state.state)
         finished = "smo with Newton finisher" if state.state.newton.guesses else "smo"
-        if state.state.start_phase is Phase.LOW_RANK:
+        if state.state.start_phase is SmoPhase.LOW_RANK:
             finished = "low-rank start, Newton steps" + ("" if state.state.step == "newton" else ", smo")
         return replace(answer, details={"algorithm": finished, "reason": state.reason, **answer.details})

@@ -1,4 +1,4 @@
-"""A scoring problem with equal rows merged and its costs in whole units: what the search works on."""
+"""Presolve of `supports-bb`: the scoring problem that the search reads, with equal rows merged and costs in integer units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_UNITS = 2**60
 
 @dataclass(frozen=True, eq=False)
 class ReducedScoringProblem:
-    """Distinct rows, the costs of their points by class, and prices, all in whole units of 1/``unit`` or less.
+    """A scoring problem as distinct rows: costs of their points by class, and prices, in integer multiples of 1/``unit``.
 
     Costs and prices are rounded down where no unit makes them whole, so that a bound in units is a bound. Values of points are
     not taken from here: they are fractions (`ScoringProblem.value`).
@@ -28,29 +28,29 @@ class ReducedScoringProblem:
     Z: FloatArray  #: (m, d) distinct rows of the features
     codes: IntArray  #: (d, m) the same, each column's values numbered
     levels: IntArray  #: (d,) how many values a column has
-    #: (m,) what the points of class +1, and of class -1, with this row cost in units
+    #: (m,) total cost in units of the points of class +1, and of class -1, with this row
     positive: IntArray
     negative: IntArray
-    unit: Fraction  #: a power of two below 1 where costs are beyond 2^60
-    price: int  #: in units
-    size_price: int  #: in units
-    #: scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes
+    unit: Fraction  #: number of units in a cost of 1; a power of two below 1 if costs are beyond 2^60
+    price: int  #: of a coefficient that is not 0, in units
+    size_price: int  #: of each unit of |coefficient|, in units
+    #: scores of a point of class +1 and one of class -1 that are both right differ by at least this: 2t, less rounding
     separation: float
     integer_scores: bool  #: whether scores are whole numbers and doubles hold them
     exact: bool  #: whether costs and prices are whole in units, none rounded
     points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
-    def units(self, value: Fraction) -> int:
-        """Return the least whole number of units that is not below a value: a bound that reaches it has reached the value."""
+    def to_units(self, value: Fraction) -> int:
+        """Return a value in units, rounded up: a node whose bound reaches it costs at least the value."""
         return math.ceil(value * self.unit)
 
-    def bound(self, units: int) -> Fraction:
-        """Return a bound in units as a fraction."""
+    def from_units(self, units: int) -> Fraction:
+        """Return a number of units as a cost, a fraction."""
         return units / self.unit
 
 
 def reduce_problem(problem: ScoringProblem) -> ReducedScoringProblem:
-    """Merge equal rows, and choose the unit: a common denominator, or a power of two where that would be too large."""
+    """Return the problem with equal rows merged; the unit is a common denominator, or a power of two if that is too large."""
     rows, row_of_point = np.unique(problem.X, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(rows + 0.0)
     coded = [np.unique(column, return_inverse=True) for column in rows.T]

@@ -1,4 +1,7 @@
-"""The core vector machine: an inner QP on a growing core set, Badoiu and Clarkson's algorithm for balls (FW, Algorithm 1)."""
+"""The core vector machine, solver ``cvm``: an inner QP on a growing core set, Badoiu and Clarkson's algorithm for balls.
+
+Algorithm 1 of Frandi, Nanculef, Gasparo, Lodi and Sartori ("FW" below), for ½a'Qa + c'a on one unit simplex.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +11,25 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Outcome
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..start import (
-    OneSimplexAlgorithm,
-    StartRule,
-    check_parameters,
-    iteration_limit,
-    load_loops,
-    relative_gap_at,
-    simplex_answer,
-    solve_dense,
-    starting_point,
-)
-from .methods import StopRule
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Outcome
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import OneSimplexAlgorithm, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .frank_wolfe import StopRule
+from .starting_points import StartRule, solve_small_qp, starting_point
 
+#: Largest number of pair steps of one inner QP.
 _INNER_STEPS = 200_000
 
 
 @dataclass(eq=False)
 class CoreState:
-    """Core set I_k with its matrix, the weights on it, and the product with all points."""
+    """State of a run: the core set with its matrix, the weights on it, and their product with all points."""
 
     view: SimplexQP
     rule: StopRule
@@ -46,11 +41,11 @@ class CoreState:
     alpha: FloatArray  #: (capacity,) weights
     size: int
     h: FloatArray  #: (n,) Qa on all points; on sampled runs only as of the last scan
-    inner: float  #: relative gap asked of the inner QP
+    inner_tol: float  #: relative gap to which the inner QP is solved
     iteration: int = 0
-    pairs: int = 0
-    scans: int = 0
-    next_scan: int = 0
+    pairs: int = 0  #: pair steps of all inner QPs
+    scans: int = 0  #: looks at all points, on sampled runs
+    next_scan: int = 0  #: iteration of the next one
     objective: float = float("nan")
     gap: float = float("inf")
     clock: int = 0
@@ -60,7 +55,7 @@ class CoreState:
 
 @dataclass(frozen=True)
 class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
-    """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
+    """Core vector machine: add the furthest point to the core set, solve the QP (21) on it, repeat (FW, Algorithm 1).
 
     The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
     tighter where the furthest point is already in the core), since a tighter solution of an unfinished core is thrown away by the
@@ -116,26 +111,26 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         sampled = self.sampling is not None and self.sampling < state.view.n
         while True:
             if self.inner == "full":
-                state.inner = min(state.inner, max(state.rule.required_gap(state.objective), 1e-14))
+                state.inner_tol = min(state.inner_tol, max(state.rule.required_gap(state.objective), 1e-14))
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
             scanned = not sampled
-            if state.rule.met(state.objective, state.gap) or (sampled and vertex in state.core[: state.size]):
-                if sampled and not self.rescan and state.rule.met(state.objective, state.gap):
+            if state.rule.is_met(state.objective, state.gap) or (sampled and vertex in state.core[: state.size]):
+                if sampled and not self.rescan and state.rule.is_met(state.objective, state.gap):
                     return Outcome.CONVERGED
                 # a sample that shows nothing new proves nothing: all points decide, as often as that costs no more than the steps
                 if not sampled or (self.rescan and state.iteration >= state.next_scan):
                     vertex, scanned = self._scan(state), True
-                    if state.rule.met(state.objective, state.gap):
+                    if state.rule.is_met(state.objective, state.gap):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            state.inner = min(state.inner, max(0.1 * relative_gap_at(state.objective, state.gap), 0.1 * state.rule.tol))
+            state.inner_tol = min(state.inner_tol, max(0.1 * relative_gap_at(state.objective, state.gap), 0.1 * state.rule.tol))
             if not self._add(state, vertex) and (scanned or not self.rescan):
-                if state.inner < 1e-15 and scanned:
+                if state.inner_tol < 1e-15 and scanned:
                     return Outcome.STALLED
-                state.inner = max(0.1 * state.inner, 1e-16)
+                state.inner_tol = max(0.1 * state.inner_tol, 1e-16)
             state.iteration += 1
             state.step = "core"
             quota = None if quota is None else quota - 1
@@ -150,7 +145,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
         Q = state.Q[:m, :m]
         c = np.ascontiguousarray(view.c[core])
         product = Q @ alpha
-        state.pairs += solve_dense(state.Q, c, alpha, product, state.inner, _INNER_STEPS)
+        state.pairs += solve_small_qp(state.Q, c, alpha, product, state.inner_tol, _INNER_STEPS)
         alpha /= alpha.sum()
         product = Q @ alpha
         state.objective = 0.5 * float(alpha @ product) + float(c @ alpha)

@@ -1,7 +1,10 @@
-"""Frank-Wolfe methods on the unit simplex: FW (Algorithm 2), MFW (Algorithm 3), pairwise and blended pairwise steps.
+"""Frank-Wolfe methods for ½a'Qa + c'a on the unit simplex: solvers ``fw``, ``mfw``, ``pairwise-fw``, ``blended-pairwise-fw``.
 
-Steps run compiled (`loops`), a limited number at a time; the loop returns when it needs a column of Q that is not cached. Before
-convergence is claimed the gradient is recomputed in float64 from the data.
+"FW" refers to Frandi, Nanculef, Gasparo, Lodi and Sartori, whose Algorithms 2 and 3 are the first two. ∇ is the gradient Qa + c.
+The point is kept as a = σâ, so that a toward step changes one weight and the scale σ.
+
+Steps run compiled (`frank_wolfe_loops`), a limited number at a time; the loop returns when it needs a column of Q that is not
+cached. Before convergence is claimed the gradient is recomputed in float64 from the data.
 """
 
 from __future__ import annotations
@@ -13,39 +16,30 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray, IntArray
-from ....models.views import SimplexQP
-from ...interface.algorithm import Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..start import (
-    OneSimplexAlgorithm,
-    StartRule,
-    check_parameters,
-    iteration_limit,
-    load_loops,
-    relative_gap_at,
-    simplex_answer,
-    starting_point,
-)
-from . import loops
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import SimplexQP
+from ..interface.algorithm import Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, frank_wolfe_loops as loops
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import OneSimplexAlgorithm, check_parameters, iteration_limit, load_loops, relative_gap_at, simplex_answer
+from .starting_points import StartRule, starting_point
 
-#: Kinds of step, by the numbers of `loops`.
-STEPS = ("", "toward", "away", "drop", "pair")
-#: Steps done, size of the support, argmin ∇, the column that is missing, kind of the last step (`STEPS`), steps by kind, clock of
-#: the cache; σ, a'Qa, c'a, and the gap a'∇ - min ∇.
+#: Names of the kinds of step, by their numbers in `frank_wolfe_loops`.
+STEP_KINDS = ("", "toward", "away", "drop", "pair")
+#: Steps done, size of the support, argmin ∇, the column that is missing, kind of the last step (`STEP_KINDS`), steps by kind,
+#: clock of the cache; σ, a'Qa, c'a, and the gap a'∇ - min ∇.
 _SCALARS = integers_and_floats(
     "iteration active vertex missing kind towards aways drops pairs clock", "scale quadratic linear gap"
 )
 
 
 @by_reference
-class Iteration(NamedTuple):
-    """Arrays and numbers that compiled code changes in place."""
+class FrankWolfeIterate(NamedTuple):
+    """The current point with its gradient: arrays and numbers that the compiled loops change in place."""
 
     columns: Any  #: (slots, n) cached columns of Q
     slot: Any  #: (n,) slot of a column or -1
@@ -59,49 +53,45 @@ class Iteration(NamedTuple):
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
-def make_iteration(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Iteration:
-    """Return the iteration at the point a with h = Qa."""
+def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> FrankWolfeIterate:
+    """Return the iterate at the point a, whose product with Q is h; its columns are those of the cache."""
     n = view.n
     scalars = named_scalars(_SCALARS)
     scalars.scale = 1.0
-    work = Iteration(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=np.ascontiguousarray(view.gram.diagonal),
-        c=np.ascontiguousarray(view.c, dtype=np.float64),
-        a=a.copy(),
-        h=np.ascontiguousarray(h),
-        support=np.zeros(n, dtype=np.int64),
-        place=np.full(n, -1, dtype=np.int64),
-        scalars=scalars,
-    )
-    _set_support(work, np.flatnonzero(a > 0))
-    return work
+    iterate = FrankWolfeIterate(
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64), a=a.copy(), h=np.ascontiguousarray(h),
+        support=np.zeros(n, dtype=np.int64), place=np.full(n, -1, dtype=np.int64), scalars=scalars,
+    )  # fmt: skip
+    _set_support(iterate, np.flatnonzero(a > 0))
+    return iterate
 
 
-def objective(work: Iteration) -> float:
-    """Return ½a'Qa + c'a."""
-    return 0.5 * float(work.scalars.quadratic) + float(work.scalars.linear)
+def objective_at(iterate: FrankWolfeIterate) -> float:
+    """Return the objective ½a'Qa + c'a of the iterate."""
+    return 0.5 * float(iterate.scalars.quadratic) + float(iterate.scalars.linear)
 
 
-def measured_gap(work: Iteration) -> float:
-    """Return the Frank-Wolfe gap a'∇ - ∇_i at i = ``vertex``."""
-    scalars, i = work.scalars, int(work.scalars.vertex)
-    return float(scalars.quadratic + scalars.linear - scalars.scale * work.h[i] - work.c[i])
+def gap_at_vertex(iterate: FrankWolfeIterate) -> float:
+    """Return the Frank-Wolfe gap a'∇ - ∇_i of the iterate, i its ``vertex``, the least ∇_i."""
+    scalars, i = iterate.scalars, int(iterate.scalars.vertex)
+    return float(scalars.quadratic + scalars.linear - scalars.scale * iterate.h[i] - iterate.c[i])
 
 
 @dataclass(frozen=True)
 class StopRule:
-    """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` if ``delta`` > 0 (Δ² = ``square``)."""
+    """A stopping rule: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` for a ball of squared radius r².
+
+    γ is the distance of the farthest point from the ball's centre (FW (19)).
+    """
 
     tol: float
-    delta: float = 0.0
-    square: float = 0.0
+    delta: float = 0.0  #: 0 for the rule of the relative gap
+    square: float = 0.0  #: Δ², the constant diagonal of a kernel; 0 for the ball's own dual
 
     @classmethod
     def of(cls, view: SimplexQP, kind: str, epsilon: float | None, tol: float) -> StopRule:
-        """Return the rule ``"gap"``, or ``"ball"``: δ+ ≤ (1 + ε)² - 1 of FW (19), (35).
+        """Return the rule of the parameters ``stop`` and ``epsilon``: ``"gap"``, or ``"ball"``, δ+ ≤ (1 + ε)² - 1 of FW (35).
 
         With the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (c = -½ diag Q), where r² = -f, and 2g for c = 0 and a
         constant diagonal Δ², where r² = Δ² - 2f.
@@ -131,13 +121,13 @@ class StopRule:
         )
 
     def required_gap(self, objective: float) -> float:
-        """Return the relative gap that meets the rule at this objective."""
+        """Return the largest relative gap that meets the rule at this objective."""
         if self.delta > 0.0:
             return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
         return self.tol
 
-    def met(self, objective: float, gap: float) -> bool:
-        """Return whether the rule holds."""
+    def is_met(self, objective: float, gap: float) -> bool:
+        """Return whether this objective and gap meet the rule."""
         if self.delta > 0.0:
             return gap <= 0.5 * self.delta * (self.square - 2.0 * objective)
         return relative_gap_at(objective, gap) <= self.tol
@@ -145,13 +135,13 @@ class StopRule:
 
 @dataclass(eq=False)
 class FrankWolfeState:
-    """The state of a run; ``work`` has the iteration in the paper's symbols."""
+    """State of a run of any of the methods."""
 
     view: SimplexQP
     rule: StopRule
     limit: int
     cache: ColumnCache
-    work: Iteration
+    iterate: FrankWolfeIterate
     sampled: SampledSteps | None
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: ĥ is Qâ in float64 from the data
@@ -159,30 +149,30 @@ class FrankWolfeState:
     last_gap: float = float("inf")  #: relative gap after the last refresh
 
 
-def refresh(state: FrankWolfeState) -> None:
-    """Recompute h = Qa in float64 from the data, and with it a'Qa, c'a and the gap."""
-    work = state.work
-    loops.fold(work)
+def refresh_gradient(state: FrankWolfeState) -> None:
+    """Recompute the iterate's product Qa in float64 from the data, and with it a'Qa, c'a and the gap."""
+    iterate = state.iterate
+    loops.fold_scale(iterate)
     if not state.exact:
-        work.h[:] = state.view.gram.product(work.a)
-        loops.fold(work)
+        iterate.h[:] = state.view.gram.product(iterate.a)
+        loops.fold_scale(iterate)
         state.exact = True
         state.refreshes += 1
-    loops.scan(work)
-    work.scalars.gap = measured_gap(work)
+    loops.find_vertex(iterate)
+    iterate.scalars.gap = gap_at_vertex(iterate)
 
 
 def rule_is_met(state: FrankWolfeState) -> bool:
     """Return whether the stopping rule holds at the current objective and gap."""
-    return state.rule.met(objective(state.work), float(state.work.scalars.gap))
+    return state.rule.is_met(objective_at(state.iterate), float(state.iterate.scalars.gap))
 
 
-def confirm(state: FrankWolfeState) -> Outcome:
-    """Refresh after the loop stopped: return CONVERGED if the gap holds in float64, STALLED if refreshing no longer helps."""
-    refresh(state)
+def confirm_convergence(state: FrankWolfeState) -> Outcome:
+    """Refresh the gradient; return CONVERGED if the rule holds in float64, STALLED if refreshing does not help, else RUNNING."""
+    refresh_gradient(state)
     if rule_is_met(state):
         return Outcome.CONVERGED
-    gap = relative_gap_at(objective(state.work), float(state.work.scalars.gap))
+    gap = relative_gap_at(objective_at(state.iterate), float(state.iterate.scalars.gap))
     if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
         return Outcome.STALLED
     state.last_gap = min(gap, state.last_gap)
@@ -193,7 +183,7 @@ def confirm(state: FrankWolfeState) -> Outcome:
 #
 # FW section 5.2.3: of r = 59 points drawn independently the best lies among the best 5% with probability 0.95 (Theorem 1).
 # One step costs r·|support| kernel values instead of n, so it pays where n is very large. Where the cache holds all columns
-# Qa is kept on all points and the steps run compiled (`loops.run_sampled`): one pass over a cached column a step, where a
+# Qa is kept on all points and the steps run compiled (`loops.run_sampled_steps`): one pass over a cached column a step, where a
 # full one has the scan as well. A sampled gap proves nothing: the stopping rule is confirmed on all points (`rescan`), at
 # most so often that scanning costs no more than the steps.
 
@@ -201,27 +191,32 @@ def confirm(state: FrankWolfeState) -> Outcome:
 _DRAWN = 256
 
 
+@dataclass(eq=False)
 class SampledSteps:
-    """Steps of FW and MFW that look for the vertex in random samples; pair methods take their steps as MFW does."""
+    """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does."""
 
-    def __init__(self, size: int, rng: np.random.Generator, rescan: bool, support: bool) -> None:
-        self.size, self.rng, self.rescan, self.support = size, rng, rescan, support
-        self.scans = 0
+    size: int  #: number of points of a sample
+    rng: np.random.Generator
+    rescan: bool  #: whether the stopping rule is confirmed on all points
+    support: bool  #: whether the points of the support are candidates too
+    scans: int = 0  #: number of looks at all points so far
+
+    def __post_init__(self) -> None:
         self._next_scan = 0
-        self._drawn, self._at = np.zeros((0, size), dtype=np.int64), 0
+        self._drawn, self._at = np.zeros((0, self.size), dtype=np.int64), 0
 
-    def advance(self, state: FrankWolfeState, seconds: float, allowed: bool, stride: int | None) -> Outcome:
+    def advance(self, state: FrankWolfeState, seconds: float, other_steps: bool, stride: int | None) -> Outcome:
         """Take steps for about ``seconds``; the rule ends them on a full scan, or on the sample without ``rescan``."""
-        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        scalars, end = state.iterate.scalars, time.perf_counter() + seconds
         stop = state.limit if stride is None else min(state.limit, int(scalars.iteration) + stride)
         while True:
             if scalars.iteration >= state.limit:
-                refresh(state)
+                refresh_gradient(state)
                 return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop:
                 return Outcome.RUNNING
             cached = state.cache.slots >= state.view.n  # so that Qa is known on all points
-            finished = self._compiled(state, allowed, stop) if cached else self._step_by_step(state, allowed)
+            finished = self._compiled(state, other_steps, stop) if cached else self._step_by_step(state, other_steps)
             if finished and self._confirmed(state):
                 return Outcome.CONVERGED
             if time.perf_counter() >= end:
@@ -233,30 +228,32 @@ class SampledSteps:
             self._drawn, self._at = self.rng.integers(0, n, size=(_DRAWN, self.size)), 0
         return self._drawn[self._at : self._at + count]
 
-    def _compiled(self, state: FrankWolfeState, allowed: bool, stop: int) -> bool:
+    def _compiled(self, state: FrankWolfeState, other_steps: bool, stop: int) -> bool:
         """Run as many compiled steps as there are rows; return whether the stopping rule holds on a sample."""
-        work, rule = state.work, state.rule
-        before = int(work.scalars.iteration)
+        iterate, rule = state.iterate, state.rule
+        before = int(iterate.scalars.iteration)
         rows = self._rows(state.view.n, stop - before)
-        code = loops.run_sampled(work, rows, self.support, allowed, self._next_scan, rule.tol, rule.delta, rule.square)
-        steps = int(work.scalars.iteration) - before
+        code = loops.run_sampled_steps(
+            iterate, rows, self.support, other_steps, self._next_scan, rule.tol, rule.delta, rule.square
+        )
+        steps = int(iterate.scalars.iteration) - before
         self._at += steps
         state.exact = state.exact and not steps
         if code == loops.COLUMN:
-            state.cache.load(np.array([work.scalars.missing]), int(work.scalars.clock))
+            state.cache.load(np.array([iterate.scalars.missing]), int(iterate.scalars.clock))
         return bool(code == loops.RULE)
 
-    def _step_by_step(self, state: FrankWolfeState, allowed: bool) -> bool:
+    def _step_by_step(self, state: FrankWolfeState, other_steps: bool) -> bool:
         """Take one step with Qa known on the support alone; return whether the rule holds on the sample, then without a step."""
-        work = state.work
-        if work.scalars.scale != 1.0:
-            loops.fold(work)
-        support = work.support[: int(work.scalars.active)]
+        iterate = state.iterate
+        if iterate.scalars.scale != 1.0:
+            loops.fold_scale(iterate)
+        support = iterate.support[: int(iterate.scalars.active)]
         i, value = self._candidate(state, support, self._rows(state.view.n, 1)[0])
-        work.scalars.gap = max(float(work.scalars.quadratic + work.scalars.linear) - value, 0.0)
-        if int(work.scalars.iteration) >= self._next_scan and rule_is_met(state):
+        iterate.scalars.gap = max(float(iterate.scalars.quadratic + iterate.scalars.linear) - value, 0.0)
+        if int(iterate.scalars.iteration) >= self._next_scan and rule_is_met(state):
             return True
-        self._step(state, i, value, allowed)
+        self._step(state, i, value, other_steps)
         self._at += 1
         state.exact = False
         return False
@@ -265,39 +262,39 @@ class SampledSteps:
         """Return whether the rule holds on all points after it held on a sample; if not, the best point is the next candidate."""
         if not self.rescan:
             return True
-        refresh(state)
+        refresh_gradient(state)
         self.scans += 1
-        scalars = state.work.scalars
+        scalars = state.iterate.scalars
         self._next_scan = int(scalars.iteration) + max(1, state.view.n // self.size)
         self._rows(state.view.n, 1)[0, 0] = int(scalars.vertex)
         return rule_is_met(state)
 
     def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
         """Return the best point of the sample (and the support), and its ∇_i."""
-        work = state.work
-        gradient = state.view.gram.block(sample, support) @ work.a[support] + work.c[sample]
-        inside = work.h[support] + work.c[support]
+        iterate = state.iterate
+        gradient = state.view.gram.block(sample, support) @ iterate.a[support] + iterate.c[sample]
+        inside = iterate.h[support] + iterate.c[support]
         best, local_vertex = int(np.argmin(gradient)), int(np.argmin(inside))
         if not self.support or gradient[best] < inside[local_vertex]:
-            work.h[sample[best]] = gradient[best] - work.c[sample[best]]
+            iterate.h[sample[best]] = gradient[best] - iterate.c[sample[best]]
             return int(sample[best]), float(gradient[best])
         return int(support[local_vertex]), float(inside[local_vertex])
 
-    def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
+    def _step(self, state: FrankWolfeState, i: int, value: float, other_steps: bool) -> None:
         """Take a toward step, or an away step if that promises more; h is updated on the support."""
-        work = state.work
-        size = int(work.scalars.active)
-        support = work.support[:size].copy()
-        mean = float(work.scalars.quadratic + work.scalars.linear)
-        inside = work.h[support] + work.c[support]
+        iterate = state.iterate
+        size = int(iterate.scalars.active)
+        support = iterate.support[:size].copy()
+        mean = float(iterate.scalars.quadratic + iterate.scalars.linear)
+        inside = iterate.h[support] + iterate.c[support]
         j = int(support[np.argmax(inside)])
-        if allowed and size > 1 and float(inside.max()) - mean > mean - value:
-            _move(work, support, j, _column(state, j, support), away=True)
+        if other_steps and size > 1 and float(inside.max()) - mean > mean - value:
+            _move(iterate, support, j, _column(state, j, support), away=True)
         else:
-            if work.place[i] < 0:
+            if iterate.place[i] < 0:
                 support = np.append(support, i)
-            _move(work, support, i, _column(state, i, support), away=False)
-        work.scalars.iteration += 1
+            _move(iterate, support, i, _column(state, i, support), away=False)
+        iterate.scalars.iteration += 1
 
 
 def _column(state: FrankWolfeState, k: int, support: IntArray) -> FloatArray:
@@ -305,12 +302,12 @@ def _column(state: FrankWolfeState, k: int, support: IntArray) -> FloatArray:
     return state.view.gram.block(np.array([k]), support)[0]
 
 
-def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
+def _move(iterate: FrankWolfeIterate, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
     """Move by the exact line search of `loops`, with h on the support alone (σ stays 1)."""
-    a, h, c, scalars = work.a, work.h, work.c, work.scalars
+    a, h, c, scalars = iterate.a, iterate.h, iterate.c, iterate.scalars
     sign = -1.0 if away else 1.0
     slope = sign * float(scalars.quadratic + scalars.linear - h[k] - c[k])
-    curvature = float(scalars.quadratic - 2.0 * h[k]) + float(work.diagonal[k])
+    curvature = float(scalars.quadratic - 2.0 * h[k]) + float(iterate.diagonal[k])
     longest = float(a[k] / (1.0 - a[k])) if away else 1.0
     bounded = slope >= longest * curvature
     step = sign * (longest if bounded else slope / curvature)
@@ -325,20 +322,20 @@ def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, *, awa
         a[support] = 0.0
         a[k] = 1.0
         keep = np.array([k])
-    _set_support(work, keep)
+    _set_support(iterate, keep)
     a[keep] /= a[keep].sum()
-    scalars.kind = STEPS.index(kind)
+    scalars.kind = STEP_KINDS.index(kind)
     scalars[f"{kind}s"] += 1
     scalars.quadratic = float(a[keep] @ h[keep])
     scalars.linear = float(a[keep] @ c[keep])
 
 
-def _set_support(work: Iteration, members: IntArray) -> None:
-    support, place = work.support, work.place
-    place[support[: int(work.scalars.active)]] = -1
+def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
+    support, place = iterate.support, iterate.place
+    place[support[: int(iterate.scalars.active)]] = -1
     support[: members.size] = members
     place[members] = np.arange(members.size)
-    work.scalars.active = members.size
+    iterate.scalars.active = members.size
 
 
 @dataclass(frozen=True)
@@ -409,19 +406,19 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
         a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
-        work = make_iteration(view, cache, a, view.gram.product(a))
-        loops.fold(work)
-        loops.scan(work)
-        work.scalars.gap = measured_gap(work)
+        iterate = new_iterate(view, cache, a, view.gram.product(a))
+        loops.fold_scale(iterate)
+        loops.find_vertex(iterate)
+        iterate.scalars.gap = gap_at_vertex(iterate)
         sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
         sampled = None if sample_size is None else SampledSteps(sample_size, rng, self.rescan, self.support_candidates)
-        return FrankWolfeState(view, rule, iteration_limit(options), cache, work, sampled)
+        return FrankWolfeState(view, rule, iteration_limit(options), cache, iterate, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
         """Take steps for about ``seconds``, or ``stride`` of them."""
         if state.sampled is not None:
-            return state.sampled.advance(state, seconds, self.allowed, self.stride)
-        scalars, end = state.work.scalars, time.perf_counter() + seconds
+            return state.sampled.advance(state, seconds, self.allows_other_steps, self.stride)
+        scalars, end = state.iterate.scalars, time.perf_counter() + seconds
         first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
@@ -429,17 +426,17 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
             if outcome is not Outcome.RUNNING:
                 return outcome
             if scalars.iteration >= state.limit:
-                refresh(state)
+                refresh_gradient(state)
                 return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
     def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
         """Call the compiled loop once, and handle the reason for its return: a missing column, or the stopping rule."""
-        scalars, rule, clock = state.work.scalars, state.rule, time.perf_counter()
+        scalars, rule, clock = state.iterate.scalars, state.rule, time.perf_counter()
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
-        code = loops.run(state.work, self.method, self.allowed, count, rule.tol, rule.delta, rule.square)
+        code = loops.run_steps(state.iterate, self.method, self.allows_other_steps, count, rule.tol, rule.delta, rule.square)
         steps = int(scalars.iteration) - before
         if steps:
             state.exact = False
@@ -448,40 +445,35 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         if code == loops.COLUMN:
             state.cache.load(np.array([scalars.missing]), int(scalars.clock))
         elif code in (loops.RULE, loops.STUCK):
-            return confirm(state)
+            return confirm_convergence(state)
         return Outcome.RUNNING
 
     @property
-    def allowed(self) -> bool:
-        """Return whether steps other than toward steps are allowed."""
+    def allows_other_steps(self) -> bool:
+        """Return whether the method may take other steps than toward steps."""
         return self.method != loops.FW and self.away
 
     def measure(self, state: FrankWolfeState) -> ProgressState:
         """Return objective, Frank-Wolfe bound, support size, number of columns computed, and kind of the last step."""
-        scalars, f = state.work.scalars, objective(state.work)
+        scalars, f = state.iterate.scalars, objective_at(state.iterate)
         return ProgressState(
             iteration=int(scalars.iteration),
             objective=f,
             bound=f - float(scalars.gap),
             active=int(scalars.active),
             columns=state.cache.computed,
-            step=STEPS[int(scalars.kind)],
+            step=STEP_KINDS[int(scalars.kind)],
         )
 
     def answer(self, state: FrankWolfeState) -> Answer:
         """Return the point, refreshed in float64, with multipliers and the number of steps of each kind."""
-        refresh(state)
-        work, scalars = state.work, state.work.scalars
-        steps = {
-            "toward": int(scalars.towards),
-            "away": int(scalars.aways),
-            "drop": int(scalars.drops),
-            "pair": int(scalars.pairs),
-        }
+        refresh_gradient(state)
+        iterate, scalars = state.iterate, state.iterate.scalars
+        steps = {kind: int(scalars[f"{kind}s"]) for kind in STEP_KINDS[1:]}
         details = {"steps": steps, "columns": state.cache.computed, "cache_slots": state.cache.slots}
         if state.sampled is not None:
             details["full_scans"] = state.sampled.scans
-        return simplex_answer(state.view, work.a.copy(), work.h + work.c, details)
+        return simplex_answer(state.view, iterate.a.copy(), iterate.h + iterate.c, details)
 
 
 @dataclass(frozen=True)

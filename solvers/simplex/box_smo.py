@@ -1,4 +1,8 @@
-"""``smo-box``: SMO on a box with one equality, the dual of the L1-SVM; also run in working sets of points on one simplex."""
+"""SMO on a box with one equality, solver ``smo-box``, for the dual of the L1-SVM; `smo` runs it in working sets on one simplex.
+
+The problem is min ½a'Qa + c'a over 0 ≤ a ≤ u, s'a = r with signs s_i = ±1. With d = s∘∇ and K_ij = s_i s_j Q_ij a point is *up*
+if it can move by +s_i, *low* if it can move by -s_i; the violation of optimality is max_low d - min_up d.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +14,42 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray, IntArray, SingleArray
-from ....models.kernels.gram import GramOperator
-from ....models.views import BoxEqualityQP, SimplexQP
-from ...interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
-from ...interface.numba_flags import by_reference
-from ...interface.recorder import ProgressState
-from ...records import Answer, Options
-from .. import RECORDS
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..newton.exact import FinishedPoint
-from ..start import check_parameters, iteration_limit, load_loops, relative_gap_at
-from . import box_loops as loops
-from .box_loops import BLOCK
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray, SingleArray
+from ...models.kernels.gram import GramOperator
+from ...models.views import BoxEqualityQP, SimplexQP
+from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.numba_flags import by_reference
+from ..interface.recorder import ProgressState
+from ..records import Answer, Options
+from . import RECORDS, box_smo_loops as loops
+from .box_smo_loops import BLOCK
+from .column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from .common import FeasiblePoint, check_parameters, iteration_limit, load_loops, relative_gap_at
 
-#: Numbers of the iteration: steps, the column that is missing, clock of the cache, points that take part; the objective and the
+#: Numbers of the iterate: steps, the column that is missing, clock of the cache, number of active points; the objective and the
 #: violation max_low d - min_up d.
 SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
 
 
 @by_reference
-class BoxWork(NamedTuple):
-    """The iteration's arrays and scalars, which compiled code changes in place; points are in the order of `BoxState`."""
+class BoxIterate(NamedTuple):
+    """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState`."""
 
-    columns: Any  #: (slots, n) of K
-    slot: Any  #: (n,)
-    stamp: Any  #: (slots,)
-    diagonal: Any  #: (n,)
+    columns: Any  #: (slots, n) cached columns of K
+    slot: Any  #: (n,) slot of a column or -1
+    stamp: Any  #: (slots,) clock of the last use
+    diagonal: Any  #: (n,) K_ii
     short: Any  #: (n,) the diagonal in float32
-    upper: Any  #: (n,)
-    s: Any  #: (n,)
-    a: Any  #: (n,)
+    upper: Any  #: (n,) u
+    s: Any  #: (n,) signs
+    a: Any  #: (n,) the point
     d: Any  #: (n,) s∘∇
     rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
     fall: Any  #: (n,) 1 where the point can move by -s_i, else 0; float32
-    store: Any  #: room for a block, and the same bits as whole numbers
+    store: Any  #: buffer of a block, and the same bits as integers
     bits: Any
-    slope: Any  #: room for a block, float32, and the same bits as whole numbers
+    slope: Any  #: buffers of a block, float32, and the same bits as integers
     slopes: Any
     gain: Any
     gains: Any
@@ -56,14 +58,14 @@ class BoxWork(NamedTuple):
 
 @dataclass(eq=False)
 class BoxState:
-    """State of a run; ``order`` is the order of the points in ``work``."""
+    """State of a run."""
 
     view: BoxEqualityQP
-    order: IntArray
+    order: IntArray  #: (n,) the point at each place of the iterate's arrays, the active ones first
     tol: float
-    limit: int
+    limit: int  #: of pair steps
     cache: ColumnCache
-    work: BoxWork
+    iterate: BoxIterate
     epsilon: float  #: violation at which the loop is asked to stop next
     gap: float = float("inf")  #: at the last refresh
     bound: float = -float("inf")  #: the best of all refreshes
@@ -73,52 +75,38 @@ class BoxState:
     stuck: int = 0  #: refreshes in a row that found the gap no smaller
     rate: float = 1e4  #: iterations per second, as measured
     step: str = ""
-    next_shrink: int = 0  #: the iteration of the next look
+    next_shrink: int = 0  #: the iteration of the next look for points that can leave
     next_look: int = 32  #: the iteration of the next look at the gap
     shrinkings: int = 0
     last: IntArray | None = None  #: the last working set of many points
     cached_block_streak: int = 0  #: such sets in a row that needed few new columns
 
 
-def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:
-    """Return the iteration at the point a with its gradient, all points active."""
+def new_iterate(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxIterate:
+    """Return the iterate at the point a with its gradient, all points active; its columns are those of the cache."""
     diagonal = cache.gram.diagonal
     store, slope, gain = np.empty(BLOCK), np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
-    work = BoxWork(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=diagonal,
-        short=diagonal.astype(np.float32),
-        upper=view.upper.astype(np.float64),
-        s=view.signs.astype(np.float64),
-        a=a,
-        d=view.signs * gradient,
-        rise=np.zeros(view.n),
-        fall=np.zeros(view.n, dtype=np.float32),
-        store=store,
-        bits=store.view(np.int64),
-        slope=slope,
-        slopes=slope.view(np.int32),
-        gain=gain,
-        gains=gain.view(np.int32),
-        scalars=named_scalars(SCALARS),
-    )
-    work.scalars.active = view.n
-    _mark_all(work)
-    return work
+    iterate = BoxIterate(
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=diagonal, short=diagonal.astype(np.float32),
+        upper=view.upper.astype(np.float64), s=view.signs.astype(np.float64), a=a, d=view.signs * gradient,
+        rise=np.zeros(view.n), fall=np.zeros(view.n, dtype=np.float32), store=store, bits=store.view(np.int64),
+        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=named_scalars(SCALARS),
+    )  # fmt: skip
+    iterate.scalars.active = view.n
+    _mark_all(iterate)
+    return iterate
 
 
-def _mark_all(work: BoxWork) -> None:
+def _mark_all(iterate: BoxIterate) -> None:
     """Mark for every point the directions in which it can move."""
-    positive = work.s > 0
-    below, above = work.a < work.upper, work.a > 0
-    work.rise[:] = np.where(np.where(positive, below, above), 0.0, 1e300)
-    work.fall[:] = np.where(positive, above, below)
+    positive = iterate.s > 0
+    below, above = iterate.a < iterate.upper, iterate.a > 0
+    iterate.rise[:] = np.where(np.where(positive, below, above), 0.0, 1e300)
+    iterate.fall[:] = np.where(positive, above, below)
 
 
-def restored(state: BoxState, values: FloatArray) -> FloatArray:
-    """Return an array of the iteration in the original order of the points."""
+def in_original_order(state: BoxState, values: FloatArray) -> FloatArray:
+    """Return one of the iterate's arrays in the original order of the points."""
     result = np.empty_like(values)
     result[state.order] = values
     return result
@@ -129,48 +117,51 @@ def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
     state.objective = 0.5 * float(a @ (gradient + state.view.c))
     state.gap = float(a @ gradient) - state.view.level(gradient)[0]
     state.bound = max(state.bound, state.objective - state.gap)
-    state.work.scalars.objective = state.objective
+    state.iterate.scalars.objective = state.objective
 
 
-def refresh(state: BoxState) -> None:
+def refresh_gradient(state: BoxState) -> None:
     """Make all points active, restore s'a = r, and recompute ∇, objective and gap in float64 from the data."""
-    view, work = state.view, state.work
-    a = restored(state, work.a)
+    view, iterate = state.view, state.iterate
+    a = in_original_order(state, iterate.a)
     if not state.exact:
-        a = into_box(view, a)
+        a = move_into_box(view, a)
         gradient = view.gram.product(a) + view.c
-        work.a[:] = a[state.order]
-        _mark_all(work)
-        work.d[:] = (view.signs * gradient)[state.order]
-        work.scalars.active = view.n
+        iterate.a[:] = a[state.order]
+        _mark_all(iterate)
+        iterate.d[:] = (view.signs * gradient)[state.order]
+        iterate.scalars.active = view.n
         state.next_shrink = 0
         state.exact = True
         state.refreshes += 1
-    measure_gap(state, a, restored(state, work.d * work.s))
+    measure_gap(state, a, in_original_order(state, iterate.d * iterate.s))
 
 
-def violation(state: BoxState) -> float:
+def largest_violation(state: BoxState) -> float:
     """Return max_low d - min_up d over all points; -∞ if no point can move in one of the directions."""
-    work = state.work
-    rising, falling = work.rise == 0.0, work.fall > 0.0
-    return float(work.d[falling].max(initial=-np.inf) - work.d[rising].min(initial=np.inf))
+    iterate = state.iterate
+    rising, falling = iterate.rise == 0.0, iterate.fall > 0.0
+    return float(iterate.d[falling].max(initial=-np.inf) - iterate.d[rising].min(initial=np.inf))
 
 
-def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:
-    """Return the missing point and the active uncached points that violate most in its direction, at most ``count`` in all."""
-    active = int(work.scalars.active)
-    d, free = work.d[:active], work.slot[:active] < 0
-    lowest = float((d + work.rise[:active]).min())
-    score = np.where(free & (work.rise[:active] == 0.0), d, np.inf)
+def worst_violators(iterate: BoxIterate, missing: int, count: int) -> IntArray:
+    """Return the points whose columns to compute: the missing one and the active uncached worst violators in its direction.
+
+    They are at most ``count`` in all.
+    """
+    active = int(iterate.scalars.active)
+    d, free = iterate.d[:active], iterate.slot[:active] < 0
+    lowest = float((d + iterate.rise[:active]).min())
+    score = np.where(free & (iterate.rise[:active] == 0.0), d, np.inf)
     if d[missing] > lowest:  # it is wanted as the point that falls
-        score = np.where(free & (work.fall[:active] > 0.0), -d, np.inf)
+        score = np.where(free & (iterate.fall[:active] > 0.0), -d, np.inf)
     score[missing] = -np.inf
     chosen = np.argpartition(score, count - 1)[:count] if count < active else np.arange(active)
     return np.asarray(chosen[score[chosen] < np.inf])
 
 
-def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
-    """Return a point clipped to the box, with the heavier side of s'a = r scaled down, its free part first."""
+def move_into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
+    """Return a feasible point: ``start`` clipped to the box, the heavier side of s'a = r scaled down, its free part first."""
     if start.shape != (view.n,) or not np.isfinite(start).all():
         raise InputError(f"start[{view.label!r}] must hold {view.n} finite numbers; it has shape {start.shape}", name="start")
     a = np.clip(start, 0.0, view.upper)
@@ -193,8 +184,8 @@ def into_box(view: BoxEqualityQP, start: FloatArray) -> FloatArray:
 # (as in Wen et al. 2018, ThunderSVM). It takes more pairs, as they are chosen among fewer points, and pays as long as sets need
 # new columns: points on their way to a bound. The free points at the end are left to pairs chosen among all.
 
-#: Working sets in a row with few new columns after which pairs among all points follow.
-CACHED_SETS = 2
+#: Number of working sets in a row with few new columns after which pairs among all points follow.
+CACHED_SET_LIMIT = 2
 #: Share of the violation at which pairs within the block stop.
 _INNER = 0.1
 #: Share of a set whose columns must be new for blocks to pay.
@@ -203,47 +194,47 @@ _NEW = 0.05
 _PAIRS = 20
 
 
-def block_round(state: BoxState, size: int, pairs: int) -> bool:
-    """Process one working set: the ``size`` points that violate most, by at most ``pairs`` pair steps.
+def optimise_working_set(state: BoxState, size: int, pairs: int) -> bool:
+    """Take at most ``pairs`` pair steps within one working set, the ``size`` points that violate most.
 
     Returns
     -------
     bool
         Whether the violation over all points is above ``state.epsilon`` and a pair was found. If none was, working sets end.
     """
-    work, cache = state.work, state.cache
-    chosen, work.scalars.violation = _working_set(state, size)
-    if work.scalars.violation <= state.epsilon:
+    iterate, cache = state.iterate, state.cache
+    chosen, iterate.scalars.violation = _working_set(state, size)
+    if iterate.scalars.violation <= state.epsilon:
         return False
-    work.scalars.clock += 1
-    work.stamp[work.slot[chosen[work.slot[chosen] >= 0]]] = work.scalars.clock
-    missing = chosen[work.slot[chosen] < 0]
+    iterate.scalars.clock += 1
+    iterate.stamp[iterate.slot[chosen[iterate.slot[chosen] >= 0]]] = iterate.scalars.clock
+    missing = chosen[iterate.slot[chosen] < 0]
     if missing.size:
-        cache.load(missing, int(work.scalars.clock))
+        cache.load(missing, int(iterate.scalars.clock))
     state.cached_block_streak = 0 if missing.size >= _NEW * chosen.size else state.cached_block_streak + 1
-    block = _block(work, cache, chosen)
+    block = _block(iterate, cache, chosen)
     before = block.a.copy()
-    loops.run(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(work.scalars.violation)))
+    loops.run_pairs(block, min(pairs, _PAIRS * chosen.size), max(state.epsilon, _INNER * float(iterate.scalars.violation)))
     if not block.scalars.iteration:
-        state.cached_block_streak = CACHED_SETS
+        state.cached_block_streak = CACHED_SET_LIMIT
         return True
     changed = np.flatnonzero(block.a != before)
     places = chosen[changed]
-    work.a[places] = block.a[changed]
-    loops.add_columns(work, work.slot[places], block.s[changed] * (block.a[changed] - before[changed]))
-    loops.mark(work, places)
-    work.scalars.objective += block.scalars.objective
-    work.scalars.iteration += block.scalars.iteration
+    iterate.a[places] = block.a[changed]
+    loops.add_columns(iterate, iterate.slot[places], block.s[changed] * (block.a[changed] - before[changed]))
+    loops.mark_directions(iterate, places)
+    iterate.scalars.objective += block.scalars.objective
+    iterate.scalars.iteration += block.scalars.iteration
     state.last, state.exact, state.step = chosen, False, "block"
     return True
 
 
 def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
     """Return the working set, half of it the worst violators in either direction, half from the last set, and the violation."""
-    work = state.work
-    n = int(work.scalars.active)
-    d = work.d[:n]
-    rising, falling = work.rise[:n] == 0.0, work.fall[:n] > 0.0
+    iterate = state.iterate
+    n = int(iterate.scalars.active)
+    d = iterate.d[:n]
+    rising, falling = iterate.rise[:n] == 0.0, iterate.fall[:n] > 0.0
     up, down = np.where(rising, d, np.inf), np.where(falling, -d, np.inf)
     violation = -float(down.min(initial=np.inf)) - float(up.min(initial=np.inf))
     size = min(size, n)
@@ -264,21 +255,21 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
     return np.concatenate([np.array(merged, dtype=np.int64), previous]), violation
 
 
-def _block(work: BoxWork, cache: ColumnCache, chosen: IntArray) -> BoxWork:
+def _block(iterate: BoxIterate, cache: ColumnCache, chosen: IntArray) -> BoxIterate:
     """Return the iteration restricted to the working set."""
     q = chosen.size
     if cache.single and cache.gram.blocks_from_points:
         columns = cache.gram.single_block(chosen, chosen)
     else:
-        columns = work.columns[np.ix_(work.slot[chosen], chosen)]
+        columns = iterate.columns[np.ix_(iterate.slot[chosen], chosen)]
     scalars = named_scalars(SCALARS)
     scalars.active = q
-    return BoxWork(
+    return BoxIterate(
         columns=columns,
-        slot=np.arange(q), stamp=np.zeros(q, dtype=np.int64), diagonal=work.diagonal[chosen], short=work.short[chosen],
-        upper=work.upper[chosen], s=work.s[chosen], a=work.a[chosen], d=work.d[chosen], rise=work.rise[chosen],
-        fall=work.fall[chosen], store=work.store, bits=work.bits, slope=work.slope, slopes=work.slopes, gain=work.gain,
-        gains=work.gains, scalars=scalars,
+        slot=np.arange(q), stamp=np.zeros(q, dtype=np.int64), diagonal=iterate.diagonal[chosen], short=iterate.short[chosen],
+        upper=iterate.upper[chosen], s=iterate.s[chosen], a=iterate.a[chosen], d=iterate.d[chosen], rise=iterate.rise[chosen],
+        fall=iterate.fall[chosen], store=iterate.store, bits=iterate.bits, slope=iterate.slope, slopes=iterate.slopes,
+        gain=iterate.gain, gains=iterate.gains, scalars=scalars,
     )  # fmt: skip
 
 
@@ -293,16 +284,16 @@ class OrderedGram(GramOperator):
     """K_ij = s_i s_j Q_ij of a box problem, with the points in the given order."""
 
     view: BoxEqualityQP
-    order: IntArray  #: (n,) the point at each place; changed in place by `shrink`
+    order: IntArray  #: (n,) the point at each place; changed in place by `shrink_active_set`
 
     @property
     def n(self) -> int:
-        """Number of points."""
+        """Return the number of points."""
         return self.view.n
 
     @property
     def diagonal(self) -> FloatArray:
-        """K_ii = Q_ii."""
+        """Return K_ii = Q_ii."""
         return self.view.gram.diagonal[self.order]
 
     @cached_property
@@ -318,7 +309,7 @@ class OrderedGram(GramOperator):
 
     @property
     def blocks_from_points(self) -> bool:
-        """Return whether blocks of Q are."""
+        """Return whether blocks of Q are computed from the points, without a stored matrix."""
         return self.view.gram.blocks_from_points
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
@@ -343,22 +334,33 @@ class OrderedGram(GramOperator):
         return np.take(block, self.order, axis=1, out=out, mode="clip")  # other modes copy by way of a buffer
 
 
-def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
-    """Move the points that no violating pair can contain behind the active ones; return whether there were enough of them."""
-    active = int(work.scalars.active)
+def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool:
+    """Move points that no violating pair can contain behind the active ones; return False if there are too few of them."""
+    active = int(iterate.scalars.active)
     keep = np.empty(active, dtype=np.bool_)
-    leaving = loops.removable(work, keep)
+    leaving = loops.mark_shrinkable(iterate, keep)
     if leaving < max(1, _SHARE * active) or leaving > active - 2:
         return False
     remaining = active - leaving
     front, kept_places = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
-    for array in (order, work.diagonal, work.short, work.upper, work.s, work.a, work.d, work.rise, work.fall, work.slot):
+    for array in (
+        order,
+        iterate.diagonal,
+        iterate.short,
+        iterate.upper,
+        iterate.s,
+        iterate.a,
+        iterate.d,
+        iterate.rise,
+        iterate.fall,
+        iterate.slot,
+    ):
         array[front], array[kept_places] = array[kept_places], array[front]
     for place in (front, kept_places):
-        cached = place[work.slot[place] >= 0]
-        cache.owner[work.slot[cached]] = cached
-    loops.swap_columns(cache.columns, cache.used, front, kept_places)
-    work.scalars.active = remaining
+        cached = place[iterate.slot[place] >= 0]
+        cache.owner[iterate.slot[cached]] = cached
+    loops.swap_entries(cache.columns, cache.used, front, kept_places)
+    iterate.scalars.active = remaining
     return True
 
 
@@ -379,8 +381,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
     pairs a column on the points that leave, so the first look comes after as many pairs as will have paid for it.
 
-    It begins with working sets of ``block`` points (`block_round`) and goes over to pairs among all points when these sets need
-    few new columns.
+    It begins with working sets of ``block`` points (`optimise_working_set`) and goes over to pairs among all points when these
+    sets need few new columns.
 
     Parameters
     ----------
@@ -422,29 +424,29 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         check_parameters(self)
         a = np.zeros(view.n)
         if options.start is not None and view.label in options.start:
-            a = into_box(view, np.asarray(options.start[view.label], dtype=np.float64))
+            a = move_into_box(view, np.asarray(options.start[view.label], dtype=np.float64))
         gradient = view.gram.product(a) + view.c
         order = np.arange(view.n)
         gram = OrderedGram(view, order)
         cache = ColumnCache(gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
-        work = make_work(view, cache, a, gradient)
+        iterate = new_iterate(view, cache, a, gradient)
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
         if self.violation is not None:
             violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
-        state = BoxState(view, order, tol, iteration_limit(options), cache, work, violation)
+        state = BoxState(view, order, tol, iteration_limit(options), cache, iterate, violation)
         measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
-        state.cached_block_streak = 0 if blocks else CACHED_SETS
+        state.cached_block_streak = 0 if blocks else CACHED_SET_LIMIT
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
         """Take pair steps for about ``seconds``."""
-        scalars, end = state.work.scalars, time.perf_counter() + seconds
+        scalars, end = state.iterate.scalars, time.perf_counter() + seconds
         first = int(scalars.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             self._shrink(state, int(scalars.iteration))
-            if state.cached_block_streak >= CACHED_SETS:
+            if state.cached_block_streak >= CACHED_SET_LIMIT:
                 outcome = self._pairs(state, min(stop, state.next_look), end)
             else:
                 outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
@@ -453,7 +455,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
             if scalars.iteration >= state.next_look and self._gap_is_closed(state):
                 return Outcome.CONVERGED
             if scalars.iteration >= state.limit:
-                refresh(state)
+                refresh_gradient(state)
                 return Outcome.CONVERGED if relative_gap_at(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
@@ -464,27 +466,26 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         A look costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a gradient in
         float64; where that one is not, by float32 columns or by points that have left, the next look is half as many steps later.
         """
-        iteration = int(state.work.scalars.iteration)
+        iteration = int(state.iterate.scalars.iteration)
         state.next_look = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
-        if relative_gap_at(float(state.work.scalars.objective), loops.active_gap(state.work)) > state.tol:
+        if relative_gap_at(float(state.iterate.scalars.objective), loops.active_gap(state.iterate)) > state.tol:
             return False
         state.next_look = int(1.5 * iteration) + 1
-        refresh(state)
+        refresh_gradient(state)
         return relative_gap_at(state.objective, state.gap) <= state.tol
 
     def _block(self, state: BoxState, stop: int) -> Outcome:
-        """Process one working set of many points."""
-        go_on = block_round(state, self.block, stop - int(state.work.scalars.iteration))
+        go_on = optimise_working_set(state, self.block, stop - int(state.iterate.scalars.iteration))
         return Outcome.RUNNING if go_on else self._confirm(state)
 
     def _pairs(self, state: BoxState, stop: int, end: float) -> Outcome:
         """Call the compiled loop once, and handle the reason for its return: a missing column, or the violation."""
-        scalars, clock = state.work.scalars, time.perf_counter()
+        scalars, clock = state.iterate.scalars, time.perf_counter()
         before = int(scalars.iteration)
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
-        code = loops.run(state.work, count, state.epsilon)
+        code = loops.run_pairs(state.iterate, count, state.epsilon)
         steps = int(scalars.iteration) - before
         if steps:
             state.exact, state.step = False, "pair"
@@ -498,24 +499,24 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _shrink(self, state: BoxState, iteration: int) -> None:
         wait = max(_SHRINK_EVERY, 2 * state.cache.used)
-        if not self.shrinking or state.cached_block_streak < CACHED_SETS or iteration < max(state.next_shrink, wait):
+        if not self.shrinking or state.cached_block_streak < CACHED_SET_LIMIT or iteration < max(state.next_shrink, wait):
             return
-        state.shrinkings += shrink(state.work, state.cache, state.order)
+        state.shrinkings += shrink_active_set(state.iterate, state.cache, state.order)
         state.next_shrink = iteration + wait
 
     def _load_columns(self, state: BoxState, missing: int) -> None:
-        work, cache = state.work, state.cache
+        iterate, cache = state.iterate, state.cache
         chosen = np.array([missing])
         if self.prefetch > 1 and cache.slots - cache.used > self.prefetch:
-            chosen = next_violators(work, missing, self.prefetch)
-        cache.load(chosen, int(work.scalars.clock))
+            chosen = worst_violators(iterate, missing, self.prefetch)
+        cache.load(chosen, int(iterate.scalars.clock))
 
     def _confirm(self, state: BoxState) -> Outcome:
         """Refresh, and return whether the run has converged, has stalled, or continues with a smaller ε."""
-        before, shrunk = state.gap, state.work.scalars.active < state.view.n
-        refresh(state)
+        before, shrunk = state.gap, state.iterate.scalars.active < state.view.n
+        refresh_gradient(state)
         gap = relative_gap_at(state.objective, state.gap)
-        if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
+        if gap <= state.tol and (self.violation is None or largest_violation(state) <= self.violation):
             return Outcome.CONVERGED
         state.stuck = 0 if state.gap < 0.9 * before else state.stuck + 1  # a gap that is no number stays one
         if state.stuck > 4:
@@ -527,30 +528,30 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def measure(self, state: BoxState) -> ProgressState:
         """Return objective, the bound of the last refresh, support size, and number of columns computed."""
-        work, view = state.work, state.view
-        objective, bound = float(work.scalars.objective), state.bound
-        if work.scalars.active == view.n:
-            gradient = restored(state, work.d * work.s)
-            bound = objective - (float(work.a @ (work.d * work.s)) - view.level(gradient)[0])
+        iterate, view = state.iterate, state.view
+        objective, bound = float(iterate.scalars.objective), state.bound
+        if iterate.scalars.active == view.n:
+            gradient = in_original_order(state, iterate.d * iterate.s)
+            bound = objective - (float(iterate.a @ (iterate.d * iterate.s)) - view.level(gradient)[0])
         return ProgressState(
-            iteration=int(work.scalars.iteration),
+            iteration=int(iterate.scalars.iteration),
             objective=objective,
             bound=bound,
-            active=int((work.a > 0).sum()),
+            active=int((iterate.a > 0).sum()),
             columns=state.cache.computed,
             step=state.step,
         )
 
     def answer(self, state: BoxState) -> Answer:
         """Return the point; ν of s'a = r under ``"balance"``; reduced costs ζ = ∇ - νs."""
-        refresh(state)
-        view, work = state.view, state.work
-        gradient = restored(state, work.d * work.s)
+        refresh_gradient(state)
+        view, iterate = state.view, state.iterate
+        gradient = in_original_order(state, iterate.d * iterate.s)
         nu = view.level(gradient)[1]
         details = {"columns": state.cache.computed, "cache_slots": state.cache.slots, "refreshes": state.refreshes}
         details["shrinkings"] = state.shrinkings
         return Answer(
-            values={view.label: restored(state, work.a)},
+            values={view.label: in_original_order(state, iterate.a)},
             multipliers={"balance": np.array([nu])},
             reduced=gradient - nu * view.signs,
             details=details,
@@ -567,44 +568,40 @@ _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class WorkingSets:
-    """A run of `BoxSMO` on one simplex.
-
-    Parameters
-    ----------
-    algorithm : BoxSMO
-    state : BoxState
-    """
+class WorkingSetRun:
+    """A run of `BoxSMO` in working sets on one unit simplex, as a phase of `SMO`."""
 
     algorithm: BoxSMO
     state: BoxState
 
     @classmethod
-    def at(cls, view: SimplexQP, a: FloatArray, algorithm: BoxSMO, tol: float, limit: int) -> WorkingSets:
-        """Begin at a feasible point; at most ``limit`` pairs."""
+    def start_at(cls, view: SimplexQP, a: FloatArray, algorithm: BoxSMO, tol: float, limit: int) -> WorkingSetRun:
+        """Begin at a feasible point a of the simplex, with at most ``limit`` pair steps."""
         box = BoxEqualityQP(view.gram, view.c, np.ones(view.n), np.ones(view.n), view.label, total=1.0)
         options = Options(tol=tol, iteration_limit=limit, start={view.label: a})
         return cls(algorithm, algorithm.init(box, options, np.random.default_rng(0)))
 
     @property
     def pairs(self) -> int:
-        """Pair steps so far."""
-        return int(self.state.work.scalars.iteration)
+        """Return the number of pair steps so far."""
+        return int(self.state.iterate.scalars.iteration)
 
     @property
     def columns(self) -> int:
-        """Kernel columns computed so far."""
+        """Return the number of kernel columns computed so far."""
         return self.state.cache.computed
 
     def steps(self) -> Iterator[None]:
-        """Work to the end: a gap within the tolerance, the limit, or no progress in float32."""
+        """Run to a gap within the tolerance, to the limit, or to the end of progress in float32, and yield on the way."""
         state = self.state
         while self.algorithm.advance(state, _LOOK_SECONDS) is Outcome.RUNNING:
-            state.epsilon = min(state.epsilon, _VIOLATION_SHARE * state.tol * abs(float(state.work.scalars.objective)))
+            state.epsilon = min(state.epsilon, _VIOLATION_SHARE * state.tol * abs(float(state.iterate.scalars.objective)))
             yield
 
-    def point(self) -> FinishedPoint:
+    def point(self) -> FeasiblePoint:
         """Return the point with its gradient in float64 from the data."""
-        refresh(self.state)
-        work = self.state.work
-        return FinishedPoint(restored(self.state, work.a), restored(self.state, work.d * work.s), 0, exact=True)
+        refresh_gradient(self.state)
+        iterate = self.state.iterate
+        return FeasiblePoint(
+            in_original_order(self.state, iterate.a), in_original_order(self.state, iterate.d * iterate.s), 0, exact=True
+        )

@@ -1,4 +1,7 @@
-"""Compiled loops of the Frank-Wolfe family: supports and folding, steps, and runs until a stopping rule holds."""
+"""Compiled steps of the Frank-Wolfe methods: `frank_wolfe` calls `run_steps` and `run_sampled_steps`.
+
+``w`` is the `FrankWolfeIterate`: the point a = σâ with ĥ = Qâ, its support, and cached columns of Q.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.numba_flags import entry, inner
+from ..interface.numba_flags import entry, inner
 
 _BLOCK = 512
 
 
 @entry
-def scan(w: Any) -> None:
-    """``vertex`` = argmin_i ∇_i, ∇ = σĥ + c."""
+def find_vertex(w: Any) -> None:
+    """Set ``vertex`` to argmin_i ∇_i, ∇ = σĥ + c."""
     scale = w.scalars.scale
     n = w.h.size
     best, block = np.inf, 0
@@ -35,8 +38,8 @@ def scan(w: Any) -> None:
 
 
 @entry
-def fold(w: Any) -> None:
-    """Fold σ into â and ĥ, renormalise Σa = 1, and recompute a'Qa and c'a from the support."""
+def fold_scale(w: Any) -> None:
+    """Multiply the scale σ into â and ĥ, normalise Σa = 1, and recompute a'Qa and c'a from the support."""
     scale = w.scalars.scale
     total = 0.0
     for t in range(w.scalars.active):
@@ -53,19 +56,18 @@ def fold(w: Any) -> None:
         linear += w.a[k] * w.c[k]
     w.scalars.quadratic, w.scalars.linear = quadratic, linear
     if scale != 1.0:
-        scan(w)
+        find_vertex(w)
 
 
 @inner
-def axpy(h: Any, step: float, column: Any) -> None:
-    """Add step times a column to ĥ."""
+def _add_column(h: Any, step: float, column: Any) -> None:
     for k in range(h.size):
         h[k] += step * column[k]
 
 
 @inner
-def enter(w: Any, i: int, weight: float) -> None:
-    """Weight to â_i, which joins the support where it was not in it."""
+def _add_to_support(w: Any, i: int, weight: float) -> None:
+    """Add a weight to â_i, which joins the support if it was not in it."""
     if w.place[i] < 0:
         t = w.scalars.active
         w.place[i], w.support[t] = t, i
@@ -74,8 +76,8 @@ def enter(w: Any, i: int, weight: float) -> None:
 
 
 @inner
-def leave(w: Any, j: int) -> None:
-    """Take j out of the support: the last of it fills its place."""
+def _remove_from_support(w: Any, j: int) -> None:
+    """Remove j from the support: the last member takes its place."""
     t = w.scalars.active - 1
     last_point, hole = w.support[t], w.place[j]
     w.support[hole], w.place[last_point] = last_point, hole
@@ -85,8 +87,8 @@ def leave(w: Any, j: int) -> None:
 
 
 @inner
-def extremes(w: Any) -> tuple[int, int]:
-    """Support indices with the largest and the smallest ∇: the away vertex and the local toward vertex."""
+def _away_and_local_vertices(w: Any) -> tuple[int, int]:
+    """Return the points of the support with the largest and the smallest ∇: the away vertex and the local vertex."""
     scale = w.scalars.scale
     high, low = -np.inf, np.inf
     j, i = w.support[0], w.support[0]
@@ -101,8 +103,8 @@ def extremes(w: Any) -> tuple[int, int]:
 
 
 @inner
-def column_of(w: Any, i: int) -> int:
-    """Slot of column i, its use noted; -1 (``missing`` = i) where it is not cached."""
+def _cached_slot(w: Any, i: int) -> int:
+    """Return the slot of column i and stamp its use; -1, with ``missing`` = i, if it is not cached."""
     s = w.slot[i]
     if s < 0:
         w.scalars.missing = i
@@ -112,11 +114,11 @@ def column_of(w: Any, i: int) -> int:
     return int(s)
 
 
-# Methods.
+# Numbers of the methods.
 FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
-# Why a run returned.
+# Reasons why a run returned: steps used up, a column missing, the stopping rule met, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
-# Kinds of step: places in `iteration.STEPS`.
+# Kinds of step: places in `frank_wolfe.STEP_KINDS`.
 TOWARD, AWAY, DROP, PAIR = 1, 2, 3, 4
 
 
@@ -133,9 +135,9 @@ def _note(scalars: Any, drop: bool, kind: int) -> None:
 
 
 @inner
-def toward(w: Any, i: int) -> bool:
+def _toward_step(w: Any, i: int) -> bool:
     """a ← (1 - λ)a + λe_i, λ = [a'∇ - ∇_i]/(a'Qa - 2(Qa)_i + Q_ii) clipped to [0, 1]."""
-    s = column_of(w, i)
+    s = _cached_slot(w, i)
     if s < 0:
         return False
     scale, quadratic, linear = w.scalars.scale, w.scalars.quadratic, w.scalars.linear
@@ -147,18 +149,18 @@ def toward(w: Any, i: int) -> bool:
         step = slope / curvature
     if step >= 1.0:
         while w.scalars.active > 0:
-            leave(w, w.support[w.scalars.active - 1])
+            _remove_from_support(w, w.support[w.scalars.active - 1])
         w.scalars.scale = 1.0
         column = w.columns[s]
         for k in range(w.h.size):
             w.h[k] = column[k]
-        enter(w, i, 1.0)
+        _add_to_support(w, i, 1.0)
         w.scalars.quadratic, w.scalars.linear = w.diagonal[i], w.c[i]
     else:
         w.scalars.scale = scale * (1.0 - step)
         weight = step / w.scalars.scale
-        enter(w, i, weight)
-        axpy(w.h, weight, w.columns[s])
+        _add_to_support(w, i, weight)
+        _add_column(w.h, weight, w.columns[s])
         w.scalars.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
         w.scalars.linear = (1.0 - step) * linear + step * w.c[i]
     w.scalars.kind = TOWARD
@@ -167,9 +169,9 @@ def toward(w: Any, i: int) -> bool:
 
 
 @inner
-def away(w: Any, j: int) -> bool:
+def _away_step(w: Any, j: int) -> bool:
     """a ← (1 + λ)a - λe_j, λ = [∇_j - a'∇]/(a'Qa - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j): a drop where the bound holds."""
-    s = column_of(w, j)
+    s = _cached_slot(w, j)
     if s < 0:
         return False
     scale, quadratic, linear = w.scalars.scale, w.scalars.quadratic, w.scalars.linear
@@ -182,9 +184,9 @@ def away(w: Any, j: int) -> bool:
     step = longest if drop else slope / curvature
     w.scalars.scale = scale * (1.0 + step)
     change = -step / w.scalars.scale
-    axpy(w.h, change, w.columns[s])
+    _add_column(w.h, change, w.columns[s])
     if drop:
-        leave(w, j)
+        _remove_from_support(w, j)
     else:
         w.a[j] += change
     w.scalars.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
@@ -194,12 +196,12 @@ def away(w: Any, j: int) -> bool:
 
 
 @inner
-def pair(w: Any, i: int, j: int) -> bool:
+def _pair_step(w: Any, i: int, j: int) -> bool:
     """a ← a + λ(e_i - e_j), λ = [∇_j - ∇_i]/(Q_ii + Q_jj - 2Q_ij) ≤ a_j: a drop where the bound holds."""
-    s = column_of(w, i)
+    s = _cached_slot(w, i)
     if s < 0:
         return False
-    t = column_of(w, j)
+    t = _cached_slot(w, j)
     if t < 0:
         return False
     scale = w.scalars.scale
@@ -210,11 +212,11 @@ def pair(w: Any, i: int, j: int) -> bool:
     drop = slope >= weight * curvature
     step = weight if drop else slope / curvature
     change = step / scale
-    axpy(w.h, change, w.columns[s])
-    axpy(w.h, -change, w.columns[t])
-    enter(w, i, change)
+    _add_column(w.h, change, w.columns[s])
+    _add_column(w.h, -change, w.columns[t])
+    _add_to_support(w, i, change)
     if drop:
-        leave(w, j)
+        _remove_from_support(w, j)
     else:
         w.a[j] -= change
     w.scalars.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
@@ -224,44 +226,44 @@ def pair(w: Any, i: int, j: int) -> bool:
 
 
 @inner
-def step_of(w: Any, method: int, allowed: bool) -> int:
-    """Take one step of a method from the vertex found by `scan`; COLUMN where one is missing."""
+def _take_step(w: Any, method: int, other_steps: bool) -> int:
+    """Take one step of a method from ``vertex``; return BUDGET, COLUMN if a column is missing, or STUCK."""
     i = w.scalars.vertex
-    if method == FW or not allowed or w.scalars.active < 2:
-        return BUDGET if toward(w, i) else COLUMN
+    if method == FW or not other_steps or w.scalars.active < 2:
+        return BUDGET if _toward_step(w, i) else COLUMN
     scale = w.scalars.scale
     mean = w.scalars.quadratic + w.scalars.linear
-    j, local_vertex = extremes(w)
+    j, local_vertex = _away_and_local_vertices(w)
     descent = mean - scale * w.h[i] - w.c[i]
     worst = scale * w.h[j] + w.c[j]
     if method == MFW:
-        status = toward(w, i) if descent >= worst - mean else away(w, j)
+        status = _toward_step(w, i) if descent >= worst - mean else _away_step(w, j)
         return BUDGET if status else COLUMN
     local = worst - scale * w.h[local_vertex] - w.c[local_vertex]
     if method == BLENDED and local < descent:
-        return BUDGET if toward(w, i) else COLUMN
+        return BUDGET if _toward_step(w, i) else COLUMN
     if method == BLENDED:
         i = local_vertex
     if i == j:
         return STUCK
-    return BUDGET if pair(w, i, j) else COLUMN
+    return BUDGET if _pair_step(w, i, j) else COLUMN
 
 
-#: Steps between two foldings of σ.
+#: Steps after which σ is multiplied in, so that rounding does not add up.
 _FOLD = 1000
 
 
 @entry
-def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: float, square: float) -> int:
-    """Up to ``iterations`` steps; ``vertex`` must be the argmin of ∇ on entry, as it is on return.
+def run_steps(w: Any, method: int, other_steps: bool, iterations: int, tol: float, delta: float, square: float) -> int:
+    """Take up to ``iterations`` steps, and return the reason for the end; ``vertex`` is the argmin of ∇ before and after.
 
     Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
     (``square`` = Δ²), which is γ²/r² - 1 ≤ δ of FW's algorithms 2 and 3. STUCK: the step along the best direction
-    no longer descends in floating-point arithmetic.
+    no longer descends in floating-point arithmetic. Without ``other_steps`` all are toward steps.
     """
     for _ in range(iterations):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
-            fold(w)
+            fold_scale(w)
         i = w.scalars.vertex
         gap = w.scalars.quadratic + w.scalars.linear - w.scalars.scale * w.h[i] - w.c[i]
         f = 0.5 * w.scalars.quadratic + w.scalars.linear
@@ -273,11 +275,11 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
             return RULE
         if gap <= 0.0:
             return STUCK
-        code = step_of(w, method, allowed)
+        code = _take_step(w, method, other_steps)
         if code != BUDGET:
             return code
         w.scalars.iteration += 1
-        scan(w)
+        find_vertex(w)
     i = w.scalars.vertex
     w.scalars.gap = w.scalars.quadratic + w.scalars.linear - w.scalars.scale * w.h[i] - w.c[i]
     return BUDGET
@@ -287,7 +289,7 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
 def _candidates(w: Any, sample: Any, support: bool) -> int:
     """``vertex`` = the best of the drawn points (and the ``support``), ``gap`` by it; returns the away vertex."""
     scale = w.scalars.scale
-    j, i = extremes(w)
+    j, i = _away_and_local_vertices(w)
     i = i if support else sample[0]
     value = scale * w.h[i] + w.c[i]
     for t in range(sample.size):
@@ -301,17 +303,18 @@ def _candidates(w: Any, sample: Any, support: bool) -> int:
 
 
 @entry
-def run_sampled(
-    w: Any, samples: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float
+def run_sampled_steps(
+    w: Any, samples: Any, support: bool, other_steps: bool, confirmed: int, tol: float, delta: float, square: float
 ) -> int:
-    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``samples``; Qa is kept everywhere.
+    """Take a step for each row of ``samples``, toward or, with ``other_steps``, away if that promises more; return the reason.
 
-    The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by
-    the rule of `run` on their gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
+    The candidates are the row's points, with ``support`` also those of the support. From iteration ``confirmed`` on it stops by
+    the rule of `run_steps` on their gap. No step is taken for the row at which it returns RULE or COLUMN; the row must be passed
+    again. Qa is updated on all points.
     """
     for t in range(samples.shape[0]):
         if w.scalars.iteration % _FOLD == _FOLD - 1 or w.scalars.scale < 1e-100 or w.scalars.scale > 1e100:
-            fold(w)
+            fold_scale(w)
         j = _candidates(w, samples[t], support)
         gap = w.scalars.gap
         if w.scalars.iteration >= confirmed:
@@ -322,10 +325,10 @@ def run_sampled(
             elif gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
         worst = w.scalars.scale * w.h[j] + w.c[j]
-        if allowed and w.scalars.active > 1 and worst - w.scalars.quadratic - w.scalars.linear > gap:
-            status = away(w, j)
+        if other_steps and w.scalars.active > 1 and worst - w.scalars.quadratic - w.scalars.linear > gap:
+            status = _away_step(w, j)
         else:
-            status = toward(w, w.scalars.vertex)
+            status = _toward_step(w, w.scalars.vertex)
         if not status:
             return COLUMN
         w.scalars.iteration += 1

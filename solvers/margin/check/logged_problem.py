@@ -1,4 +1,4 @@
-"""The problem of a proof log of `margin-bb`: its header, its comparison with the user's, and a point in fractions."""
+"""The problem of a proof log of `margin-bb`: read from the header, compared with the user's, and its objective in fractions."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
 from ....models.arrays import BoolArray
-from ....models.model import Model
 from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
 from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
 
 #: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
-#: By how much the difference of two shares may exceed its limit.
+#: Tolerance of the limit on the difference of two groups' shares of positive scores.
 SHARE_SLACK = Fraction(1, 10**9)
 #: Error of a sum of products in double precision: this times its terms' absolute values, for each of them.
 _ROUNDING = Fraction(1, 2**52)
 
 
 def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
-    """Return the objective of w, rounded up; infinite if w is not feasible.
+    """Return the objective of w in rational arithmetic, rounded up to a float; infinite if w is not feasible.
 
     A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a breakpoint t by at
     most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9
@@ -52,7 +50,10 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
 
 
 def least_combination(atoms: Array, w: Array) -> list[float]:
-    """Return α of about least ||α||_1 with Σ_k α_k x_k = w, empty without atoms; `exact_value` corrects its error."""
+    """Return α of about least ||α||_1 with Σ_k α_k x_k = w for the atoms x_k; `exact_value` corrects its error.
+
+    It is empty without atoms.
+    """
     if not len(atoms):
         return []
     from scipy.optimize import linprog  # imported here: the import is slow, and few logs need it
@@ -171,8 +172,8 @@ HEADER_KEYS = {
 }  # fmt: skip
 
 
-def fields_of(header: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of `MarginProblem` that a log's header states, after checking them."""
+def read_header(header: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the `MarginProblem` that a log's header states, after checking them."""
     A = np.array(header["A"], dtype=np.float64)
     _demand(A.ndim == 2 and A.shape[1] > 0 and np.isfinite(A).all(), "A must be a finite matrix")
     n, p = A.shape
@@ -287,7 +288,8 @@ def _loss_parts(loss: PiecewiseLinearLoss) -> tuple[Array, ...]:
 
 FORMAT, VERSION = "marginopt-margin-proof", 2
 
-_WORDS = {
+#: The difference of a field in words, by its key.
+_DIFFERENCES = {
     "costs": "other costs of points", "loss": "another loss", "curvature": "other squares", "atoms": "other atoms",
     "intercept": "another intercept", "lower": "other lower ends", "upper": "other upper ends",
     "whole": "other whole coefficients", "price": "other prices of coefficients", "counted": "other counted coefficients",
@@ -299,32 +301,21 @@ _WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class LoggedMarginProblem(MarginProblem):
-    """A `MarginProblem` that a log or a model states."""
+    """A `MarginProblem` as a log or a model states it, comparable field by field."""
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedMarginProblem:
         """Return the problem of a log's header."""
-        return cls(**fields_of(header))
+        return cls(**read_header(header))
 
     @classmethod
     def of_problem(cls, view: MarginProblem) -> LoggedMarginProblem:
-        """Return the same problem."""
+        """Return a problem of the solver as one that can be compared."""
         return cls(**{item.name: getattr(view, item.name) for item in fields(MarginProblem)})
 
-    @classmethod
-    def of_model(cls, model: Model) -> LoggedMarginProblem:
-        """Return the user's own problem."""
-        view = model.view(MarginProblem)
-        if view is None:
-            raise InputError(
-                f"a proof log of margin-bb proves a bound of a margin problem; {type(model).__name__} states no margin problem",
-                name="model",
-            )
-        return cls.of_problem(view)
-
     @property
-    def parts(self) -> dict[str, tuple[Array, ...]]:
-        """Return every field as arrays of numbers."""
+    def field_arrays(self) -> dict[str, tuple[Array, ...]]:
+        """Return every field as arrays of numbers, by the keys of a log's header."""
         plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "other_losses", "kinds")]
         arrays: dict[str, tuple[Array, ...]] = {HEADER_KEYS.get(name, name): (np.asarray(getattr(self, name)),) for name in plain}
         arrays["loss"] = _loss_parts(self.loss)
@@ -345,19 +336,19 @@ class LoggedMarginProblem(MarginProblem):
         rows = np.flatnonzero((self.A != other.A).any(axis=1))
         if rows.size:
             return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
-        parts, other_parts = self.parts, other.parts
+        parts, other_parts = self.field_arrays, other.field_arrays
         for name in {**parts, **other_parts}:
             arrays, other_arrays = parts.get(name, ()), other_parts.get(name, ())
             pairs = zip(arrays, other_arrays, strict=False)
             if len(arrays) != len(other_arrays) or not all(np.array_equal(a, b) for a, b in pairs):
-                return _WORDS[name]
+                return _DIFFERENCES[name]
         return None
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the shapes and the numbers."""
+        """Return the SHA-256 of all fields' shapes and numbers, in hexadecimal."""
         sha256 = hashlib.sha256()
-        for name, arrays in self.parts.items():
+        for name, arrays in self.field_arrays.items():
             sha256.update(f"{name} {[array.shape for array in arrays]}".encode())
             for array in arrays:
                 sha256.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0

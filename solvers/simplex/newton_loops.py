@@ -1,4 +1,4 @@
-"""Compiled loops of the Newton finishers: products with parts of the matrix, and counts and rows of its triangle."""
+"""Compiled products with parts of Q, cached columns or a stored triangle, for the Newton steps of SMO."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ....models.kernels.tiles import ROUNDED
-from ...interface.numba_flags import entry, inner
+from ...models.kernels.tiles import ROUNDED
+from ..interface.numba_flags import entry, inner
 
-#: Rows summed in the columns' own precision before they are added to the float64 result.
+#: Number of rows that are summed in their own precision before the sum is added to the float64 result.
 _FLUSH = 64
-#: Entries of a row at once: the sums stay in the first-level cache.
+#: Entries of a row that are added at once: their sums stay in the first-level cache.
 WIDTH = 2048
 
 
 @entry
-def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> None:
-    """out += Σ_k weights_k·columns[slots_k], eight rows a pass.
+def add_weighted_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> None:
+    """Add Σ_k weights_k·columns[slots_k] to ``out``, eight rows a pass.
 
-    Weights and ``sums``, room of `WIDTH`, are of the columns' type, out is float64.
+    Weights and ``sums``, a buffer of `WIDTH` numbers, are of the columns' type; ``out`` is float64.
     """
     n, count = columns.shape[1], slots.size
     for first in range(0, count, _FLUSH):
@@ -61,14 +61,14 @@ def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> Non
 
 @entry
 def gather_rows(columns: Any, slots: Any, members: Any, out: Any) -> None:
-    """out_kj = columns[slots_k, members_j]."""
+    """Copy columns[slots_k, members_j] to out[k, j]."""
     for k in range(slots.size):
         row, target = columns[slots[k]], out[k]
         for j in range(members.size):
             target[j] = row[members[j]]
 
 
-#: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
+#: Entries of a row of a triangle that are multiplied at once: eight rows, weights and sums stay in the first-level cache.
 TRIANGLE_WIDTH = 512
 
 
@@ -79,12 +79,13 @@ def _entry(stored: Any, table: Any, kind: Any) -> Any:
 
 
 @entry
-def symmetric_rows(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
-    """Add a block's share of Q weights to ``out``: rows of Q from ``first`` on, columns from ``begin`` on, of the lower triangle.
+def add_triangle_product(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
+    """Add the part of Q·weights that a block of Q's lower triangle gives to ``out``; the block begins at row ``first``, column
+    ``begin``.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
-    With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, room of `WIDTH`, have
-    one type, that of the arithmetic; out is float64.
+    With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, a buffer of `WIDTH`
+    numbers, have the type of the arithmetic; ``out`` is float64.
     """
     count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
     kind = weights.dtype.type
@@ -131,21 +132,21 @@ def symmetric_rows(block: Any, table: Any, first: int, begin: int, weights: Any,
         out[first + k] += s0
 
 
-#: Number of points from which the passes are loaded in advance; smaller runs compile them only if needed.
-PASSES_FROM = 1000
+#: Number of points from which these loops are loaded before a solve; smaller runs compile them only if needed.
+PRELOAD_FROM = 1000
 
 
 @functools.cache
-def load_passes(*, single: bool, triangle: np.dtype[Any] | None) -> None:
-    """Load the passes over columns in float32 or float64, and those of the low-rank start's triangle with entries of a type."""
+def load_newton_loops(*, single: bool, triangle: np.dtype[Any] | None) -> None:
+    """Load the loops for columns in float32 (``single``) or float64, and for a triangle with entries of a type, if any."""
     one, short = np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.float32)
     if triangle is not None:
         buffer = np.empty(TRIANGLE_WIDTH, dtype=np.float32)
         for kind in (triangle, ROUNDED) if triangle == np.float32 else (triangle,):
             entries = np.zeros((1, 1), dtype=kind)
             table = None if triangle == np.float32 else short[0]
-            symmetric_rows(entries, table, 0, 0, short[0], np.zeros(1), buffer)
+            add_triangle_product(entries, table, 0, 0, short[0], np.zeros(1), buffer)
             gather_rows(entries, one, one, entries.copy())
     rows = short if single else np.ones((1, 1))
-    add_rows(rows, one, rows[0], np.zeros(1), np.empty(WIDTH, dtype=rows.dtype))
+    add_weighted_rows(rows, one, rows[0], np.zeros(1), np.empty(WIDTH, dtype=rows.dtype))
     gather_rows(rows, one, one, rows.copy())

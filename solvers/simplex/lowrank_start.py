@@ -1,11 +1,11 @@
-"""The start of SMO for large supports: the solution of a low-rank model of Q, corrected with kernel blocks as they are needed.
+"""A start of SMO for large supports: the solution of a low-rank model of Q, corrected with kernel blocks as they are needed.
 
 Pairs that bring support vectors in one by one, and a cache of whole columns, are slow if half of the points are support vectors.
-Here the model Q ≈ B'B + D (`expansion`, `LowRank`) gives the support almost right; Newton steps by conjugate gradients, with the
-model as preconditioner, solve the problem on it (`Triangle`: half of |S|² entries); a product in float32 shows which points
-outside violate, and these join: all of them or, if the violation is large, those in the support of the model corrected by its
-error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient is computed in float64
-from the data, and so on until the gap is met.
+Here the model Q ≈ B'B + D (`low_rank_factor`, `LowRankModel`) gives the support almost right; Newton steps by conjugate
+gradients, with the model as preconditioner, solve the problem on it (`KernelTriangle`: half of |S|² entries); a product in
+float32 shows which points outside violate, and these join: all of them or, if the violation is large, those in the support of the
+model corrected by its error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient
+is computed in float64 from the data, and so on until the gap is met.
 
 A round that does not lower the gap (halve it, in float64) is the last one, and only feasible points with a smaller gap are
 yielded, so a failure costs time alone. The model is trusted if the rows of B explain most of Q beyond its ridge: the
@@ -22,15 +22,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from ....models.arrays import BoolArray, FloatArray, IntArray, SingleArray
-from ....models.kernels.gram import GramOperator
-from ....models.kernels.rbf import TaylorSeries
-from ....models.kernels.threads import run_on_threads, split_range, thread_count
-from ....models.views import SimplexQP
-from .exact import FinishedPoint
-from .krylov import COLUMNS, Preconditioner, Steps, Triangle, conjugate_gradients, shifted_cholesky, weighted_squares
+from ...models.arrays import BoolArray, FloatArray, IntArray, SingleArray
+from ...models.kernels.gram import GramOperator
+from ...models.kernels.rbf import TaylorSeries
+from ...models.kernels.threads import run_on_threads, split_range, thread_count
+from ...models.views import SimplexQP
+from .common import FeasiblePoint
+from .projected_cg import (
+    COLUMN_BLOCK,
+    KernelTriangle,
+    Preconditioner,
+    Steps,
+    conjugate_gradients,
+    shifted_cholesky,
+    weighted_gram,
+)
 
-# A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
+# A simplex QP with Q replaced by B'B + D (`low_rank_factor`), solved to the end in a few Newton steps of its dual.
 #
 # The dual of min ½x'(B'B + D)x + c'x over E'x = 1, x ≥ 0 (E has a column for each simplex) has one variable u = Bx for each
 # row of B and one ν for each simplex: min ½|u|² + Σ_i max(0, s_i)²/(2D_i) - Σν, s = Eν - c - B'u, with x = max(0, s)/D. It is
@@ -41,19 +49,19 @@ _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 #: Share of the support that may still change at the end: the model is rough itself.
 _SETTLED = 1e-3
 #: Points between two yields: with 2,048 rows a second.
-_TOGETHER = 8 * COLUMNS
+_TOGETHER = 8 * COLUMN_BLOCK
 #: Least D, relative to the diagonal of Q.
 _LEAST = 1e-6
 
 
-class LowRank:
-    """Q ≈ B'B + D.
+class LowRankModel:
+    """The QP with Q replaced by B'B + D, D diagonal, and its solver: semismooth Newton on the dual.
 
     Parameters
     ----------
     view : SimplexQP
     B : ndarray of float32 (r, n)
-        Of `expansion`.
+        Of `low_rank_factor`.
     """
 
     def __init__(self, view: SimplexQP, B: SingleArray) -> None:
@@ -69,19 +77,19 @@ class LowRank:
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._matrix = np.eye(self._u.size)
 
-    def start_from(self, coarse: LowRank) -> Steps:
+    def start_from(self, coarse: LowRankModel) -> Steps:
         """Start from the solution of a model with fewer rows, the first ones of B, whose steps cost less."""
         x = np.maximum((yield from coarse.solve()), 0.0) * coarse._inverse
         self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
 
-    def sums(self, points: IntArray) -> Steps:
-        """Return I + B D⁻¹B' over these points."""
+    def capacitance(self, points: IntArray) -> Steps:
+        """Return Woodbury's matrix I + B D⁻¹B' over these points."""
         yield from self._update(points)
         return self._matrix.copy()
 
     @property
-    def unexplained(self) -> float:
-        """Median of D over Q's known ridge, at least 1: how much of Q the landmarks do not explain; inf without a ridge."""
+    def unexplained_ratio(self) -> float:
+        """Return the median of D over Q's known ridge: near 1 if the model explains the rest of Q; inf without a ridge."""
         loading = self.view.gram.loading
         return float(np.median(self.D / loading)) if (loading > 0.0).all() else np.inf
 
@@ -122,7 +130,7 @@ class LowRank:
         entering, leaving = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
         for sign, points in ((1.0, entering), (-1.0, leaving)):
             for start in range(0, points.size, _TOGETHER):
-                self._matrix += sign * weighted_squares(self.B, self._inverse, points[start : start + _TOGETHER])
+                self._matrix += sign * weighted_gram(self.B, self._inverse, points[start : start + _TOGETHER])
                 yield
         return int(entering.size + leaving.size)
 
@@ -166,25 +174,25 @@ class LowRank:
 # Landmarks lie where the points do, terms do not know of clusters but leave less where the points fill all directions (20 normal
 # features, 256 rows: the largest eigenvalue that is left is a third of Nyström's). A sample of the diagonal decides.
 
-#: One row for so many points, or for so many where that leaves much; between so many of them.
+#: Points for each row of B, or of a refined B; fewest and most rows.
 _PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
 #: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
 BYTES_PER_ROW, _PART = 8, 0.75
 #: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
 _SHIFT = 1e-6
-#: Points of whose diagonal it is compared what is left.
+#: Number of points on whose diagonal the two kinds of rows are compared.
 _SAMPLE = 1024
 
 
-def rows_within(n: int, limit: float, *, refined: bool = False) -> int:
-    """Return the number of rows of B for n points within ``limit`` bytes; ``refined`` for a model that explains more."""
+def model_rows(n: int, limit: float, *, refined: bool = False) -> int:
+    """Return the number of rows of B for n points within ``limit`` bytes; more of them for a ``refined`` model."""
     return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (BYTES_PER_ROW * n)), FEWEST))
 
 
-def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
-    """Return B, at most ``count`` × n, in float32, of Q without its known ridge, which belongs to D.
+def low_rank_factor(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
+    """Return B in float32 with B'B ≈ Q less its known ridge, which belongs to D; at most ``count`` rows.
 
-    Its first rows are a rougher model of the same kind.
+    The first rows of B are a rougher model of the same kind.
     """
     order = rng.permutation(gram.n)
     chosen, sample = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
@@ -234,18 +242,18 @@ def _terms(n: int, series: TaylorSeries) -> SingleArray:
 
 
 def _blocks(part: slice) -> list[slice]:
-    return [slice(start, min(start + COLUMNS, part.stop)) for start in range(part.start, part.stop, COLUMNS)]
+    return [slice(start, min(start + COLUMN_BLOCK, part.stop)) for start in range(part.start, part.stop, COLUMN_BLOCK)]
 
 
 # The steps of the low-rank start's rounds, by the trust in its model.
 
-#: Relative gap of the first solution on the model's support.
+#: Relative gap to which the first problem on the model's support is solved.
 FIRST_GAP = 0.02
 
 
 @dataclass(frozen=True)
 class TrustSchedule:
-    """The tolerances and sizes of a round, by the trust in the model."""
+    """The tolerances and sizes of a round: `TRUSTED` if the low-rank model explains Q well, else `CAREFUL`."""
 
     precision: float  #: of the solution on the members, relative to the gap after the last round
     growth: float  #: points that may join, relative to the members
@@ -253,11 +261,10 @@ class TrustSchedule:
     correct: float  #: the relative gap above which the solution of the corrected model is the next point
 
 
-#: With a model that is trusted, and with one that leaves much.
 TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST_GAP, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)
 
 
-#: Bytes a point that the start should have: twice the fewest rows.
+#: Bytes for each point that the start should have: twice those of the fewest rows.
 START_BYTES = 2 * BYTES_PER_ROW * FEWEST
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
@@ -271,9 +278,9 @@ _ROUNDS, _GUESSES = 12, 24
 _SIFTING = 2
 #: Share of new points from which the next solution is as rough as the first.
 _MANY = 0.1
-#: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
+#: Error of a float32 kernel value, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
-#: How far g may be off because the triangle's entries are rounded, relative to the gap that is asked for.
+#: Largest error of g by the rounding of the triangle's entries, relative to the gap that is asked for.
 _BEHIND = 0.3
 
 
@@ -284,30 +291,31 @@ def lowrank_applies(view: SimplexQP, limit: float) -> bool:
 
 def lowrank_start(
     view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float, limit: float
-) -> Generator[FinishedPoint | None, None, FinishedPoint]:
-    """Return a point with a float64 gap of at most tol·|f| if possible; the given point if it is better.
+) -> Generator[FeasiblePoint | None, None, FeasiblePoint]:
+    """Return a point with a float64 gap of at most tol·|f| if possible; the given point a if none is better.
 
-    Yields better points on the way. ``gradient`` is exact at the given point; ``limit`` is in bytes.
+    The generator yields better points on the way, and None elsewhere. ``gradient`` is that of a in float64; ``limit`` is in
+    bytes.
     """
     initial = best_gap = view.gap(a, gradient - view.c)
-    best = FinishedPoint(a, gradient, 0, exact=True)
-    B = expansion(view.gram, rows_within(view.n, limit), np.random.default_rng(0))
+    best = FeasiblePoint(a, gradient, 0, exact=True)
+    B = low_rank_factor(view.gram, model_rows(view.n, limit), np.random.default_rng(0))
     yield None
-    model = LowRank(view, B)
+    model = LowRankModel(view, B)
     yield None
-    coarse = LowRank(view, B[:FEWEST])
-    if not model.unexplained <= _TRUSTED:
+    coarse = LowRankModel(view, B[:FEWEST])
+    if not model.unexplained_ratio <= _TRUSTED:
         support = int(((yield from model.solve()) > 0.0).sum())
         is_smaller_part = _SHARE * view.n <= support <= _FEW * view.n
         if is_smaller_part and view.simplices == 1 and _COLUMN * support * view.n <= limit:
-            return replace(best, prefers_pairs=True)
-        if B.shape[0] < (row_count := rows_within(view.n, limit, refined=True)):
-            B = expansion(view.gram, row_count, np.random.default_rng(0))
-            coarse, model = model, LowRank(view, B)
+            return replace(best, prefers_working_sets=True)
+        if B.shape[0] < (row_count := model_rows(view.n, limit, refined=True)):
+            B = low_rank_factor(view.gram, row_count, np.random.default_rng(0))
+            coarse, model = model, LowRankModel(view, B)
             yield None
-    if not model.unexplained <= _LEFT:
+    if not model.unexplained_ratio <= _LEFT:
         return best
-    schedule = TRUSTED if model.unexplained <= _TRUSTED else CAREFUL
+    schedule = TRUSTED if model.unexplained_ratio <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
         yield from model.start_from(coarse)
     slack = yield from model.solve()
@@ -331,7 +339,7 @@ def lowrank_start(
         gap, scale, last = run.gap(), abs(run.value()), best_gap
         confirmed = run.exact and not best.exact
         if gap < (initial if confirmed else best_gap):  # what float32 said of the point before counts no more
-            best, best_gap = FinishedPoint(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
+            best, best_gap = FeasiblePoint(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
@@ -352,9 +360,9 @@ class _Run:
     On the members g is always that of x; on the other points it is of the last pass over them.
     """
 
-    def __init__(self, view: SimplexQP, model: LowRank, slack: FloatArray, limit: float) -> None:
+    def __init__(self, view: SimplexQP, model: LowRankModel, slack: FloatArray, limit: float) -> None:
         self.view, self.model = view, model
-        self.triangle = Triangle(view.gram, int(max(limit, 0.0)))
+        self.triangle = KernelTriangle(view.gram, int(max(limit, 0.0)))
         self.x = model.point(slack)
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
@@ -371,7 +379,7 @@ class _Run:
         """Compute the triangle on the model's support, and g there."""
         yield from self._extend(np.flatnonzero(self.x))
         members = self.triangle.members
-        self._sums, self._inside = (yield from self.model.sums(members)), np.arange(members.size)
+        self._sums, self._inside = (yield from self.model.capacitance(members)), np.arange(members.size)
         self.g[members] = (yield from self.triangle.product(self.x[members])) + self.view.c[members]
 
     def drop_unlikely(self) -> Steps:
@@ -384,7 +392,7 @@ class _Run:
         inside[self._inside] = True
         self._inside = np.flatnonzero(inside[keep])
         leaving = np.flatnonzero(inside & ~keep)
-        self._sums -= weighted_squares(self._B, self._inverse, leaving)
+        self._sums -= weighted_gram(self._B, self._inverse, leaving)
         yield from self._extend(np.zeros(0, dtype=np.int64))
 
     def _extend(self, points: IntArray) -> Steps:
@@ -454,7 +462,7 @@ class _Run:
         new = np.setdiff1d(inside, self._inside, assume_unique=True)
         old = np.setdiff1d(self._inside, inside, assume_unique=True)
         for sign, places in ((1.0, new), (-1.0, old)):
-            self._sums += sign * weighted_squares(self._B, self._inverse, places)
+            self._sums += sign * weighted_gram(self._B, self._inverse, places)
         self._inside = inside
         return Preconditioner(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
 

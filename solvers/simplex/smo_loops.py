@@ -1,4 +1,6 @@
-"""Compiled second-order pair steps on one or several simplices.
+"""Compiled pair steps of SMO with second-order choice on one or several simplices; `smo` calls them.
+
+``w`` is the `SmoIterate`: point, gradient, support and cached columns of Q.
 
 The vertex i is the worst violator, argmin ∇ (in the simplex with the largest violation); its partner j, of the support,
 maximises the decrease (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij) of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose
@@ -11,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ...interface.numba_flags import entry, inlined, inner
+from ..interface.numba_flags import entry, inlined, inner
 
-# Why `run` returned.
+# Reasons why `run_pairs` returned: steps used up, a column missing, the gap small enough, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
+#: Entries that are processed at once: they stay in the first-level cache.
 BLOCK = 512
+#: Steps after which objective and gap are summed anew, so that rounding does not add up.
 _RESUM = 2000
 #: As NumPy's integer: a literal would have each helper compiled for it too.
 _NOWHERE: Any = np.int64(-1)
@@ -25,8 +29,8 @@ _TINY, _TINY_SINGLE = 1e-300, 1e-30
 
 
 @entry
-def vertices(w: Any) -> None:
-    """vertex_s = argmin ∇ over every simplex s."""
+def find_vertices(w: Any) -> None:
+    """Set vertex_s to the argmin of ∇ over simplex s, for every s."""
     for s in range(w.vertex.size):
         vertex, best = -1, np.inf
         for t in range(w.offset[s], w.offset[s + 1]):
@@ -59,7 +63,7 @@ def _update(g: Any, step: float, up: Any, down: Any) -> int:
 
 
 @entry
-def restore(w: Any) -> None:
+def recompute_gap(w: Any) -> None:
     """Recompute a'∇ and c'a, and with them objective and gap, from the support."""
     slope, linear, lowest = 0.0, 0.0, 0.0
     for s in range(w.size.size):
@@ -183,22 +187,22 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     if w.vertex.size == 1:
         w.vertex[0] = nearest
     else:
-        vertices(w)
+        find_vertices(w)
 
 
 @entry
-def run(w: Any, iterations: int, tol: float) -> int:
-    """Up to ``iterations`` pair steps; stops where the gap is at most tol·max(|f|, |f - gap|)."""
+def run_pairs(w: Any, iterations: int, tol: float) -> int:
+    """Take up to ``iterations`` pair steps, to a gap of at most tol·max(|f|, |f - gap|); return the reason for the end."""
     for _ in range(iterations):
         if w.scalars.iteration % _RESUM == _RESUM - 1:
-            restore(w)
+            recompute_gap(w)
         f, lowest = w.scalars.objective, 0.0
         for s in range(w.vertex.size):
             lowest += w.g[w.vertex[s]]
         gap = 2.0 * f - w.scalars.linear - lowest
         w.scalars.gap = gap
         if gap <= tol * max(abs(f), abs(f - gap)):
-            restore(w)
+            recompute_gap(w)
             f, gap = w.scalars.objective, w.scalars.gap
             if gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
@@ -215,5 +219,5 @@ def run(w: Any, iterations: int, tol: float) -> int:
             return COLUMN
         _move(w, s, i, j, w.columns[up], w.columns[down])
         w.scalars.iteration += 1
-    restore(w)
+    recompute_gap(w)
     return BUDGET

@@ -1,1 +1,0 @@
-"""The Frank-Wolfe family and the core vector machine."""

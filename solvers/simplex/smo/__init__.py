@@ -1,1 +1,0 @@
-"""Sequential minimal optimisation on the simplex and in a box with an equality."""
