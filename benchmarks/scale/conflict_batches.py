@@ -33,7 +33,8 @@ from marginopt.errors import MarginoptWarning
 from marginopt.solvers.interface.numba_flags import FAST, Loops
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
-from marginopt.solvers.zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+from marginopt.solvers.zero_one.loops.active_set import active_set
+from marginopt.solvers.zero_one.loops.conflict_records import CONFLICT, empty_scratch, no_active
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 #: Nodes of the batches; those that the loop takes; conflicts of a batch that are proved again in rational arithmetic.

@@ -11,7 +11,7 @@ costs, and the log of slices where the workers waited, and which share of their 
 checkpoint, and has the one proof log of all legs checked to its end, on the cluster and by one process.
 
 ``... simulate`` records the tree of the same problem (nodes, children, work of each) and drives the coordinator's own rule for
-handing out slices (`solvers.zero_one.engines.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
+handing out slices (`solvers.zero_one.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from trees import Costs, recorded, simulate
 import marginopt as mo
 from marginopt.models.arrays import peak_memory
 from marginopt.solvers.exact import dispatcher as batch_size
-from marginopt.solvers.zero_one.engines import distributed_boxes as rule
+from marginopt.solvers.zero_one import distributed_boxes as rule
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 

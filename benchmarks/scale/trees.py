@@ -14,9 +14,8 @@ import marginopt as mo
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.dispatcher import BatchSize
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import distributed_boxes as rule
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine
+from marginopt.solvers.zero_one import ZeroOneBB, distributed_boxes as rule
+from marginopt.solvers.zero_one.box_engine import BoxEngine
 
 # -- recording ------------------------------------------------------------------------------------------------------
 

@@ -96,7 +96,8 @@ class ConflictCuts:
 
         ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
         """
-        from ..zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from ..zero_one.loops.active_set import active_set
+        from ..zero_one.loops.conflict_records import CONFLICT, empty_scratch, no_active
 
         if not self.reduced.rows.size:
             return []

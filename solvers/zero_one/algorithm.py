@@ -30,7 +30,7 @@ from ..records import Answer, Options, Update, UpdateKind
 from .box_log import ProofWriter, write_citing_log
 from .check.checker import ZeroOneChecker
 from .conflict_log import ConflictRecorder
-from .engines.engine import Engine, SharedState
+from .engine import Engine, SharedState
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .reduced import for_boxes, reduce_problem, smallest_problem
@@ -39,8 +39,8 @@ from .reuse import SolvedProblem, Transfer, ends_first, transferred_bound
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..certification.result import Result
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
+    from .box_engine import BoxEngine
+    from .distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
 
 #: Effort of the conflict engine, about nanoseconds, from which a finished pass is recorded before a deadline may end the next
 #: one, and the growth of the effort between two records.
@@ -82,9 +82,9 @@ class ZeroOneState:
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
         """The box search whose log ``writer`` writes, alone or as the first engine of a portfolio; None without one."""
-        from .engines.boxes import BoxEngine
-        from .engines.distributed_boxes import SubtreeEngine
-        from .engines.engine import Portfolio
+        from .box_engine import BoxEngine
+        from .distributed_boxes import SubtreeEngine
+        from .engine import Portfolio
 
         first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
         return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
@@ -172,9 +172,9 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
 
 def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import SubtreeEngine
-    from .engines.distributed_conflicts import ConflictTeamEngine
+    from .box_engine import BoxEngine
+    from .distributed_boxes import SubtreeEngine
+    from .distributed_conflicts import ConflictTeamEngine
 
     shared, stopped = state.shared, state.stopped
     state.stopped = None
@@ -202,8 +202,8 @@ def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> P
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import SubtreeEngine
+    from .box_engine import BoxEngine
+    from .distributed_boxes import SubtreeEngine
 
     checkpoint, engine, shared = state.checkpoint_file, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
@@ -281,9 +281,9 @@ def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | N
 def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
     import joblib
 
-    from .engines.boxes import BoxEngine
-    from .engines.conflicts import ConflictEngine
-    from .engines.engine import Portfolio
+    from .box_engine import BoxEngine
+    from .conflict_engine import ConflictEngine
+    from .engine import Portfolio
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
@@ -428,7 +428,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points."""
-        from .engines.distributed_boxes import ZeroOneCheckpoint
+        from .distributed_boxes import ZeroOneCheckpoint
 
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)

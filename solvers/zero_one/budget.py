@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint
 # conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a conflict
 # has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is
-# that of the proof pass, `loops.conflicts.prove`.
+# that of the proof pass, `loops.conflict_proof.prove`.
 
 #: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the
 #: search. A record proves the bound with about as many nodes as the search; one that takes more does not delay the search.
@@ -128,7 +128,7 @@ class BudgetSearch:
 
     def _process(self, node: _Node) -> list[_Node]:
         """Return the children of a node; no children if it holds no solution below the cutoff."""
-        from .loops.conflicts import PROVED
+        from .loops.conflict_proof import PROVED
 
         self.nodes += 1
         self._finder.count_node()
@@ -151,7 +151,7 @@ class BudgetSearch:
 
     def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
-        from .loops.conflicts import PROVED
+        from .loops.conflict_proof import PROVED
 
         if not math.isfinite(self.cut):
             return bound

@@ -9,7 +9,7 @@ solution violates one of its points.
 *The nodes of a proof by norm-conflicts, one after the other.* Conflicts are written with multipliers that are whole numbers
 where those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of
 cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends with a conflict of kept
-points or branches on a point. The compiled part is `solvers.zero_one.loops.conflicts.prove`;
+points or branches on a point. The compiled part is `solvers.zero_one.loops.conflict_proof.prove`;
 ``docs/explanation/zero-one-bb.md`` has the rules.
 
 The node of the least bound is next, so that a pass that a limit ends still proves the least bound of its open nodes.
@@ -62,7 +62,7 @@ class ConflictFinder:
     def __init__(
         self, reduced: ReducedZeroOneProblem, upper: float, weights: FloatArray, order: FloatArray, budget: float
     ) -> None:
-        from .loops.conflicts import empty_workspace
+        from .loops.conflict_records import empty_workspace
 
         tau = reduced.thresholds(upper)
         self._rows, self._exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
@@ -73,7 +73,7 @@ class ConflictFinder:
 
     def prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
         """Process a node at a cutoff: change states, deletion cost and S-pair in place, and return the code of `prove`."""
-        from .loops.conflicts import prove
+        from .loops.conflict_proof import prove
 
         clear(self.book.scalars)
         return int(
@@ -97,13 +97,13 @@ class ConflictFinder:
 
     def start(self) -> Any:
         """Return an S-pair of the dual active-set method (points, multipliers and the w that they define) without points."""
-        from .loops.conflicts import no_active
+        from .loops.conflict_records import no_active
 
         return no_active(self.width)
 
     def norm_of(self, active: Any) -> float:
         """Return the lower bound of ||w||² that the multipliers of an S-pair prove."""
-        from .loops.conflicts import certified_norm
+        from .loops.active_set import certified_norm
 
         return float(certified_norm(active, self._rows.intercept_bound))
 
@@ -205,7 +205,7 @@ class ConflictProver:
         return "".join(lines)
 
     def _process(self, node: ProofNode) -> list[str]:
-        from .loops.conflicts import OPEN_LEAF, PROVED
+        from .loops.conflict_proof import OPEN_LEAF, PROVED
 
         point, state, extra, start = self._proved(node, self._goal.cut)
         self.nodes += 1
@@ -243,7 +243,7 @@ class ConflictProver:
 
     def closed(self, node: ProofNode) -> tuple[list[str], float]:
         """Return the lines of an open node that ends at a bound of its own, and that bound."""
-        from .loops.conflicts import CUT, PROVED
+        from .loops.conflict_proof import CUT, PROVED
 
         bound = node.bound * (1.0 - _NORM_SLACK)
         code = self._proved(node, bound)[0]
@@ -258,7 +258,7 @@ class ConflictProver:
 
     def _steps(self) -> tuple[list[Any], list[str]]:
         """Return the last node's steps, and the lines of the conflicts that they use."""
-        from .loops.conflicts import CUT
+        from .loops.conflict_proof import CUT
 
         book, steps = self._finder.book, []
         entries = int(book.scalars.entries)
@@ -294,8 +294,8 @@ class ConflictProver:
 
 
 def _empty_book(n: int, p: int) -> Any:
-    """Return an empty `loops.conflicts.Book` for n points in p coordinates."""
-    from .loops.conflicts import BOOK, Book
+    """Return an empty `loops.conflict_proof.Book` for n points in p coordinates."""
+    from .loops.conflict_proof import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
     return Book(

@@ -25,12 +25,12 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from .engines.engine import SharedState
+from .engine import SharedState
 from .incumbent import Polish, hinge_path, trivial_incumbent
 from .reduced import evaluate, reduce_problem
 
 if TYPE_CHECKING:
-    from .engines.conflicts import LargeNeighbourhood
+    from .conflict_engine import LargeNeighbourhood
 
 NEAR = 1e-9
 #: Directions of a batch; least relative improvement that counts. Smaller ones only reduce the norm, and one quadratic program
@@ -284,7 +284,7 @@ class Heuristic:
                 pass
 
     def _get_neighbourhood(self) -> LargeNeighbourhood:
-        from .engines.conflicts import LargeNeighbourhood
+        from .conflict_engine import LargeNeighbourhood
 
         if self._neighbourhood_search is None:
             self._neighbourhood_search = LargeNeighbourhood(self._shared, self._rng, self.hinge_violations)

@@ -56,7 +56,7 @@ class Polish:
 
         None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
         """
-        from .loops.conflicts import OPTIMUM
+        from .loops.conflict_records import OPTIMUM
 
         rows, reduced = self.rows, self.reduced
         status, active = hard_margin(rows, demanded, below)
@@ -101,7 +101,8 @@ def hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]
 
     The code is CONFLICT as soon as the squared norm is proved to be at least ``below``.
     """
-    from .loops.conflicts import active_set, empty_scratch, no_active
+    from .loops.active_set import active_set
+    from .loops.conflict_records import empty_scratch, no_active
 
     n, p = rows.a.shape
     active = no_active(p)
@@ -113,7 +114,7 @@ def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
     """Return the `ConflictRows` of the penalised coordinates: row i asks for a margin of at least tau_i. A free intercept is
     left to pairs of points.
     """
-    from .loops.conflicts import ConflictRows
+    from .loops.conflict_records import ConflictRows
 
     n = len(reduced.weights)
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
@@ -126,7 +127,7 @@ def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float
     """Return the `ConflictRows` with a free intercept as a further coordinate, scaled so that its square adds at most a small
     share of ``upper`` to the squared norm.
     """
-    from .loops.conflicts import ConflictRows
+    from .loops.conflict_records import ConflictRows
 
     if not reduced.free:
         exact = penalised_rows(reduced, tau)

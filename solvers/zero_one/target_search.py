@@ -35,11 +35,12 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from .engines.boxes import SearchData, positive_side
-from .engines.open_nodes import MEMORY, add_root, empty_pool, grown_within, least_bound
+from .box_engine import SearchData, positive_side
 from .heuristic import LocalSearch
 from .incumbent import Polish, hard_margin
-from .loops import boxes as k
+from .loops.box_records import CANDIDATE, DONE, FREE, GROW, KEPT, LEAF, PAGE, VIOLATED, BoxData, BoxPool, empty_workspace
+from .loops.box_search import explore
+from .open_nodes import MEMORY, add_root, empty_pool, grown_within, least_bound
 from .reduced import ReducedZeroOneProblem, evaluate_multiples, for_boxes, reduce_problem
 
 #: Nodes between two looks at the limits.
@@ -216,17 +217,17 @@ class TargetSearch:
         unit = float(ground.data.weights[: self._first].mean())
         data = ground.data._replace(unit=unit, positive=self._sides, scaled=scaled)
         pool = self._root(target, cutoff, data, reduced.radius(cutoff))
-        workspace, total = k.empty_workspace(*data.rows.shape), float(data.weights.sum())
+        workspace, total = empty_workspace(*data.rows.shape), float(data.weights.sum())
         nodes_before, closed, open_bound = self.nodes, False, cutoff
         while not closed and not self._out_of_budget:
-            code = k.explore(data, pool, workspace, cutoff, _CHUNK, _PERIOD, total)
+            code = explore(data, pool, workspace, cutoff, _CHUNK, _PERIOD, total)
             self.nodes = nodes_before + int(pool.scalars.nodes)
-            closed = code == k.DONE
-            if code == k.CANDIDATE:
+            closed = code == DONE
+            if code == CANDIDATE:
                 self._offer_candidate(target, pool)
-            elif code == k.LEAF:
+            elif code == LEAF:
                 open_bound = min(open_bound, self._close_leaf(target, data, ground.leaf_rows, pool))
-            elif code == k.GROW:
+            elif code == GROW:
                 larger = grown_within(pool, self._limits.memory_or(MEMORY))
                 if larger is None:
                     break
@@ -237,7 +238,7 @@ class TargetSearch:
             return open_bound
         return min(open_bound, least_bound(pool) - _excess(data))
 
-    def _root(self, target: int, cutoff: float, data: k.BoxData, half: FloatArray) -> k.BoxPool:
+    def _root(self, target: int, cutoff: float, data: BoxData, half: FloatArray) -> BoxPool:
         """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets whose L reaches the cutoff violated."""
         n, p = data.rows.shape
         pool, cuts = empty_pool(n, p, 0), np.flatnonzero(self._proved >= cutoff)
@@ -246,35 +247,35 @@ class TargetSearch:
         pool.candidate[p] = cutoff
         return pool
 
-    def _add_root(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
+    def _add_root(self, pool: BoxPool, points: IntArray, cuts: IntArray) -> None:
         """Leave the root these points, and the rows that no solution of interest keeps."""
         chosen = np.concatenate([points, cuts])
         page = int(pool.page[0])
-        states = np.full(len(chosen), k.FREE, np.int8)
-        states[len(points) :] = k.VIOLATED
-        states[len(points) - 1] = k.KEPT
-        for start in range(0, len(chosen), k.PAGE):
-            part = slice(start, min(start + k.PAGE, len(chosen)))
+        states = np.full(len(chosen), FREE, np.int8)
+        states[len(points) :] = VIOLATED
+        states[len(points) - 1] = KEPT
+        for start in range(0, len(chosen), PAGE):
+            part = slice(start, min(start + PAGE, len(chosen)))
             count = part.stop - part.start
             pool.point[page, :count], pool.state[page, :count] = chosen[part], states[part]
             pool.lower[page, :count] = -np.inf
             page = int(pool.link[page])
         pool.count[0] = len(chosen)
 
-    def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
+    def _offer_candidate(self, target: int, pool: BoxPool) -> None:
         p = self._points.shape[1]
         self._offer_polished(pool.candidate[:p].copy())
         pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - _ROUNDING), float(self._cutoffs[target]))
 
-    def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
+    def _close_leaf(self, target: int, data: BoxData, leaf_rows: Any, pool: BoxPool) -> float:
         """Close a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
-        from .loops.conflicts import CONFLICT
+        from .loops.conflict_records import CONFLICT
 
         state, bound = pool.leaf.copy(), float(pool.candidate[-1])
-        is_kept = state == k.KEPT
+        is_kept = state == KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True
-        violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
+        violated = float(data.weights[: self._first][state[: self._first] == VIOLATED].sum())
         for attempt in range(2):  # the leaf may hold a better classifier, and the cutoff below its value
             level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
             if level <= 0.0:
@@ -316,6 +317,6 @@ def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZe
     )
 
 
-def _excess(data: k.BoxData) -> float:
+def _excess(data: BoxData) -> float:
     """Return a bound on f(rw) - f(w) for the multiple rw of w that the boxes cover, see 6 above."""
     return float(data.step) if data.scaled else 0.0

@@ -13,7 +13,7 @@ from clusters import PATIENCE
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees
+from marginopt.solvers.zero_one import distributed_boxes as subtrees
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import inner
+from . import inner
 
 
 @inner

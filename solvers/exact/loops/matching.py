@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...interface.numba_flags import by_reference
-from .compiled import inner
+from . import inner
 
 #: Largest number of points of one side that are considered for pairs.
 WIDEST = 2048

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...interface.numba_flags import by_reference
-from .compiled import EPS, entry, inner
+from . import EPS, entry, inner
 
 
 @by_reference

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...exact.loops.compiled import EPS
+from ...exact.loops import EPS
 from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
 from .compiled import inner
 from .norm import scale_into_polar, steepest, vertex_of_box

@@ -22,8 +22,12 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
-from marginopt.solvers.zero_one import algorithm, conflict_log as conflict_proof
-from marginopt.solvers.zero_one.engines import distributed_boxes as engine, distributed_conflicts as conflict_engine
+from marginopt.solvers.zero_one import (
+    algorithm,
+    conflict_log as conflict_proof,
+    distributed_boxes as engine,
+    distributed_conflicts as conflict_engine,
+)
 
 #: Anything, in place of a field of an outcome.
 ODD: tuple[Any, ...] = (

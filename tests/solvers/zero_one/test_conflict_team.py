@@ -15,8 +15,11 @@ from data import clouds
 import marginopt as mo
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.zero_one import conflict_log as conflict_proof
-from marginopt.solvers.zero_one.engines import conflicts as passes, distributed_conflicts as conflict_engine
+from marginopt.solvers.zero_one import (
+    conflict_engine as passes,
+    conflict_log as conflict_proof,
+    distributed_conflicts as conflict_engine,
+)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.budget import BudgetBB
-from marginopt.solvers.zero_one.engines.conflicts import ConflictSearchData
-from marginopt.solvers.zero_one.loops.conflicts import CANDIDATE, DONE, FREE
+from marginopt.solvers.zero_one.conflict_engine import ConflictSearchData
+from marginopt.solvers.zero_one.loops.conflict_records import FREE
+from marginopt.solvers.zero_one.loops.conflict_search import CANDIDATE, DONE
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 

@@ -14,14 +14,14 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import conflicts as dives
-from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine, Dive
-from marginopt.solvers.zero_one.engines.engine import SharedState
+from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
+from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
+from marginopt.solvers.zero_one.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
-from marginopt.solvers.zero_one.loops import conflicts as k
-from marginopt.solvers.zero_one.loops.compiled import entry
-from marginopt.solvers.zero_one.loops.conflicts.active_set import back_solve, exclude, extend, farthest, orthogonalise, weigh
+from marginopt.solvers.zero_one.loops import entry
+from marginopt.solvers.zero_one.loops.active_set import back_solve, exclude, extend, farthest, orthogonalise, weigh
+from marginopt.solvers.zero_one.loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_scratch, no_active
+from marginopt.solvers.zero_one.loops.conflict_search import BUDGET, CANDIDATE, DONE
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -79,7 +79,7 @@ def dive_of(stated, upper):
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
     dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
-    dive.start_search(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    dive.start_search(np.full(n, FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
 
@@ -87,7 +87,7 @@ def least(dive, cut):
     """The least value that a search reports, each candidate lowering what the next has to beat."""
     value = np.inf
     while dive.running:
-        if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
+        if dive.run(min(cut, value), 10**6) == CANDIDATE:
             value = float(dive.stack.candidate_value[0])
     return value
 
@@ -112,14 +112,14 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
 
     dive = begun()
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
-    assert (dive.stack.state == k.FREE).all() and dive.stack.scalars.trailed == 0
+    assert (dive.stack.state == FREE).all() and dive.stack.scalars.trailed == 0
     assert (dive.stack.scalars.probes > 0) == probed
     for nodes in (1, 2, 5, 9, 40):
         dive = begun()
         before = dive.nodes
         code = dive.run(cut, nodes)
         assert dive.nodes - before <= nodes
-        best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
+        best = float(dive.stack.candidate_value[0]) if code == CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
             below.start_search(np.frombuffer(state, np.int8), extra, bound, cut)
@@ -134,7 +134,7 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum * 1.5)
     dive.stack.candidate_value[0] = optimum * 1.5
-    assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
+    assert dive.run(optimum * (1 - 1e-6), 10**6) == DONE
     assert dive.stack.unresolved[0] == np.inf
 
 
@@ -156,19 +156,19 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
-        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.scalars.expand:
+        if dive.run(optimum * (1 - 1e-6), 1) != BUDGET or not stack.scalars.expand:
             continue
         parent = int(stack.scalars.level) - 1
-        mask = stack.state == k.KEPT
+        mask = stack.state == KEPT
         mask[stack.point[parent]] = False
-        violated = stack.state == k.DELETED
+        violated = stack.state == DELETED
         violated[stack.point[parent]] = False
         for c in range(stack.end[parent], stack.end[parent + 1]):
             points = stack.listed[c, : stack.size[c]]
             needed = mask.copy()
             needed[points] = True
             assert len(set(points.tolist())) == len(points)
-            assert (stack.state[points] != k.DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
+            assert (stack.state[points] != DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
             assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-5)  # its intercept has a little norm
             checked += 1
     assert checked > 100
@@ -233,7 +233,7 @@ def _taken_up(rows, ok, keen, active, scratch):
 
 def rows_of(a, tau):
     pull = 1.0 / np.linalg.norm(a, axis=1)
-    return k.ConflictRows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
+    return ConflictRows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (9, 3), (16, 4), (45, 7)])
@@ -253,7 +253,7 @@ def test_the_point_taken_up_is_the_steepest_of_the_candidates(n, p, far, unit):
         a, w = unit * a, w / unit
         size, q = np.square(a).sum(axis=1), 0 if far else int(rng.integers(0, p))
         rows, ok = rows_of(a, tau), rng.random(n) < 0.8
-        active, scratch = k.no_active(p + 1), k.empty_scratch(n, p + 1)
+        active, scratch = no_active(p + 1), empty_scratch(n, p + 1)
         active.w[:], active.g[:q], active.count[0] = w, rng.standard_normal((q, p + 1)), q
         violation = np.array(
             [
@@ -282,7 +282,7 @@ def test_probes_save_nodes():
         unit = reduce_problem(stated.view(ZeroOneProblem)).unit
         cut = ZeroOneBB().run(stated, Options(threads=1)).objective / unit * (1 - 1e-6)
         without, with_probes = dive_of(stated, cut)[1], probing(dive_of(stated, cut)[1])
-        assert without.run(cut, 10**6) == with_probes.run(cut, 10**6) == k.DONE
+        assert without.run(cut, 10**6) == with_probes.run(cut, 10**6) == DONE
         assert without.stack.scalars.probes == 0
         plain, probed = plain + without.nodes, probed + with_probes.nodes - 1000
     assert probed < plain / 1.5
@@ -294,7 +294,7 @@ def test_subtrees_are_counted_by_what_their_roots_lack():
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
     cut = ZeroOneBB().run(stated, Options(threads=1)).objective / unit * (1 - 1e-6)
     dive = dive_of(stated, cut)[1]
-    assert dive.run(cut, 10**6) == k.DONE
+    assert dive.run(cut, 10**6) == DONE
     stack = dive.stack
     assert 2 * stack.finished_subtrees.sum() + 1 == dive.nodes  # each has two children
     assert stack.subtree_nodes[np.flatnonzero(stack.finished_subtrees)[-1]] >= dive.nodes - 1

@@ -7,9 +7,9 @@ import pytest
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.zero_one.engines import engine as module
-from marginopt.solvers.zero_one.engines.conflicts import Passes
-from marginopt.solvers.zero_one.engines.engine import Engine, Portfolio, Progress, SharedState
+from marginopt.solvers.zero_one import engine as module
+from marginopt.solvers.zero_one.conflict_engine import Passes
+from marginopt.solvers.zero_one.engine import Engine, Portfolio, Progress, SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem
 

@@ -32,10 +32,9 @@ from marginopt.solvers.exact import checkpoint as files, dispatcher as batch_siz
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB, algorithm
-from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees, engine as stretches
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
-from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes, grown
+from marginopt.solvers.zero_one import ZeroOneBB, algorithm, distributed_boxes as subtrees, engine as stretches
+from marginopt.solvers.zero_one.box_engine import BoxEngine, ResumedBoxes
+from marginopt.solvers.zero_one.open_nodes import OpenNodes, grown
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
@@ -258,7 +257,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import marginopt as mo
-from marginopt.solvers.zero_one.engines import engine
+from marginopt.solvers.zero_one import engine
 from marginopt.solvers.exact import checkpoint
 data = np.load(sys.argv[2])
 engine.STRETCH, checkpoint.INTERVAL = 2e5, 0.0

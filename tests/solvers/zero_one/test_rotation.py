@@ -10,8 +10,8 @@ from marginopt.solvers.exact.rotation import basis_errors, constant_column, rota
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.engines.engine import SharedState
+from marginopt.solvers.zero_one.box_engine import BoxEngine
+from marginopt.solvers.zero_one.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import for_boxes, reduce_problem
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import entry, inner
+from ...exact.loops import EPS
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import entry, inner
 from .active_set import active_set, certified
-from .records import (
+from .conflict_records import (
     CONFLICT,
     DELETED,
     FREE,

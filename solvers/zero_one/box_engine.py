@@ -10,14 +10,16 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray
-from ...exact.rotation import constant_column
-from ...interface.algorithm import Outcome
-from ..incumbent import hard_margin, penalised_rows
-from ..loops import boxes as k
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import BoolArray, FloatArray
+from ..exact.loops.matching import WIDEST
+from ..exact.rotation import constant_column
+from ..interface.algorithm import Outcome
 from .engine import Engine, SharedState
+from .incumbent import hard_margin, penalised_rows
+from .loops.box_records import CANDIDATE, DONE, GROW, KEPT, LEAF, PAGE, RESERVE, ROUNDS, VIOLATED, BoxData, empty_workspace
+from .loops.box_search import explore, move
 from .open_nodes import MEMORY, OpenNodes, add_root, empty_pool, grown, grown_within, least_bound
+from .reduced import ReducedZeroOneProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class SearchData:
 
     reduced: ReducedZeroOneProblem
     upper: float  #: value of the incumbent at the start of the search, in units of the reduced problem
-    data: k.BoxData
+    data: BoxData
     leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
 
     @classmethod
@@ -40,7 +42,7 @@ class SearchData:
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
         # A point that costs more than the incumbent is never violated: a truncated weight is valid and improves the scaling.
         weights = np.minimum(reduced.weights, upper)
-        data = k.BoxData(rows, weights, norms, positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
+        data = BoxData(rows, weights, norms, positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 
@@ -88,7 +90,7 @@ class ResumedBoxes:
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zero_one.loops.boxes` and ``docs/explanation/zero-one-bb.md``.
+    """Branch and bound over boxes; see `solvers.zero_one.loops.box_search` and ``docs/explanation/zero-one-bb.md``.
 
     With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
     the round's start, and their candidates are handled in order. So the run does not depend on timing.
@@ -122,7 +124,7 @@ class BoxEngine(Engine):
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
+        log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * ROUNDS)
         if resumed is None:
             pool = empty_pool(n, p, log_size)
             add_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
@@ -131,7 +133,7 @@ class BoxEngine(Engine):
             pool = resumed.nodes.to_pool(n, log_size, shared.upper)
             pool.scalars.next_id = resumed.first_id
         self._pools = [pool]
-        self._workspaces = [k.empty_workspace(n, p)]
+        self._workspaces = [empty_workspace(n, p)]
         #: Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves.
         self.unresolved = math.inf if resumed is None else resumed.unresolved
         self._leaf_rows = self.ground.leaf_rows
@@ -155,7 +157,7 @@ class BoxEngine(Engine):
         """
         points = self._total("points") / max(self.nodes, 1)
         steps = 8.0 * (self._total("newton_steps") + self.nodes) * (points + 1.0)
-        pairs = 0.15 * self._total("relaxations") * min(points, 2.0 * k.WIDEST) ** 2
+        pairs = 0.15 * self._total("relaxations") * min(points, 2.0 * WIDEST) ** 2
         return (steps + pairs) * self._data.rows.shape[1]
 
     @property
@@ -217,7 +219,7 @@ class BoxEngine(Engine):
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
         total = float(self._data.weights.sum())
-        return int(k.explore(self._data, self._pools[index], self._workspaces[index], cut, nodes, self._sampling_period, total))
+        return int(explore(self._data, self._pools[index], self._workspaces[index], cut, nodes, self._sampling_period, total))
 
     def _explore_alone(self, end: float) -> Outcome:
         start, node_count = time.perf_counter(), self.nodes
@@ -254,18 +256,18 @@ class BoxEngine(Engine):
             add_root(pool, None, None)
             pool.candidate[p] = self._shared.upper
             self._pools.append(pool)
-            self._workspaces.append(k.empty_workspace(n, p))
+            self._workspaces.append(empty_workspace(n, p))
         for i, pool in enumerate(self._pools):
             fullest = max(self._pools, key=lambda other: int(other.scalars.waiting))
             count = int(fullest.scalars.waiting) // 2
             if pool.scalars.waiting > 0 or pool.scalars.current >= 0 or count == 0:
                 continue
-            pages_per_node = n // k.PAGE + 2
-            capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
+            pages_per_node = n // PAGE + 2
+            capacity = min(int(pool.scalars.records) - 2 * RESERVE, int(pool.scalars.pages) // pages_per_node - RESERVE)
             if count > capacity and not pool.scalars.frugal:
                 self._pools[i] = pool = grown(pool)
-                capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
-            k.move(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
+                capacity = min(int(pool.scalars.records) - 2 * RESERVE, int(pool.scalars.pages) // pages_per_node - RESERVE)
+            move(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
 
     def _handle_codes(self, codes: list[int]) -> Outcome:
         shared, limits = self._shared, self._shared.limits
@@ -273,7 +275,7 @@ class BoxEngine(Engine):
             outcome = self._handle_code(index, code)
             if outcome is not Outcome.RUNNING:
                 return outcome
-        if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
+        if all(code == DONE for code in codes) and len(codes) == len(self._pools):
             return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
@@ -286,15 +288,15 @@ class BoxEngine(Engine):
             length = int(pool.scalars.log_at)
             self._log.append_events(pool.log[:length].copy())
             pool.scalars.log_at = 0
-        if code == k.CANDIDATE:
+        if code == CANDIDATE:
             reduced, point = self.ground.reduced, pool.candidate[:p].copy()
             shared.polish.improve(
                 shared.incumbent, point if reduced is shared.reduced else shared.reduced.contract(reduced.expand(point))
             )
             pool.candidate[p] = min(pool.candidate[p] * (1 - 1e-9), shared.upper)
-        elif code == k.LEAF:
+        elif code == LEAF:
             self._close_leaf(pool.leaf.copy(), float(pool.candidate[p + 1]))
-        elif code == k.GROW:
+        elif code == GROW:
             return self._grow_pool(index)
         if pool.scalars.frugal and pool.scalars.records > len(pool.base) // 2:
             pool.scalars.frugal = 0
@@ -304,8 +306,8 @@ class BoxEngine(Engine):
         """Grow the pool; at the memory limit continue nearly depth-first in the free part."""
         pool = self._pools[index]
         scalars = pool.scalars
-        reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
-        if self._log is not None and scalars.records >= 2 * k.RESERVE and scalars.pages >= reserved_pages:
+        reserved_pages = RESERVE * (len(pool.leaf) // PAGE + 2)
+        if self._log is not None and scalars.records >= 2 * RESERVE and scalars.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
         larger = grown_within(pool, self._shared.limits.memory_or(MEMORY) / len(self._pools))
         if larger is None:
@@ -319,14 +321,14 @@ class BoxEngine(Engine):
         The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
         offer either the cutoff or the leaf's bound closes the leaf.
         """
-        from ..loops.conflicts import CONFLICT
+        from .loops.conflict_records import CONFLICT
 
         shared, data = self._shared, self._data
-        demanded = state == k.KEPT
+        demanded = state == KEPT
         w = shared.polish.solve(demanded)
         if w is not None:
             shared.incumbent.offer(shared.reduced, w)
-        violated = float(data.weights[state == k.VIOLATED].sum())
+        violated = float(data.weights[state == VIOLATED].sum())
         target = shared.cut - violated * (1 - 1e-15 * len(state))
         if target <= 0.0:
             return

@@ -14,15 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ...exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_state, check_work
-from ...exact.options import Limits
-from ...interface.algorithm import Outcome
-from ...parallel.executor import AsynchronousExecutor
-from ..incumbent import Incumbent, Polish
-from ..loops import conflicts as k
-from .conflicts import COUNTERS, ConflictNode, ConflictSearchData, Passes, offer_kept
+from ...models.arrays import FloatArray
+from ..exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_state, check_work
+from ..exact.options import Limits
+from ..interface.algorithm import Outcome
+from ..parallel.executor import AsynchronousExecutor
+from .conflict_engine import COUNTERS, ConflictNode, ConflictSearchData, Passes, offer_kept
 from .engine import Engine, SharedState
+from .incumbent import Incumbent, Polish
+from .loops.conflict_search import CANDIDATE
 
 # Subproblems of the conflict search: open nodes of a pass, searched for a limited time in any process, and the result.
 
@@ -68,7 +68,7 @@ def search_conflicts(task: ConflictSubproblem, threads: int | None) -> ConflictS
             if bound >= cutoff:
                 continue
             dive.start_search(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
-        if dive.run(cutoff, dive.nodes_per_round) == k.CANDIDATE:
+        if dive.run(cutoff, dive.nodes_per_round) == CANDIDATE:
             offer_kept(shared, dive)
     open_nodes = [*dive.frontier(), *pending]
     cutoff = min(shared.cut, task.target)
@@ -89,7 +89,7 @@ HEAD = 1e8
 
 
 class ConflictTeamEngine(Engine):
-    """Branch and bound on norm-conflicts by a team of workers; see `engines.conflicts.ConflictEngine` for the passes.
+    """Branch and bound on norm-conflicts by a team of workers; `ConflictEngine` explains the passes.
 
     At any time every solution below the cutoff of the pass lies in a node of the pool, of the local search, or of a subproblem in
     progress (as dispatched). So the least of their bounds is a lower bound.
@@ -187,7 +187,7 @@ class ConflictTeamEngine(Engine):
         return self._conclude(self._bound(), outcome)
 
     def _search_locally(self) -> None:
-        if self._dive.run(self._cutoff, self._dive.nodes_per_round) == k.CANDIDATE:
+        if self._dive.run(self._cutoff, self._dive.nodes_per_round) == CANDIDATE:
             offer_kept(self._shared, self._dive)
         if self._dive.effort >= self._dispatch_effort:
             for node in self._dive.frontier():

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ...interface.algorithm import named_scalars
-from ..loops import boxes as k
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ..interface.algorithm import named_scalars
+from .loops.box_records import FREE, KEPT, PAGE, RESERVE, SCALARS, BoxPool
+from .loops.box_search import gather, spread
 
 
-def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.BoxPool:
+def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> BoxPool:
     """Return a pool without open nodes.
 
     Parameters
@@ -28,19 +29,19 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
         Additional capacity.
     """
     f, i = np.float64, np.int64
-    records, pages = records + 4096, pages + 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
-    return k.BoxPool(
+    records, pages = records + 4096, pages + 2 * RESERVE * (n // PAGE + 2) + 4096
+    return BoxPool(
         lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
         split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
         count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
-        point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
-        state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        scalars=named_scalars(k.SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        point=np.zeros((pages, PAGE), np.int32), lower=np.zeros((pages, PAGE), f),
+        state=np.zeros((pages, PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
+        scalars=named_scalars(SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 
-def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
+def add_root(pool: BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
     """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
     scalars, n = pool.scalars, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
@@ -53,7 +54,7 @@ def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | Non
     pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
     pool.mid[0] = half[0] if half.size else 0.0
     page = -1
-    for start in range(0, n, k.PAGE):
+    for start in range(0, n, PAGE):
         scalars.pages -= 1
         new_page = pool.free_pages[scalars.pages]
         pool.link[new_page] = -1
@@ -62,18 +63,18 @@ def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | Non
         else:
             pool.link[page] = new_page
         page = new_page
-        indices = np.arange(start, min(start + k.PAGE, n))
+        indices = np.arange(start, min(start + PAGE, n))
         pool.point[page, : len(indices)] = indices
-        pool.state[page, : len(indices)] = np.where(demanded[indices], k.KEPT, k.FREE)
+        pool.state[page, : len(indices)] = np.where(demanded[indices], KEPT, FREE)
         pool.lower[page, : len(indices)] = -np.inf
 
 
-def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
+def grown(pool: BoxPool, times: int = 2) -> BoxPool:
     """Return the same pool with ``times`` as many records or pages, each where it runs short."""
     scalars = pool.scalars
     records, pages = len(pool.base), len(pool.link)
-    more_records = (times - 1) * records if scalars.records < max(2 * k.RESERVE, records // 2) else 0
-    more_pages = (times - 1) * pages if scalars.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
+    more_records = (times - 1) * records if scalars.records < max(2 * RESERVE, records // 2) else 0
+    more_pages = (times - 1) * pages if scalars.pages < max(RESERVE * (len(pool.leaf) // PAGE + 2), pages // 2) else 0
 
     def extended(array: Any, extra: int) -> Any:
         if not extra:
@@ -99,7 +100,7 @@ MEMORY = 2e9
 GROWTH = 4
 
 
-def grown_within(pool: k.BoxPool, memory: float) -> k.BoxPool | None:
+def grown_within(pool: BoxPool, memory: float) -> BoxPool | None:
     """Return a larger pool of at most ``memory`` bytes, or else the same one in the frugal mode; None if it is in that mode."""
     growth = int(memory / sum(array.nbytes for array in pool))
     if growth >= 2:
@@ -110,7 +111,7 @@ def grown_within(pool: k.BoxPool, memory: float) -> k.BoxPool | None:
     return pool
 
 
-def least_bound(pool: k.BoxPool) -> float:
+def least_bound(pool: BoxPool) -> float:
     """Return the least bound of the open nodes; ∞ without one."""
     # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
     codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
@@ -167,7 +168,7 @@ class OpenNodes:
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
     @classmethod
-    def of_pool(cls, pool: k.BoxPool, below: float) -> OpenNodes:
+    def of_pool(cls, pool: BoxPool, below: float) -> OpenNodes:
         """Return the open nodes of a pool with bounds below ``below``; the pool is not modified."""
         scalars = pool.scalars
         codes = np.concatenate(
@@ -192,7 +193,7 @@ class OpenNodes:
             end[i, j] = tighten(end[i, j], mid[i])
         return cls(key, lo, hi, pool.w[records], pool.base[records], pool.ident[records], side, count, point, state, lower)
 
-    def to_pool(self, n: int, log: int, incumbent_value: float) -> k.BoxPool:
+    def to_pool(self, n: int, log: int, incumbent_value: float) -> BoxPool:
         """Return a pool with these nodes open.
 
         Parameters
@@ -205,7 +206,7 @@ class OpenNodes:
             Candidates below this value are wanted.
         """
         m, p = self.lo.shape
-        pages = -(-self.count // k.PAGE)
+        pages = -(-self.count // PAGE)
         pool = empty_pool(n, p, log, records=2 * m, pages=2 * int(pages.sum()))
         add_root(pool, None, None)
         pool.lo[:m], pool.hi[:m], pool.w[:m], pool.base[:m] = self.lo, self.hi, self.w, self.base
@@ -220,7 +221,7 @@ class OpenNodes:
         pool.link[:used_pages] = np.arange(1, used_pages + 1)
         pool.link[last_page[pages > 0]] = -1
         # received arrays may be read-only or not aligned, and the kernels are compiled for writable aligned arrays
-        k.spread(
+        spread(
             pool, *(np.require(array, requirements=["C", "A", "W"]) for array in (self.count, self.point, self.state, self.lower))
         )
         # the first records and pages are in use: they are on top of both stacks of free ones
@@ -285,9 +286,9 @@ def _within(array: IntArray, lower: int, upper: int) -> bool:
     return int(array.min(initial=lower)) >= lower and int(array.max(initial=upper)) <= upper
 
 
-def _points(pool: k.BoxPool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+def _points(pool: BoxPool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return points, states and lower ends of the records, concatenated."""
     size = int(pool.count[records].sum(dtype=np.int64))
     point, state, lower = (np.empty(size, array.dtype) for array in (pool.point, pool.state, pool.lower))
-    k.gather(pool, records, point, state, lower)
+    gather(pool, records, point, state, lower)
     return point, state, lower

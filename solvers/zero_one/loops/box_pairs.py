@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS, SINGLE
-from ....exact.loops.matching import WIDEST, Pairs, match
-from ....exact.loops.newton import BoxRelaxation, margins
-from ..compiled import inner
-from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode
+from ...exact.loops import EPS, SINGLE
+from ...exact.loops.matching import WIDEST, Pairs, match
+from ...exact.loops.newton import BoxRelaxation, margins
+from . import inner
+from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
 SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
 

@@ -12,19 +12,20 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ...exact.options import NodeRate
-from ...interface.algorithm import Outcome, named_scalars
-from ..incumbent import penalised_rows, stretched_rows
-from ..loops import conflicts as k
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import FloatArray
+from ..exact.options import NodeRate
+from ..interface.algorithm import Outcome, named_scalars
 from .engine import Engine, SharedState
+from .incumbent import penalised_rows, stretched_rows
+from .loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_workspace
+from .loops.conflict_search import BUDGET, CANDIDATE, GAP_BINS, SCALARS, Stack, search
+from .reduced import ReducedZeroOneProblem
 
 #: Limits of a round for each search: nodes, and nodes × points × coordinates, so that a round is short.
 ROUND, ROUND_WORK = 100, 1_250_000
 #: Points in the conflict lists of all levels, at most. A conflict that is not stored is searched for again.
 LISTED = 4_000_000
-#: Names of the counters and of their fields in `loops.conflicts.SCALARS`.
+#: Names of the counters and of their fields in `loops.conflict_search.SCALARS`.
 COUNTERS = {
     "nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes",
 }  # fmt: skip
@@ -35,25 +36,25 @@ ConflictNode: TypeAlias = tuple[float, float, bytes]
 class Dive:
     """A depth-first search below one node, whose arrays serve all later nodes as well."""
 
-    def __init__(self, rows: k.ConflictRows, exact: k.ConflictRows, weights: FloatArray, order: FloatArray) -> None:
+    def __init__(self, rows: ConflictRows, exact: ConflictRows, weights: FloatArray, order: FloatArray) -> None:
         self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
         n, p = rows.a.shape
         levels = n + 3
         capacity = max(min(levels * n, LISTED // (2 * p + 6)), 1)
         i64, f64 = np.int64, np.float64
-        self.stack = k.Stack(
-            state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
+        self.stack = Stack(
+            state=np.full(n, FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
             activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), gap_bin=np.zeros(levels, i64),
-            subtree_nodes=np.zeros(k.GAP_BINS, i64), finished_subtrees=np.zeros(k.GAP_BINS, i64),
-            scalars=named_scalars(k.SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            subtree_nodes=np.zeros(GAP_BINS, i64), finished_subtrees=np.zeros(GAP_BINS, i64),
+            scalars=named_scalars(SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
         self.stack.scalars.level = -1
-        self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
+        self._workspace = empty_workspace(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
@@ -85,8 +86,8 @@ class Dive:
         stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
-        """Continue the search for at most ``nodes`` nodes and return a status code of `loops.conflicts.search`."""
-        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
+        """Continue the search for at most ``nodes`` nodes and return a status code of `loops.conflict_search.search`."""
+        return int(search(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
 
     def bound(self) -> float:
         """Return the least lower bound of the open nodes; ∞ without open nodes."""
@@ -110,9 +111,9 @@ class Dive:
         while level >= 0:
             point = int(stack.point[level])
             if stack.at[level] == 0:
-                state[point] = k.KEPT
+                state[point] = KEPT
                 nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.tobytes()))
-            state[point] = k.FREE
+            state[point] = FREE
             trail = self._undo(state, level, trail)
             level -= 1
         stack.scalars.level = -1
@@ -120,7 +121,7 @@ class Dive:
 
     def _undo(self, state: Any, level: int, trail: int) -> int:
         start = int(self.stack.trail_from[level])
-        state[self.stack.trail[start:trail]] = k.FREE
+        state[self.stack.trail[start:trail]] = FREE
         return start
 
 
@@ -148,12 +149,12 @@ class ConflictSearchData:
 
     def root(self) -> Any:
         """Return the states at the root: points that cost more than the incumbent are kept, all others free."""
-        return np.where(self.weights >= self.upper, k.KEPT, k.FREE).astype(np.int8)
+        return np.where(self.weights >= self.upper, KEPT, FREE).astype(np.int8)
 
 
 def offer_kept(shared: SharedState, dive: Dive) -> bool:
     """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
-    w = shared.polish.solve(dive.stack.state != k.DELETED)
+    w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
     dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)
     return improved
@@ -187,9 +188,9 @@ class LargeNeighbourhood:
         violated = margins < 1 - 1e-7
         keep_share, delete_share = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
         draw = rng.random(len(margins))
-        state = np.full(len(margins), k.FREE, dtype=np.int8)
-        state[violated & (draw < delete_share)] = k.DELETED
-        state[~violated & (draw < keep_share) & (margins > 1.0001)] = k.KEPT
+        state = np.full(len(margins), FREE, dtype=np.int8)
+        state[violated & (draw < delete_share)] = DELETED
+        state[~violated & (draw < keep_share) & (margins > 1.0001)] = KEPT
         self.failures += 1
         self.rounds += 1
         dive.start_search(state, 0.0, 0.0, shared.upper)
@@ -204,7 +205,7 @@ class LargeNeighbourhood:
             node_count, start = dive.nodes, time.perf_counter()
             code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
             self._pace.took(start, dive.nodes - node_count)
-            if code == k.CANDIDATE and offer_kept(shared, dive):
+            if code == CANDIDATE and offer_kept(shared, dive):
                 self.failures = 0
             if dive.nodes == node_count:
                 self.running = False
@@ -286,7 +287,7 @@ class Passes:
 
 
 class ConflictEngine(Engine):
-    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflicts` and ``docs/explanation/zero-one-bb.md``.
+    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflict_search` and ``docs/explanation/zero-one-bb.md``.
 
     The search runs in passes of growing targets. A pass searches for solutions below its target L, finds none, and so proves
     the bound L. Each pass costs a small share of the next one, and the last target is the cutoff. Within a pass one thread
@@ -390,9 +391,9 @@ class ConflictEngine(Engine):
         for i, code in zip(running, codes, strict=True):
             dive = self._dives[i]
             self._remaining[i] -= dive.nodes - node_counts[i]
-            if code == k.CANDIDATE:
+            if code == CANDIDATE:
                 offer_kept(shared, dive)
-            elif code == k.BUDGET and self._remaining[i] <= 0:
+            elif code == BUDGET and self._remaining[i] <= 0:
                 for node in dive.frontier():
                     if node[0] < cutoff:
                         self._push(node)

@@ -26,22 +26,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ....models.model import fingerprint
-from ....models.views import ZeroOneProblem
-from ...exact.checkpoint import Checkpoint, CheckpointContent
-from ...exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
-from ...exact.log_file import LogPosition
-from ...exact.options import Limits
-from ...interface.algorithm import Outcome
-from ...parallel.executor import AsynchronousExecutor
-from ...parallel.serialisation import TaskArrays
-from ..box_log import BoxRecords, ProofWriter
-from ..incumbent import Incumbent, Polish, trivial_incumbent
-from ..reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem
-from .boxes import COUNTS, BoxEngine, ResumedBoxes, SearchData
+from ...models.arrays import FloatArray
+from ...models.model import fingerprint
+from ...models.views import ZeroOneProblem
+from ..exact.checkpoint import Checkpoint, CheckpointContent
+from ..exact.dispatcher import NODES, Dispatcher, check_counts, check_numbers, check_point, check_work, lines_of
+from ..exact.log_file import LogPosition
+from ..exact.options import Limits
+from ..interface.algorithm import Outcome
+from ..parallel.executor import AsynchronousExecutor
+from ..parallel.serialisation import TaskArrays
+from .box_engine import COUNTS, BoxEngine, ResumedBoxes, SearchData
+from .box_log import BoxRecords, ProofWriter
 from .engine import Engine, SharedState
+from .incumbent import Incumbent, Polish, trivial_incumbent
 from .open_nodes import MEMORY, OpenNodes
+from .reduced import ReducedZeroOneProblem, for_boxes, reduce_problem, smallest_problem
 
 #: Tolerance of the problem that loads the compiled kernels.
 _LOAD_TOL = 1e-6

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
-from ....exact.loops.heap import pop, push
-from ....exact.loops.matching import Pairs
-from ....exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
-from ..compiled import entry, inner
-from .pairing import pair_up, sort_by_decreasing_key
-from .records import (
+from ...exact.loops import EPS
+from ...exact.loops.heap import pop, push
+from ...exact.loops.matching import Pairs
+from ...exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
+from . import entry, inner
+from .box_pairs import pair_up, sort_by_decreasing_key
+from .box_records import (
     BUDGET,
     CANDIDATE,
     DONE,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ...exact.options import Limits
-from ...interface.algorithm import Outcome
-from ..incumbent import Incumbent, Polish
-from ..reduced import ReducedZeroOneProblem
+from ..exact.options import Limits
+from ..interface.algorithm import Outcome
+from .incumbent import Incumbent, Polish
+from .reduced import ReducedZeroOneProblem
 
 # Extrapolation of an engine's lower bound: the effort that closes the gap.
 

@@ -1,4 +1,14 @@
-"""The records of the conflict kernels: rows of the points, an S-pair of the dual method, its work arrays."""
+"""Records that the compiled loops of the conflict engine work on: the points' rows, an active set of the dual method, workspaces.
+
+The mathematics, with proofs, is in ``docs/explanation/zero-one-bb.md``. The rows here are the penalised parts a_i of the
+reduced rows, with thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b.
+The intercept is eliminated: some b keeps a set of points exactly if (a_i + a_j)'w ≥ τ_i + τ_j for every pair of a positive
+point i and a negative point j. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1.
+
+Pairs are exact, but yield conflicts of up to 2(p + 1) points. So the search first uses single points with a stretched column for
+the intercept, whose square is a small part of the norm. These conflicts have at most p + 2 points. Their certificates subtract
+the multipliers' sum on that column times a bound of the intercept.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....interface.numba_flags import by_reference
-from ..compiled import inner
+from ...interface.numba_flags import by_reference
+from . import inner
 
 # Return codes of `active_set`.
 OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import entry, inner
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import entry, inner
 from .active_set import active_set, certified, threshold
-from .records import (
+from .conflict_records import (
     CONFLICT,
     DELETED,
     FREE,

@@ -1,4 +1,10 @@
-"""The records of the box kernels: problem data, pool of open nodes, current node, and the events of the proof log."""
+"""Records that the compiled loops of the box engine work on: the problem's data, the pool of open nodes, the current node, and
+the event buffer of the proof log.
+
+The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
+problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free
+intercept, whose square is replaced by (w - lo)(w - hi) ≤ 0, the only change.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....exact.loops.matching import Pairs, empty_pairs
-from ....exact.loops.newton import BoxRelaxation, empty_relaxation
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import inner
+from ...exact.loops.matching import Pairs, empty_pairs
+from ...exact.loops.newton import BoxRelaxation, empty_relaxation
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import inner
 
 PAGE = 32
 #: Capacity in dives below which the pool requests growth; the frugal mode uses this reserve.

@@ -12,9 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS, SINGLE
-from ..compiled import entry, inner
-from .records import CONFLICT, LANES, OPTIMUM, TROUBLE, VIOLATE, VIOLATED_PRIORITY, Active, ConflictRows, Scratch, Violations, dot
+from ...exact.loops import EPS, SINGLE
+from . import entry, inner
+from .conflict_records import (
+    CONFLICT,
+    LANES,
+    OPTIMUM,
+    TROUBLE,
+    VIOLATE,
+    VIOLATED_PRIORITY,
+    Active,
+    ConflictRows,
+    Scratch,
+    Violations,
+    dot,
+)
 
 #: Share of a constraint's norm below which it is orthogonalised a second time.
 _REORTHOGONALISE = 0.1
