@@ -1,1 +1,1 @@
-"""Parts of exact search that every problem shares: coordinates, compiled relaxations and matchings, logs and their checker."""
+"""Branch and bound with proof logs, shared by all exact solvers: search, checkpoints, remote workers, and the checker of logs."""

@@ -55,7 +55,7 @@ def test_submitit_starts_the_examples_jobs_and_they_end(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", f"{PATIENCE:g}")
-    monkeypatch.setattr(subtrees, "HEAD", 40)
+    monkeypatch.setattr(subtrees, "DISPATCH_NODES", 40)
     example = runpy.run_path(str(ROOT / "examples" / "cluster" / "submitit_workers.py"))
     alone = mo.solve(model, "zero-one-bb", threads=1)
     result, jobs = example["solve"](model, "127.0.0.1", jobs=2, workers=1, cluster="local")

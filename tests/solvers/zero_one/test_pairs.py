@@ -26,12 +26,12 @@ def case(seed, n=90, p=4, half=0.6, weighted=False):
 
 @entry
 def paired(data, node, m, relaxation, pairs):
-    return box_pairs.pair_up(data, node, m, relaxation, pairs)
+    return box_pairs.pack_pairs(data, node, m, relaxation, pairs)
 
 
 @entry
 def edged(G, rows, columns, most, env, half, pairs):
-    box_pairs.set_edges(G, rows, columns, most, env, half, pairs)
+    box_pairs.set_exclusion_edges(G, rows, columns, most, env, half, pairs)
 
 
 @entry
@@ -39,7 +39,7 @@ def sorted_by(key, m, order, pairs):
     box_pairs.sort_by_decreasing_key(key, m, order, pairs)
 
 
-def pair_up(data, lo, hi, w, z=None):
+def pack_pairs(data, lo, hi, w, z=None):
     n, p = data.rows.shape
     z = np.full(n, FREE) if z is None else z
     l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
@@ -62,7 +62,7 @@ def test_pairs_are_excluded_by_the_box_and_paid_once(weighted):
     met = 0
     for seed in range(30):
         data, lo, hi, w = case(seed, half=0.3 + 0.05 * (seed % 10), weighted=weighted)
-        total, pairs, price, left, z = pair_up(data, lo, hi, w)
+        total, pairs, price, left, z = pack_pairs(data, lo, hi, w)
         met += len(pairs)
         assert (z == FREE).all()
         assert (greatest(data, lo, hi, pairs[:, 0], pairs[:, 1]) < 2.0).all()
@@ -89,7 +89,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
         one, other = np.arange(20), np.arange(20, 40)
         ties += int((abs(greatest(data, lo, hi, other[:, None], one[None, :]) - 2.0) < 1e-12).sum())
         low, high = [Fraction(x) for x in lo], [Fraction(x) for x in hi]
-        for i, j in pair_up(data, lo, hi, w / unit)[1]:
+        for i, j in pack_pairs(data, lo, hi, w / unit)[1]:
             count += 1
             d = [Fraction(a) + Fraction(b) for a, b in zip(data.rows[i], data.rows[j], strict=True)]
             wrong += sum(max(x * a, x * b) for x, a, b in zip(d, low, high, strict=True)) >= 2
@@ -121,7 +121,7 @@ def test_as_many_as_any_matching():
     counts = []
     for seed in range(30):
         data, lo, hi, w = case(seed, n=150, half=0.3 + 0.05 * (seed % 10))
-        _, pairs, _, _, _ = pair_up(data, lo, hi, w)
+        _, pairs, _, _, _ = pack_pairs(data, lo, hi, w)
         u = data.rows @ w
         env = np.maximum(1 - u, 0) / np.maximum(1 - np.minimum(data.rows * lo, data.rows * hi).sum(axis=1), 1e-9)
         one, other = np.flatnonzero(data.positive), np.flatnonzero(~data.positive)
@@ -140,7 +140,7 @@ def test_kept_points_exclude_others():
         kept_at_w = data.rows @ w >= 1.0
         z[np.arange(len(z)) % 7 == seed % 7 if seed % 2 else kept_at_w & (np.arange(len(z)) % 3 == 0)] = KEPT
         before = z.copy()
-        total, pairs, price, left, z = pair_up(data, lo, hi, w, z)
+        total, pairs, price, left, z = pack_pairs(data, lo, hi, w, z)
         mask = before == KEPT
         if total == np.inf:
             emptied += 1
@@ -158,7 +158,7 @@ def test_kept_points_exclude_others():
 def test_the_packing_is_a_lower_bound_of_the_violations_in_the_box():
     for seed in range(20):
         data, lo, hi, w = case(seed, half=0.5, weighted=bool(seed % 2))
-        total, *_ = pair_up(data, lo, hi, w)
+        total, *_ = pack_pairs(data, lo, hi, w)
         points = np.random.default_rng(seed).uniform(lo, hi, (2000, lo.size))
         cost = ((points @ data.rows.T < 1.0) * data.weights).sum(axis=1)
         assert 0.0 < total <= cost.min() * (1 + 1e-12)
@@ -171,6 +171,6 @@ def test_many_points_are_cut_down_to_those_near_their_margin():
     rows = y[:, None] * np.column_stack([np.ones(n), rng.standard_normal(n)])
     data = BoxData(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
     w = np.array([0.0, 1.0])
-    _, pairs, _, _, _ = pair_up(data, w - 0.01, w + 0.01, w)
+    _, pairs, _, _, _ = pack_pairs(data, w - 0.01, w + 0.01, w)
     assert WIDEST >= len(pairs) > 0.5 * WIDEST
     assert (greatest(data, w - 0.01, w + 0.01, pairs[:, 0], pairs[:, 1]) < 2.0).all()

@@ -17,11 +17,28 @@ from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
 from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
 from marginopt.solvers.zero_one.engine import SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
+from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.loops import entry
-from marginopt.solvers.zero_one.loops.active_set import back_solve, exclude, extend, farthest, orthogonalise, weigh
-from marginopt.solvers.zero_one.loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_scratch, no_active
-from marginopt.solvers.zero_one.loops.conflict_search import BUDGET, CANDIDATE, DONE
+from marginopt.solvers.zero_one.loops.active_set import (
+    back_solve,
+    entering_constraint,
+    exclude,
+    extend,
+    orthogonalise,
+    set_scales,
+)
+from marginopt.solvers.zero_one.loops.conflict_records import (
+    DELETED,
+    FREE,
+    KEPT,
+    ConflictRows,
+    _layouts,
+    empty_active_set,
+    empty_dual_workspace,
+    penalised_rows,
+    stretched_rows,
+)
+from marginopt.solvers.zero_one.loops.conflict_search import CANDIDATE, DONE, OUT_OF_NODES
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -66,9 +83,9 @@ def drive(engine):
     """Forecasts between the rounds of the last pass."""
     forecasts, outcome = [], Outcome.RUNNING
     while outcome is Outcome.RUNNING:
-        engine.pause = engine.nodes + 1
+        engine.slice_end = engine.nodes + 1
         outcome = engine.work(60.0)
-        if engine._passes.target >= engine._shared.cut:
+        if engine._passes.target >= engine._shared.cutoff:
             forecasts.append(engine.forecast)
     assert outcome is Outcome.CONVERGED
     return forecasts
@@ -120,7 +137,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
         code = dive.run(cut, nodes)
         assert dive.nodes - before <= nodes
         best = float(dive.stack.candidate_value[0]) if code == CANDIDATE else np.inf
-        for bound, extra, state in dive.frontier():
+        for bound, extra, state in dive.take_open_nodes():
             _, below = dive_of(stated, cut)
             below.start_search(np.frombuffer(state, np.int8), extra, bound, cut)
             best = min(best, least(below, cut))
@@ -156,7 +173,7 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
-        if dive.run(optimum * (1 - 1e-6), 1) != BUDGET or not stack.scalars.expand:
+        if dive.run(optimum * (1 - 1e-6), 1) != OUT_OF_NODES or not stack.scalars.expand:
             continue
         parent = int(stack.scalars.level) - 1
         mask = stack.state == KEPT
@@ -181,7 +198,7 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     solves = []
     for points in (1, 100, 10**6):
-        monkeypatch.setattr(dives, "LISTED", points)
+        monkeypatch.setattr(dives, "LISTED_POINTS", points)
         _, dive = dive_of(stated, optimum * 1.3)
         assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
         assert dive.stack.size.size <= max(points // 14, 1)
@@ -227,8 +244,8 @@ def _taken_up(rows, ok, keen, active, scratch):
     """The point taken up with as many active constraints as are counted, once they are factored."""
     for a in range(active.count[0]):
         extend(active.g, active.V, active.R, a, scratch.z)
-    weigh(rows, ok, keen, scratch.single, True)
-    return farthest(rows, ok, keen, active, active.count[0], scratch)
+    set_scales(rows, ok, keen, scratch.single, True)
+    return entering_constraint(rows, ok, keen, active, active.count[0], scratch)
 
 
 def rows_of(a, tau):
@@ -253,7 +270,7 @@ def test_the_point_taken_up_is_the_steepest_of_the_candidates(n, p, far, unit):
         a, w = unit * a, w / unit
         size, q = np.square(a).sum(axis=1), 0 if far else int(rng.integers(0, p))
         rows, ok = rows_of(a, tau), rng.random(n) < 0.8
-        active, scratch = no_active(p + 1), empty_scratch(n, p + 1)
+        active, scratch = empty_active_set(p + 1), empty_dual_workspace(n, p + 1)
         active.w[:], active.g[:q], active.count[0] = w, rng.standard_normal((q, p + 1)), q
         violation = np.array(
             [
