@@ -27,22 +27,12 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, eq=False)
 class CheckpointContent:
-    """The content of a checkpoint file.
+    """The content of a checkpoint file."""
 
-    Parameters
-    ----------
-    numbers, arrays : mapping
-        Scalars and arrays of the search by name.
-    log : LogPosition, optional
-        Where the proof log ends.
-    next_id : int
-        Number of the next node in the log.
-    """
-
-    numbers: Mapping[str, float]
-    arrays: Mapping[str, Any]
-    log: LogPosition | None = None
-    next_id: int = 0
+    numbers: Mapping[str, float]  #: scalars of the search by name
+    arrays: Mapping[str, Any]  #: arrays of the search by name
+    log: LogPosition | None = None  #: where the proof log ends
+    next_id: int = 0  #: number of the next node in the log
 
 
 class Checkpoint(ABC, Generic[S]):

@@ -8,6 +8,8 @@ the work. Only a proof log exposes it, since each of its lines is checked (``doc
 from __future__ import annotations
 
 import math
+import os
+import platform
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sized
@@ -268,6 +270,11 @@ def check_point_states(state: Any, points: int) -> None:
     """Raise ValueError unless ``state`` is an int8 vector of -1 (free), 0 (kept) and 1 (deleted) for all points."""
     _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
     _require(bool(np.isin(state, (-1, 0, 1)).all()), "invalid states")
+
+
+def worker_name() -> str:
+    """Return the name of this process in results: its machine and process number."""
+    return f"{platform.node()}:{os.getpid()}"
 
 
 def unpack_log_lines(packed: Any) -> str:

@@ -32,21 +32,11 @@ _PACKED = 1
 
 @dataclass(frozen=True)
 class LogPosition:
-    """A position in an unfinished log, from which a later process continues it.
+    """A position in an unfinished log, from which a later process continues it."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the part file.
-    size : int
-        Bytes of the file up to the position.
-    digest : str
-        SHA-256 of the unpacked text in these bytes.
-    """
-
-    name: str
-    size: int
-    digest: str
+    name: str  #: name of the part file
+    size: int  #: bytes of the file up to the position
+    digest: str  #: SHA-256 of the unpacked text in these bytes
 
 
 class LogFile:
@@ -179,7 +169,7 @@ class LogFile:
                 self._fail(error)
 
     def _install(self) -> None:
-        """The part, whole, at the path."""
+        """Copy the whole part file to the path."""
         assert self._part is not None
         self._file.seek(0)
         with whole_file(self._path) as file:
@@ -208,7 +198,7 @@ class LogFile:
             self._fail(error)
 
     def _fail(self, error: OSError | WriteError) -> None:
-        """The part that was written goes away, but for one that a checkpoint refers to."""
+        """Keep the error, and remove the unfinished file unless a checkpoint refers to it."""
         if isinstance(error, WriteError):  # the file has ended already
             self.write_error = error
         elif self._target is None:
@@ -257,7 +247,6 @@ class LogWriter:
         self._file.discard()
 
     def _seal(self, claim: dict[str, Any]) -> None:
-        """Write the claim and the seal."""
         self._file.write([claim])
         self._file.seal()
 
@@ -268,15 +257,9 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual multipliers α = numbers · 2^exponent as a log stores them, exact in float64; sums that balance classes are exact too.
+    """Dual multipliers α = numbers · 2^exponent as a log stores them, exact in float64, as are sums that balance classes."""
 
-    Parameters
-    ----------
-    numbers : ndarray of int (n,)
-    exponent : int
-    """
-
-    numbers: IntArray
+    numbers: IntArray  #: (n,) integers from 0 to 2^31 - 1
     exponent: int
 
     @classmethod

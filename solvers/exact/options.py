@@ -20,24 +20,12 @@ from .check.checker import ProofChecker
 
 @dataclass(frozen=True)
 class Limits:
-    """Tolerance and limits of one run.
+    """Tolerance and limits of one run."""
 
-    Parameters
-    ----------
-    tol : float
-        Relative gap at which the search ends.
-    nodes : int, optional
-        Largest number of nodes.
-    memory : float, optional
-        Largest number of bytes of the open nodes.
-    deadline : float
-        Value of ``time.perf_counter`` at which the run ends, its preparation included.
-    """
-
-    tol: float = 1e-6
-    nodes: int | None = None
-    memory: float | None = None
-    deadline: float = math.inf
+    tol: float = 1e-6  #: relative gap at which the search ends
+    nodes: int | None = None  #: largest number of nodes
+    memory: float | None = None  #: largest number of bytes of the open nodes
+    deadline: float = math.inf  #: value of ``time.perf_counter`` at which the run ends, its preparation included
 
     @property
     def expired(self) -> bool:

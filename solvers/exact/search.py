@@ -15,7 +15,6 @@ import itertools
 import json
 import math
 import os
-import platform
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -29,7 +28,15 @@ from ...models.arrays import FloatArray
 from ..parallel.executor import AsynchronousExecutor
 from ..parallel.serialisation import TaskArrays
 from .checkpoint import Checkpoint, CheckpointContent
-from .dispatcher import NUMBERS_PER_SUBPROBLEM, Dispatcher, check_numbers, check_point, check_worker_fields, unpack_log_lines
+from .dispatcher import (
+    NUMBERS_PER_SUBPROBLEM,
+    Dispatcher,
+    check_numbers,
+    check_point,
+    check_worker_fields,
+    unpack_log_lines,
+    worker_name,
+)
 from .log_file import LogPosition, LogWriter
 
 P = TypeVar("P")
@@ -44,20 +51,11 @@ PRELOAD_NODES, DISPATCH_NODES = 20, 500
 
 @dataclass(eq=False)
 class Incumbent:
-    """The best point found so far.
+    """The best point found so far."""
 
-    Parameters
-    ----------
-    tol : float
-        Relative gap at which nodes are closed.
-    value : float
-        Objective of the point; ∞ without one.
-    w : ndarray (p,)
-    """
-
-    tol: float
-    value: float = math.inf
-    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    tol: float  #: relative gap at which nodes are closed
+    value: float = math.inf  #: objective of the point; ∞ without one
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))  #: (p,) the point
 
     @property
     def cutoff(self) -> float:
@@ -74,21 +72,11 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An open node.
+    """An open node."""
 
-    Parameters
-    ----------
-    bound : float
-        Proved lower bound of the node's points.
-    arrays : mapping of str to ndarray
-        Data of the node.
-    origin : tuple of int
-        Number of the parent, 0 for the root, and the node's place among the parent's children.
-    """
-
-    bound: float
-    arrays: NodeArrays
-    origin: tuple[int, int] = (0, 0)
+    bound: float  #: proved lower bound of the node's points
+    arrays: NodeArrays  #: data of the node
+    origin: tuple[int, int] = (0, 0)  #: number of the parent, 0 for the root, and the node's place among the parent's children
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,30 +202,14 @@ def _unpacked(rule: BoundingRule[Any], arrays: Mapping[str, Any]) -> list[Node]:
 
 @dataclass(frozen=True, eq=False)
 class StoppedSearch:
-    """An interrupted search, as its checkpoint holds it.
+    """An interrupted search, as its checkpoint holds it."""
 
-    Parameters
-    ----------
-    nodes : list of Node
-        The open nodes.
-    w : ndarray (p,)
-        The incumbent.
-    closed_bound : float
-        Least bound of the nodes closed so far.
-    explored : int
-        Number of processed nodes.
-    next_id : int
-        Number of the next node in the log.
-    log : LogPosition, optional
-        Where the proof log ends.
-    """
-
-    nodes: list[Node]
-    w: FloatArray
-    closed_bound: float
-    explored: int
-    next_id: int
-    log: LogPosition | None = None
+    nodes: list[Node]  #: the open nodes
+    w: FloatArray  #: (p,) the incumbent
+    closed_bound: float  #: least bound of the nodes closed so far
+    explored: int  #: number of processed nodes
+    next_id: int  #: number of the next node in the log
+    log: LogPosition | None = None  #: where the proof log ends
 
 
 class SearchCheckpoint(Checkpoint[StoppedSearch]):
@@ -262,65 +234,31 @@ class SearchCheckpoint(Checkpoint[StoppedSearch]):
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """A task for a worker: search some open nodes for a limited time.
+    """A task for a worker: search some open nodes for a limited time."""
 
-    Parameters
-    ----------
-    rule, problem
-        Class of the bounding rule, and its data.
-    nodes : TaskArrays
-        The open nodes.
-    w, value, tol
-        The incumbent at the time of dispatch, its objective, and the tolerance.
-    seconds : float
-        Time limit.
-    number : int
-        Number of the subproblem; its nodes are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on.
-    logged : bool
-        Whether the worker writes the records of its nodes.
-    """
-
-    rule: type[BoundingRule[Any]]
-    problem: Any
-    nodes: TaskArrays
-    w: FloatArray
-    value: float
-    tol: float
-    seconds: float
-    number: int
-    logged: bool
+    rule: type[BoundingRule[Any]]  #: class of the bounding rule
+    problem: Any  #: data of the rule
+    nodes: TaskArrays  #: the open nodes
+    w: FloatArray  #: (p,) the incumbent at the time of dispatch
+    value: float  #: its objective
+    tol: float  #: tolerance of the search
+    seconds: float  #: time limit
+    number: int  #: number of the subproblem; its nodes are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on
+    logged: bool  #: whether the worker writes the records of its nodes
 
 
 @dataclass(frozen=True, eq=False)
 class SubproblemResult:
-    """The result of a subproblem.
+    """The result of a `Subproblem`."""
 
-    Parameters
-    ----------
-    nodes : list of Node
-        The nodes that remain open.
-    w : ndarray (p,) or None
-        A better point than the task's incumbent.
-    closed_bound : float
-        Least bound of the nodes that the worker closed.
-    explored : int
-        Number of nodes that the worker processed.
-    seconds, processor_seconds : float
-        Wall time and processor time of the worker.
-    log : bytes
-        Lines of the proof log, compressed by zlib.
-    worker : str
-        Machine and process of the worker.
-    """
-
-    nodes: list[Node]
-    w: FloatArray | None
-    closed_bound: float
-    explored: int
-    seconds: float
-    processor_seconds: float
-    log: bytes
-    worker: str
+    nodes: list[Node]  #: the nodes that remain open
+    w: FloatArray | None  #: (p,) a better point than the task's incumbent
+    closed_bound: float  #: least bound of the nodes that the worker closed
+    explored: int  #: number of nodes that the worker processed
+    seconds: float  #: wall time of the worker
+    processor_seconds: float  #: processor time of the worker
+    log: bytes  #: lines of the proof log, compressed by zlib
+    worker: str  #: machine and process of the worker
 
 
 def load_code(task: Subproblem, threads: int | None) -> None:
@@ -346,7 +284,7 @@ def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
     return SubproblemResult(
         search.open_nodes, better, search.closed_bound, search.explored,
         time.perf_counter() - start, time.thread_time() - processor_start,
-        zlib.compress("".join(lines).encode(), 1) if lines else b"", f"{platform.node()}:{os.getpid()}",
+        zlib.compress("".join(lines).encode(), 1) if lines else b"", worker_name(),
     )  # fmt: skip
 
 
@@ -400,8 +338,6 @@ class TreeSearch:
         search.explored, search.closed_bound = stopped.explored, stopped.closed_bound
         return search
 
-    # -- state --------------------------------------------------------------------------------------------------
-
     def _flying(self) -> list[Node]:
         return [] if self._dispatcher is None else [node for nodes in self._dispatcher.in_progress.values() for node in nodes]
 
@@ -448,8 +384,6 @@ class TreeSearch:
         arrays = {"w": self.incumbent.w, **_packed(self.open_nodes, self.rule.root())}
         return CheckpointContent({"closed": self.closed_bound, "explored": self.explored}, arrays, position, next_id)
 
-    # -- search -------------------------------------------------------------------------------------------------
-
     def process_node(self) -> None:
         """Process the open node of the least bound."""
         *_, node = heapq.heappop(self._heap)
@@ -483,8 +417,6 @@ class TreeSearch:
             self._dispatcher.preload_workers(load_code, self.task(0, [], 0.0))
             self._dispatcher.exchange(0.0)
             self._distributed = self._dispatcher.has_ready_worker or self.explored >= DISPATCH_NODES
-
-    # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
     def distribute(self, executor: AsynchronousExecutor) -> None:
         """Dispatch nodes to the workers of an executor once one is ready."""

@@ -158,7 +158,6 @@ class BudgetSearch:
         return bound
 
     def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
-        """Return the two children: the point deleted, first, and kept."""
         return [_Node(bound, *child, start) for child in self._node_prover.split(state, extra, point)]
 
     def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:

@@ -178,27 +178,14 @@ class Dive:
 
 @dataclass(frozen=True, eq=False)
 class ConflictSearchData:
-    """The data of one conflict search, in every process.
-
-    Parameters
-    ----------
-    reduced : ReducedZeroOneProblem
-    upper : float
-        Value of the incumbent at the start, in reduced units; the rows are valid for every better solution.
-    rows, exact : ConflictRows
-        The points with the intercept as a stretched coordinate, and without it.
-    weights : ndarray (m,)
-        Costs of deleting the points.
-    order : ndarray (m,)
-        Branching priorities of the points.
-    """
+    """The data of one conflict search, in every process."""
 
     reduced: ReducedZeroOneProblem
-    upper: float
-    rows: Any
-    exact: Any
-    weights: FloatArray
-    order: FloatArray
+    upper: float  #: value of the incumbent at the start, in reduced units; the rows are valid for every better solution
+    rows: Any  #: `ConflictRows` with the intercept as a stretched coordinate
+    exact: Any  #: `ConflictRows` without the intercept
+    weights: FloatArray  #: (m,) costs of deleting the points
+    order: FloatArray  #: (m,) branching priorities of the points
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:

@@ -18,8 +18,6 @@ from __future__ import annotations
 import heapq
 import json
 import math
-import os
-import platform
 import time
 import zlib
 from dataclasses import dataclass, replace
@@ -35,6 +33,7 @@ from ..exact.dispatcher import (
     check_point_states,
     check_worker_fields,
     unpack_log_lines,
+    worker_name,
 )
 from ..exact.log_file import LogFile, LogWriter
 from ..interface.algorithm import clear, named_scalars
@@ -290,7 +289,6 @@ class TreeProver:
         return steps, lines
 
     def _branch(self, ident: int, point: int, state: Any, extra: float, start: Any, bound: float) -> None:
-        """Push the two children: the point deleted, and kept."""
         deleted, demanded = self._node_prover.split(state, extra, point)
         self.push(ProofNode(ident, 1, *demanded, start, bound))
         self.push(ProofNode(ident, 0, *deleted, start, bound))
@@ -323,49 +321,25 @@ DISPATCH_NODES = 300
 
 @dataclass(frozen=True, eq=False)
 class ProofSubproblem:
-    """A task for a worker: prove some open nodes in a limited time.
-
-    Parameters
-    ----------
-    goal : ProofGoal
-    nodes : list of ProofNode
-    seconds : float
-        Time limit.
-    number : int
-        Number of the subproblem; its nodes and conflicts are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on.
-    """
+    """A task for a worker: prove some open nodes in a limited time."""
 
     goal: ProofGoal
     nodes: list[ProofNode]
-    seconds: float
-    number: int
+    seconds: float  #: time limit
+    number: int  #: number of the subproblem; its nodes and conflicts are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on
 
 
 @dataclass(frozen=True, eq=False)
 class ProofSubproblemResult:
-    """The result of a subproblem of the proof.
+    """The result of a `ProofSubproblem`."""
 
-    Parameters
-    ----------
-    nodes, unresolved_nodes : list of ProofNode
-        Nodes that remain open, and those that rounding leaves unproved.
-    lines : bytes
-        Lines of the log, compressed by zlib.
-    count : int
-        Number of processed nodes.
-    seconds, processor_seconds : float
-        Wall time and processor time of the worker.
-    worker : str
-        Machine and process of the worker.
-    """
-
-    nodes: list[ProofNode]
-    unresolved_nodes: list[ProofNode]
-    lines: bytes
-    count: int
-    seconds: float
-    processor_seconds: float
-    worker: str
+    nodes: list[ProofNode]  #: nodes that remain open
+    unresolved_nodes: list[ProofNode]  #: nodes that rounding leaves unproved
+    lines: bytes  #: lines of the log, compressed by zlib
+    count: int  #: number of processed nodes
+    seconds: float  #: wall time of the worker
+    processor_seconds: float  #: processor time of the worker
+    worker: str  #: machine and process of the worker
 
 
 def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubproblemResult:
@@ -376,17 +350,11 @@ def prove_subproblem(task: ProofSubproblem, threads: int | None) -> ProofSubprob
         prover.push(node)
     text = prover.work(task.seconds, node_limit=NUMBERS_PER_SUBPROBLEM // 1000)
     open_nodes, unresolved_nodes = _sent(prover.open_nodes), _sent(prover.unresolved_nodes)
-    worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
     return ProofSubproblemResult(
-        open_nodes,
-        unresolved_nodes,
-        lines,
-        prover.nodes,
-        time.perf_counter() - start,
-        time.thread_time() - processor_start,
-        worker,
-    )
+        open_nodes, unresolved_nodes, lines, prover.nodes,
+        time.perf_counter() - start, time.thread_time() - processor_start, worker_name(),
+    )  # fmt: skip
 
 
 def _sent(nodes: list[ProofNode]) -> list[ProofNode]:

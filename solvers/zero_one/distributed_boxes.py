@@ -15,7 +15,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import os
-import platform
 import time
 import zlib
 from collections import Counter
@@ -36,6 +35,7 @@ from ..exact.dispatcher import (
     check_point,
     check_worker_fields,
     unpack_log_lines,
+    worker_name,
 )
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits
@@ -114,16 +114,10 @@ def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
         outcome = engine.work(min(remaining, _INTERVAL))
     lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
     return SubproblemResult(
-        engine.open_nodes,
-        incumbent.w if incumbent.value < task.value else None,
-        engine.unresolved,
-        engine.counts(),
-        engine.effort,
-        time.perf_counter() - start,
-        time.thread_time() - processor_start,
-        lines,
-        f"{platform.node()}:{os.getpid()}",
-    )
+        engine.open_nodes, incumbent.w if incumbent.value < task.value else None, engine.unresolved,
+        engine.counts(), engine.effort,
+        time.perf_counter() - start, time.thread_time() - processor_start, lines, worker_name(),
+    )  # fmt: skip
 
 
 #: Nodes, or effort (about nanoseconds), of the local search after which nodes are dispatched even if no worker is ready. Easy
@@ -164,8 +158,6 @@ class SubtreeEngine(Engine):
         self._effort = 0.0
         self._unresolved_bound = float("inf")
         self._no_nodes = first.open_nodes.select(slice(0, 0))
-
-    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def nodes(self) -> int:
@@ -224,8 +216,6 @@ class SubtreeEngine(Engine):
         counts = {name: value + self._counts[name] for name, value in self._first.counts().items()}
         points = counts.pop("points") / max(counts.pop("nodes"), 1)
         return {**counts, "points_per_node": points, **self._dispatcher.statistics()}
-
-    # -- control ------------------------------------------------------------------------------------------------
 
     @property
     def at_checkpoint(self) -> bool:
@@ -294,8 +284,6 @@ class SubtreeEngine(Engine):
     def release(self) -> None:
         """Cancel the subproblems in progress; their nodes count as open."""
         self._dispatcher.release()
-
-    # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
     def task(self, number: int, nodes: OpenNodes, seconds: float) -> Subproblem:
         """Return the subproblem of these nodes as a message to a worker."""

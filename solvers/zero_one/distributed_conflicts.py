@@ -5,8 +5,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import os
-import platform
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +13,15 @@ from typing import ClassVar
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_point_states, check_worker_fields
+from ..exact.dispatcher import (
+    Dispatcher,
+    check_counts,
+    check_numbers,
+    check_point,
+    check_point_states,
+    check_worker_fields,
+    worker_name,
+)
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor
@@ -71,15 +77,10 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
     open_nodes = [*dive.take_open_nodes(), *pending]
     cutoff = min(shared.cutoff, task.target)
     return ConflictSubproblemResult(
-        [node for node in open_nodes if node[0] < cutoff],
-        incumbent.w if incumbent.value < task.value else None,
-        float(dive.stack.unresolved[0]),
-        dive.counts(),
-        dive.effort,
-        time.perf_counter() - start,
-        time.thread_time() - processor_start,
-        f"{platform.node()}:{os.getpid()}",
-    )
+        [node for node in open_nodes if node[0] < cutoff], incumbent.w if incumbent.value < task.value else None,
+        float(dive.stack.unresolved[0]), dive.counts(), dive.effort,
+        time.perf_counter() - start, time.thread_time() - processor_start, worker_name(),
+    )  # fmt: skip
 
 
 #: Effort, about nanoseconds, of a pass in this process before its nodes are dispatched, so that short passes stay local.
@@ -120,8 +121,6 @@ class ConflictTeamEngine(Engine):
         self._dive.stack.unresolved[0] = self._unresolved_bound = math.inf
         self._dispatch_effort = self._dive.effort + DISPATCH_EFFORT
 
-    # -- state --------------------------------------------------------------------------------------------------
-
     @property
     def nodes(self) -> int:
         """The number of nodes of this process and of finished subproblems."""
@@ -159,8 +158,6 @@ class ConflictTeamEngine(Engine):
         """Return the counts of all searches and those of the dispatcher by name."""
         counts = {name: value + self._counts[name] for name, value in self._dive.counts().items() if name != "nodes"}
         return {**counts, **self._dispatcher.statistics()}
-
-    # -- control ------------------------------------------------------------------------------------------------
 
     @property
     def at_checkpoint(self) -> bool:
@@ -213,8 +210,6 @@ class ConflictTeamEngine(Engine):
     def release(self) -> None:
         """Cancel the subproblems in progress; their nodes count as open."""
         self._dispatcher.release()
-
-    # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
     def take_nodes(self, limit: int) -> list[ConflictNode]:
         """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""

@@ -19,18 +19,10 @@ from .reduced import ReducedZeroOneProblem, reduce_problem, scale_and_evaluate, 
 
 @dataclass
 class Incumbent:
-    """The best known classifier.
+    """The best known classifier."""
 
-    Parameters
-    ----------
-    w : ndarray (p,)
-        Weights in original coordinates.
-    value : float
-        Its objective; ∞ without a classifier.
-    """
-
-    w: FloatArray
-    value: float
+    w: FloatArray  #: (p,) weights in original coordinates
+    value: float  #: its objective; ∞ without a classifier
 
     def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
         """Replace the incumbent by w if w is better, scaled up so that margins near 1 are met exactly; return whether it is."""
@@ -43,17 +35,10 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """Solver of hard-margin problems on sets of the reduced problem's points, by which incumbents are improved.
-
-    Parameters
-    ----------
-    reduced : ReducedZeroOneProblem
-    rows : ConflictRows
-        The points with thresholds 1, as the compiled dual active-set method reads them.
-    """
+    """Solver of hard-margin problems on sets of the reduced problem's points, by which incumbents are improved."""
 
     reduced: ReducedZeroOneProblem
-    rows: Any
+    rows: Any  #: `ConflictRows`: the points with thresholds 1, as the compiled dual active-set method reads them
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem) -> Polish:

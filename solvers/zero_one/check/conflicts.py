@@ -151,7 +151,7 @@ class Conflict:
 
 def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
     """Return the exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one."""
-    budget = _whole_budget(header)
+    budget: int = header["budget"]
     if w is None:
         return math.inf
     point = RationalPoint.of(w, A.shape[1])
@@ -159,13 +159,6 @@ def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[
     if violated > budget:
         raise InvalidProofError(f"the incumbent violates {violated} margins, of at most {budget}")
     return ceil_to_float(point.square(penalised.astype(np.float64).tolist()))
-
-
-def _whole_budget(header: dict[str, Any]) -> int:
-    budget = header["budget"]
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
-        raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
-    return budget
 
 
 def reduced_conflict_problem(
@@ -192,7 +185,7 @@ def reduced_conflict_problem(
         groups.setdefault(k, []).append(float(weights[i]))
     counted = header["kind"] == "budget"
     fixed_cost = 0.0 if counted or not constant else next_down(math.fsum(constant))
-    budget = float(_whole_budget(header) - len(constant)) if counted else math.inf
+    budget = float(header["budget"] - len(constant)) if counted else math.inf
     if fixed_cost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):

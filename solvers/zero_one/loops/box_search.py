@@ -517,8 +517,8 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
 
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is
     next, and its sibling goes to the heap, until the dive ends. A node with at most `_BY_POINTS` free points, or with a box at
-    the limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate. In the
-    frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays valid.
+    the limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate.
+    In the frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first.
     """
     n, p = data.rows.shape
     scalars = pool.scalars
