@@ -118,7 +118,7 @@ class WorkerPool(Protocol):
     """Protocol of a search's pool of open nodes, from which a `Dispatcher` takes nodes and to which it returns results."""
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """Number of open nodes in the pool, without those of subproblems in progress."""
 
     def take_nodes(self, limit: int) -> Any:
@@ -135,7 +135,7 @@ class WorkerPool(Protocol):
 
 
 class Dispatcher:
-    """Keep every worker of an executor busy with subproblems of a pool.
+    """The dispatcher of one search, which keeps every worker of an executor busy with subproblems of a pool.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class Dispatcher:
 
     def _dispatch(self) -> None:
         """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
-        waiting = self._pool.waiting
+        waiting = self._pool.queue_length
         if not waiting:
             return
         slots = self._team.size

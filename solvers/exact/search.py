@@ -91,14 +91,14 @@ class Branching:
         Proved bound and arrays of each part that remains; without children the node is closed at its bound.
     record : mapping of str to JSON value
         The facts of the log from which the checker's rule derives the bound and the children.
-    closed : float
+    closed_bound : float
         Least proved bound of the node's points that are in no child.
     """
 
     bound: float
     children: Sequence[tuple[float, NodeArrays]] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    closed: float = math.inf
+    closed_bound: float = math.inf
 
 
 class BoundingRule(ABC, Generic[P]):
@@ -395,7 +395,7 @@ class TreeSearch:
         if self.record_listener is not None:
             self.record_listener({"id": number, "parent": node.origin[0], "side": node.origin[1], **branching.record})
         self.closed_bound = min(
-            self.closed_bound, branching.closed, math.inf if branching.children else max(branching.bound, node.bound)
+            self.closed_bound, branching.closed_bound, math.inf if branching.children else max(branching.bound, node.bound)
         )
         self._push([
             Node(max(bound, branching.bound, node.bound), arrays, (number, side))
@@ -424,7 +424,7 @@ class TreeSearch:
         self._dispatcher.last_number = self.next_id // NUMBERS_PER_SUBPROBLEM
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of nodes to dispatch: 0 until the search is distributed."""
         return len(self._heap) if self._distributed else 0
 

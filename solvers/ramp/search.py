@@ -142,7 +142,7 @@ class RampRule(BoundingRule[RampProblem]):
         bound = max(bound, node.bound)
         points = np.zeros(0, dtype=np.int64) if solution is None else self._by_difference(solution, lower, given_up)
         if bound >= incumbent.cutoff or not points.size:
-            return Branching(bound, record=record.values(CLOSED), closed=level if is_root else math.inf)
+            return Branching(bound, record=record.values(CLOSED), closed_bound=level if is_root else math.inf)
         children = self._children(int(points[0]), bound, lower, given_up)
         return Branching(bound, children, record.values(int(points[0])), level if is_root else math.inf)
 

@@ -308,7 +308,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         state[record.outside], state[record.inside] = OUT, IN
         part = {**node.arrays, "state": state, "order": relaxed.order}
         if self._exhausted(part):
-            return Branching(math.inf, record=record.values, closed=closed)
+            return Branching(math.inf, record=record.values, closed_bound=closed)
         if self._weak(part, bounds.node):
             size = float(part["size"]) or 1.5 * float(np.abs(self._incumbent.w[problem.counted]).max()) or 1.0
             return self._exclude({**part, "size": np.array(size)}, bound, record, closed)
@@ -381,7 +381,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             closed = min(closed, self._beyond)
         part = {**part, "sides": sides, "tried": excluded}
         if self._exhausted(part):
-            return Branching(math.inf, record=record.values, closed=closed)
+            return Branching(math.inf, record=record.values, closed_bound=closed)
         crowded = (
             2 * int((excluded & sides).sum()) > int(excluded.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
         )

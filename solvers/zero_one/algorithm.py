@@ -36,7 +36,7 @@ from .check.checker import ZeroOneChecker
 from .conflict_log import ConflictLogWriter
 from .engine import Engine, SharedState
 from .heuristic import Heuristic
-from .incumbent import Polish, trivial_incumbent
+from .incumbent import HardMarginSolver, trivial_incumbent
 from .reduced import reduce_problem, rotate_for_boxes, warm_up_problem
 from .reuse import SolvedProblem, TransferredBound, ends_first, transferred_bound
 
@@ -141,7 +141,7 @@ class ZeroOneState:
         self.logged_bound = recorder.finish(self.shared.incumbent.w)
         return recorder.write_error
 
-    def take_start(self, w: FloatArray) -> None:
+    def offer_start(self, w: FloatArray) -> None:
         """Offer a starting point and its polish to the incumbent; raise InputError for a wrong shape or infinite numbers."""
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
@@ -150,14 +150,14 @@ class ZeroOneState:
         self.shared.incumbent.offer(reduced, w)
         self.shared.polish.improve(self.shared.incumbent, reduced.to_reduced(w))
 
-    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
+    def use_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
         """Offer the solutions of solved problems to the incumbent, and use the bound that they, or their logs, imply."""
         if not earlier:
             return
         self.transfer = transferred_bound(view, [item.with_logged_bound() for item in earlier] if logged else earlier)
         for item in earlier:
             if item.w is not None:
-                self.take_start(item.w)
+                self.offer_start(item.w)
         self.shared.lower_bound = max(self.shared.lower_bound, min(self.transfer.bound, self.shared.incumbent.value))
         self.transferred_bound = self.shared.lower_bound
 
@@ -181,7 +181,7 @@ def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> En
     state.stopped = None
     if stopped is None:
         shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
-    shared.polish = Polish.of(shared.reduced)
+    shared.polish = HardMarginSolver.of(shared.reduced)
     if state.executor is not None and state.engine_name == "conflicts":
         return ConflictTeamEngine(shared, state.hinge_violations, state.executor)
     if proof is not None:
@@ -289,7 +289,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
     if state.executor is not None or state.checkpoint_file is not None:
         return resumable_engine(state, threads, proof)
     shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
-    shared.polish = Polish.of(shared.reduced)
+    shared.polish = HardMarginSolver.of(shared.reduced)
     if state.engine_name == "boxes":
         if proof is not None:
             state.writer = _writer(state, None, proof)
@@ -439,7 +439,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             # the log of a box search needs an orthogonal map between original and reduced coordinates
             reduced = rotate_for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
         incumbent = trivial_incumbent(reduced)
-        shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
+        shared = SharedState(reduced, incumbent, HardMarginSolver.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, checkpoint_file=checkpoint)
         if stopped is not None:
             resume_search(state, stopped)
@@ -447,9 +447,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.executor = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
-            state.take_start(np.asarray(options.start["w"], dtype=np.float64))
+            state.offer_start(np.asarray(options.start["w"], dtype=np.float64))
         solved_problems = [SolvedProblem.of(*pair) for pair in solved_pairs(self.earlier)]
-        state.take_earlier(view, solved_problems, self.proof is not None)
+        state.use_earlier(view, solved_problems, self.proof is not None)
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)

@@ -27,7 +27,7 @@ from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
 from .conflict_log import DELETED, FREE, ConflictLogWriter, NodeProver, clone_active_set
-from .incumbent import Polish
+from .incumbent import HardMarginSolver
 from .reduced import ReducedZeroOneProblem, reduce_problem, scale_and_evaluate_all
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class BudgetState:
 
     view: ZeroOneBudget
     reduced: ReducedZeroOneProblem
-    polish: Polish
+    polish: HardMarginSolver
     options: Options
     tol: float
     rng: np.random.Generator
@@ -345,7 +345,14 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         median_length = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
         tol = options.tolerance(self.info.tolerance)
         state = BudgetState(
-            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / median_length**2, BudgetPoint(np.zeros(p), float(n), 0.0)
+            view,
+            reduced,
+            HardMarginSolver.of(reduced),
+            options,
+            tol,
+            rng,
+            _FAR / median_length**2,
+            BudgetPoint(np.zeros(p), float(n), 0.0),
         )
         points = [np.zeros(p)]
         if not view.penalised.all():

@@ -48,7 +48,7 @@ _DECAY_NODES = 256
 
 
 class NodeProver:
-    """Calls the compiled loop that processes one node of a proof by conflicts; holds its data, workspace and record.
+    """Processor of single nodes of a proof by conflicts: the compiled loop with its data, workspace and record.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class TreeProver:
         self.unresolved_nodes: list[ProofNode] = []
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of nodes to process."""
         return len(self._heap)
 
@@ -385,9 +385,9 @@ class ProofPool:
         return [node for nodes in self._dispatcher.in_progress.values() for node in nodes]
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of nodes in the pool."""
-        return self._prover.waiting
+        return self._prover.queue_length
 
     def statistics(self) -> dict[str, float]:
         """Return the dispatcher's counts and seconds by name, with the prefix ``proof_``."""
@@ -403,7 +403,7 @@ class ProofPool:
 
     def take_nodes(self, limit: int) -> list[ProofNode]:
         """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
-        return _sent([self._prover.pop() for _ in range(min(limit, self._prover.waiting))])
+        return _sent([self._prover.pop() for _ in range(min(limit, self._prover.queue_length))])
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
@@ -504,7 +504,7 @@ class ConflictLogWriter(LogWriter):
     @property
     def finished(self) -> bool:
         """True if no node remains to be processed."""
-        return self.prover is None or not (self.prover.waiting or (self._pool is not None and self._pool.open_nodes))
+        return self.prover is None or not (self.prover.queue_length or (self._pool is not None and self._pool.open_nodes))
 
     @property
     def provable_bound(self) -> float:

@@ -45,7 +45,7 @@ from ..parallel.serialisation import TaskArrays
 from .box_engine import COUNTER_NAMES, BoxEngine, BoxSearchSnapshot, SearchData
 from .box_log import BoxLogWriter, BoxRecords
 from .engine import Engine, SharedState
-from .incumbent import Incumbent, Polish, trivial_incumbent
+from .incumbent import HardMarginSolver, Incumbent, trivial_incumbent
 from .open_nodes import DEFAULT_MEMORY, OpenNodes
 from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, warm_up_problem
 
@@ -90,7 +90,7 @@ def load_code(search_data: SearchData, threads: int | None) -> None:
     """Load the compiled loops in a worker, by a subproblem of the warm-up problem. Its argument has fetched the search's data."""
     reduced = rotate_for_boxes(reduce_problem(warm_up_problem()))
     incumbent = trivial_incumbent(reduced)
-    engine = BoxEngine(SharedState(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
+    engine = BoxEngine(SharedState(reduced, incumbent, HardMarginSolver.of(reduced), Limits(_LOAD_TOL)))
     solve_subproblem(
         Subproblem(
             engine.search_data, TaskArrays(engine.open_nodes.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False
@@ -104,7 +104,9 @@ def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
     start, processor_start = time.perf_counter(), time.thread_time()
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)
-    shared = SharedState(search_data.reduced, incumbent, Polish.of(search_data.reduced), Limits(task.tol, memory=_MEMORY_LIMIT))
+    shared = SharedState(
+        search_data.reduced, incumbent, HardMarginSolver.of(search_data.reduced), Limits(task.tol, memory=_MEMORY_LIMIT)
+    )
     log = BoxRecords() if task.logged else None
     nodes = OpenNodes.from_arrays(task.nodes.arrays)
     engine = BoxEngine(shared, 1, log, BoxSearchSnapshot(search_data, nodes, first_id=task.number * NUMBERS_PER_SUBPROBLEM))
@@ -174,10 +176,10 @@ class SubtreeEngine(Engine):
         """The number of nodes in the pool and in subproblems in progress."""
         if not self._distributed:
             return self._first.open_count
-        return self.waiting + sum(len(part) for part in self._dispatcher.in_progress.values())
+        return self.queue_length + sum(len(part) for part in self._dispatcher.in_progress.values())
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of nodes in the pool."""
         return sum(len(part) for _, _, part, _ in self._parts)
 

@@ -27,7 +27,7 @@ from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor
 from .conflict_engine import COUNTERS, ConflictNode, ConflictSearchData, PassTargets, offer_candidate
 from .engine import Engine, SharedState
-from .incumbent import Incumbent, Polish
+from .incumbent import HardMarginSolver, Incumbent
 from .loops.conflict_search import CANDIDATE
 
 
@@ -63,7 +63,7 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
     start, processor_start = time.perf_counter(), time.thread_time()
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)
-    shared = SharedState(search_data.reduced, incumbent, Polish.of(search_data.reduced), Limits(task.tol))
+    shared = SharedState(search_data.reduced, incumbent, HardMarginSolver.of(search_data.reduced), Limits(task.tol))
     dive, pending, end = search_data.new_dive(), task.nodes[::-1], start + task.seconds
     while (pending or dive.running) and time.perf_counter() < end:
         cutoff = min(shared.cutoff, task.target)
@@ -134,10 +134,10 @@ class ConflictTeamEngine(Engine):
     @property
     def open_count(self) -> int:
         """The number of nodes in the pool and in subproblems, plus one for a local search in progress."""
-        return self.waiting + sum(len(nodes) for nodes in self._dispatcher.in_progress.values()) + int(self._dive.running)
+        return self.queue_length + sum(len(nodes) for nodes in self._dispatcher.in_progress.values()) + int(self._dive.running)
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """The number of nodes in the pool."""
         return len(self._heap)
 

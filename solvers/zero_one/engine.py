@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
-from .incumbent import Incumbent, Polish
+from .incumbent import HardMarginSolver, Incumbent
 from .reduced import ReducedZeroOneProblem
 
 #: Recorded efforts grow by at least this factor. The rate spans the last growth of effort by `_SPAN` or more.
@@ -70,7 +70,7 @@ class SharedState:
 
     reduced: ReducedZeroOneProblem
     incumbent: Incumbent
-    polish: Polish
+    polish: HardMarginSolver
     limits: Limits
     lower_bound: float = field(default=0.0)  #: best lower bound in original units, from checkpoints alone: the same in every run
     provisional_bound: float = field(default=0.0)  #: bound between two checkpoints: valid, but its time depends on the clock

@@ -25,7 +25,7 @@ from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
 from .engine import SharedState
-from .incumbent import Polish, trivial_incumbent
+from .incumbent import HardMarginSolver, trivial_incumbent
 from .reduced import ReducedZeroOneProblem, reduce_problem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: Distance below 1 at which a margin counts as kept: a w that is scaled onto a crossing misses it by rounding.
 _NEAR = 1e-9
 #: Directions of a batch; least relative improvement that counts. Smaller ones only reduce the norm, and one quadratic program
-#: finds the least norm that keeps the same points (`incumbent.Polish`).
+#: finds the least norm that keeps the same points (`incumbent.HardMarginSolver`).
 _BATCH, _LEAST_IMPROVEMENT = 20, 1e-3
 #: Share of random directions; the others (nearly) preserve the margins that are closest to 1.
 _RANDOM_SHARE = 0.4
@@ -372,7 +372,7 @@ def good_classifier(
         Starting points: the best multiple of each is polished.
     """
     reduced = reduce_problem(problem)
-    shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    shared = SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
     if not reduced.rows.size:
         return shared.incumbent.w
     origin = np.zeros(reduced.rows.shape[1])

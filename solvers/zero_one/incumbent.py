@@ -34,14 +34,14 @@ class Incumbent:
 
 
 @dataclass(frozen=True, eq=False)
-class Polish:
+class HardMarginSolver:
     """Solver of hard-margin problems on sets of the reduced problem's points, by which incumbents are improved."""
 
     reduced: ReducedZeroOneProblem
     rows: Any  #: `ConflictRows`: the points with thresholds 1, as the compiled dual active-set method reads them
 
     @classmethod
-    def of(cls, reduced: ReducedZeroOneProblem) -> Polish:
+    def of(cls, reduced: ReducedZeroOneProblem) -> HardMarginSolver:
         """Return the solver for the points of a reduced problem."""
         from .loops.conflict_records import penalised_rows
 
@@ -125,12 +125,12 @@ _NEAR = 1e-7
 class LeastNormSolver:
     """Solver of min Σ_{penalised} w_j² subject to a_i'w ≥ 1 on any subset of a 0-1 problem's points, in original coordinates."""
 
-    polish: Polish
+    polish: HardMarginSolver
 
     @classmethod
     def of(cls, problem: ZeroOneProblem) -> LeastNormSolver:
         """Return the solver for subsets of a problem, which is reduced once."""
-        return cls(Polish.of(reduce_problem(problem)))
+        return cls(HardMarginSolver.of(reduce_problem(problem)))
 
     def solve(self, demanded: BoolArray) -> FloatArray | None:
         """Return the w (p,) of least norm whose margins on the points of the mask ``demanded`` (n,) are exactly at least 1.

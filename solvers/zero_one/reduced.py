@@ -88,7 +88,7 @@ class ReducedZeroOneProblem:
         return (1.0 + reach * math.sqrt(upper)) / self.stretch * (1.0 + 1e-12)
 
     def root_half_widths(self, upper: float) -> FloatArray:
-        """Return half-widths (k,) of a box |v| ≤ half that holds every v of value ≤ ``upper``, in reduced units."""
+        """Return half-widths (k,) of a box |v| ≤ half that holds an optimal v, for an optimum ≤ ``upper`` in reduced units."""
         half = np.full(self.rows.shape[1], math.sqrt(upper / (1.0 - self.shrink)) * (1.0 + 1e-12))
         if self.free:
             half[-1] = self.intercept_bound(upper)

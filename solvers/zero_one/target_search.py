@@ -39,7 +39,7 @@ from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
 from .box_engine import SearchData, positive_side
 from .heuristic import LocalSearch
-from .incumbent import Polish, solve_hard_margin
+from .incumbent import HardMarginSolver, solve_hard_margin
 from .loops.box_records import CANDIDATE, DONE, FREE, GROW, KEPT, LEAF, PAGE, VIOLATED, BoxData, BoxPool, empty_workspace
 from .loops.box_search import explore
 from .open_nodes import DEFAULT_MEMORY, allocate_pool, enlarge_within_memory, initialise_pool, least_bound
@@ -100,7 +100,7 @@ class TargetSearch:
         plain = plain.with_intercept_scale(min(plain.trivial_value, self._cap))
         self._reduced = _with_targets(plain, rows)
         self._sides = positive_side(self._reduced, rows)
-        self._polish = Polish.of(self._reduced)
+        self._polish = HardMarginSolver.of(self._reduced)
         self._values = np.full(len(rows), math.inf)
         self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
         self._proved = np.full(len(rows), max((optimum_bound - plain.constant) / plain.unit, 0.0))

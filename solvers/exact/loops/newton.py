@@ -1,6 +1,6 @@
 """Hinge relaxation of a 0-1-loss or ramp problem over a box: smoothed minimisation by Newton's method, and certified dual bounds.
 
-`newton` runs projected semismooth Newton steps. `rounding` bounds the rounding error of its bound, and
+`newton` runs projected semismooth Newton steps. `rounding_error_bound` bounds the rounding error of its bound, and
 `reduced_cost_tightening` shrinks the box by the bound. Compiled searches call them at every node.
 """
 
@@ -46,8 +46,8 @@ class BoxRelaxation(NamedTuple):
     mid: Any
     half: Any
     wide: Any
-    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
-    #: (n,) after `ranges`: largest and least margin over the box, and Σ_j |g_ij| max |w_j|; pair bounds use them as buffers
+    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
+    #: (n,) from `activity_bounds`: largest and least margin over the box, and Σ_j |g_ij| max |w_j|; buffers in pair bounds
     largest_margin: Any
     env: Any
     err: Any
@@ -114,7 +114,7 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 
 @inner
-def ranges(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
+def activity_bounds(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
     """Write the activity bounds of the first m margins over the box to ``R``.
 
     ``R.env`` is the least margin, ``R.largest_margin`` the largest one, and ``R.err`` Σ_j |g_ij| max |w_j|, from which their
@@ -153,7 +153,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
 
     The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
     iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate,
-    apart from `rounding`. ``w`` is changed in place, and α, s and c are written to ``R``.
+    apart from `rounding_error_bound`. ``w`` is changed in place, and α, s and c are written to ``R``.
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
@@ -223,7 +223,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
 
 
 @inner
-def rounding(R: BoxRelaxation, m: int, const: float) -> float:
+def rounding_error_bound(R: BoxRelaxation, m: int, const: float) -> float:
     """Return a bound on the rounding error of `newton`'s D, and write a bound on the error of each s_j to ``R.ds``.
 
     Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.

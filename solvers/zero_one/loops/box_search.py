@@ -14,7 +14,14 @@ import numpy as np
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.matching import Pairs
-from ...exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
+from ...exact.loops.newton import (
+    BoxRelaxation,
+    activity_bounds,
+    margins,
+    newton,
+    reduced_cost_tightening,
+    rounding_error_bound,
+)
 from . import entry, inner
 from .box_pairs import pack_pairs, sort_by_decreasing_key
 from .box_records import (
@@ -73,7 +80,7 @@ def solve_relaxation(
         bound, iterations = newton(R, k, const, lo, hi, w, cut, 0.02 * smoothing * unit)
         scalars.relaxations += 1
         scalars.newton_steps += iterations
-        bound -= rounding(R, k, const)
+        bound -= rounding_error_bound(R, k, const)
         slack = 0.0
         for t in range(k):
             shortfall, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
@@ -151,7 +158,7 @@ def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec
         return 0.0
     margin, minimum, maximum, sizes = R.u, R.env, R.largest_margin, R.err
     margins(G, m, c, margin)
-    ranges(G, m, lo, hi, R)
+    activity_bounds(G, m, lo, hi, R)
     for i in range(m):
         if z[i] != FREE:
             continue
@@ -445,7 +452,7 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
     for i in range(m):
         for j in range(p):
             G[j, i] = rows[idx[i], j]
-    ranges(G, m, lo, hi, R)
+    activity_bounds(G, m, lo, hi, R)
     k = 0
     for i in range(m):
         point = idx[i]

@@ -17,7 +17,7 @@ from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
 from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
 from marginopt.solvers.zero_one.engine import SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.loops import entry
 from marginopt.solvers.zero_one.loops.active_set import (
     back_solve,
@@ -69,7 +69,7 @@ def test_a_short_run_has_a_good_bound(lam, sigma):
 @pytest.mark.parametrize("seed", [1, 3, 4])
 def test_the_last_pass_takes_about_what_is_forecast(seed):
     reduced = reduce_problem(model(60, 6, 10.0, seed, sigma=2.0).view(ZeroOneProblem))
-    polish = Polish.of(reduced)
+    polish = HardMarginSolver.of(reduced)
     # the search of the optimum's value, so that passes are planned by it
     search = ConflictEngine(SharedState(reduced, trivial_incumbent(reduced), polish, Limits()), np.ones(len(reduced.weights)))
     drive(search)

@@ -10,7 +10,7 @@ from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.zero_one import engine as module
 from marginopt.solvers.zero_one.conflict_engine import PassTargets
 from marginopt.solvers.zero_one.engine import Engine, GapForecast, Portfolio, SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -62,7 +62,7 @@ def shared():
 
     rows = np.random.default_rng(0).standard_normal((12, 3))
     reduced = reduce_problem(ZeroOneProblem(rows, np.ones(12), np.ones(3, dtype=bool)))
-    return SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    return SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
 
 
 @pytest.mark.parametrize("better", [0, 1])

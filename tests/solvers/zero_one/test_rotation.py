@@ -12,7 +12,7 @@ from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.box_engine import BoxEngine
 from marginopt.solvers.zero_one.engine import SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem, rotate_for_boxes
 
 
@@ -89,7 +89,7 @@ def test_boxes_of_their_own_coordinates_find_and_prove_the_optimum(free):
             pass
         optimum = conflicts.measure(state).objective
         reduced = reduce_problem(problem)
-        shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+        shared = SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
         engine = BoxEngine(shared, reduced_problem=rotate_for_boxes(reduced))
         outcome = Outcome.RUNNING
         while outcome is Outcome.RUNNING:
