@@ -76,7 +76,7 @@ def test_the_last_pass_takes_about_what_is_forecast(seed):
     again = ConflictEngine(SharedState(reduced, search._shared.incumbent, polish, Limits()), np.ones(len(reduced.weights)))
     forecasts = drive(again)
     assert len(forecasts) > 2
-    assert all(0.5 * again.spent <= forecast <= 2.0 * again.spent for forecast in forecasts)
+    assert all(0.5 * again.spent_nanoseconds <= forecast <= 2.0 * again.spent_nanoseconds for forecast in forecasts)
 
 
 def drive(engine):
