@@ -88,7 +88,7 @@ def curve(source: str, loss: str, C: float, most: int, limit: float) -> str:
         if w is not None:
             rule.improve(w, search.incumbent)
         while not search.done and time.process_time() - begin < limit:
-            search.step()
+            search.process_node()
         bound, w, seconds = search.bound, search.incumbent.w, time.process_time() - begin
         gap = 1.0 - bound / search.incumbent.value
         cells.append(f"{seconds:.1f}" if search.done else f"{100.0 * gap:.1f}%")

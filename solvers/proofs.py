@@ -13,7 +13,7 @@ from typing import Any
 
 from ..models.model import Model
 from .exact.check.checker import ProofChecker, ProofReport
-from .exact.check.sealed import lines
+from .exact.check.log_reader import log_lines
 from .parallel import Cluster, choose_executor
 
 
@@ -108,6 +108,6 @@ def _no_checker(path: Path) -> str:
 def _format(path: Path) -> str:
     """Return the format that the first line states; empty where it states none or cannot be read."""
     try:
-        return str(json.loads(next(lines(path)))["format"])
+        return str(json.loads(next(log_lines(path)))["format"])
     except Exception:  # noqa: BLE001 - a file may be wrong in every way
         return ""

@@ -35,7 +35,7 @@ from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .exact.check.sealed import digest_of, stated_bound
+from .exact.check.log_reader import file_sha256, stated_bound
 from .proofs import Question, check_proof
 from .records import Options
 from .solve import solve_problem
@@ -294,7 +294,7 @@ class WholePath(Displayed, Tabular, Question):
                 return PathReport(False, 0.0, nodes, f"the log at λ = {point.lam:g}: {report.message}")
             nodes += report.nodes
             bounds[point.lam] = report.bound
-        if self.digests != tuple(digest_of(Path(log)) for log in self.logs):
+        if self.digests != tuple(file_sha256(Path(log)) for log in self.logs):
             return PathReport(False, 0.0, nodes, "the logs' digests are others")
         ratio = self._least_ratio(bounds)
         return PathReport(not (message := self._objection(numbers, bounds, ratio)), ratio, nodes, message)
@@ -549,7 +549,7 @@ class _Search:
         proved_everywhere = min(ratios) >= 1.0 - 2.0 * _NEW * self.tol
         return WholePath(
             self.model, corners, tuple(breakpoints), self.lam_max, proved_everywhere, len(self.solved), seconds, logs,
-            tuple(digest_of(Path(log)) for log in logs),
+            tuple(file_sha256(Path(log)) for log in logs),
         )  # fmt: skip
 
 

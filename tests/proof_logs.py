@@ -10,7 +10,7 @@ from data import clouds
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.conflict_log import ConflictRecorder
+from marginopt.solvers.zero_one.conflict_log import ConflictLogWriter
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -36,7 +36,7 @@ def write(problem, path, seconds=30.0, **native):
 def write_part(problem, path, bound, nodes):
     """Write the log of a conflict pass towards ``bound`` that ends after so many nodes; return the bound that it claims."""
     reduced = reduce_problem(problem)
-    recorder = ConflictRecorder(str(path), reduced, bound, np.ones(len(reduced.weights)))
+    recorder = ConflictLogWriter(str(path), reduced, bound, np.ones(len(reduced.weights)))
     recorder.merge(recorder.prover.work(1e9, nodes))
     return recorder.finish(np.zeros(len(problem.penalised)))
 

@@ -32,8 +32,14 @@ from marginopt import ZeroOneSVM, instances
 from marginopt.errors import MarginoptWarning
 from marginopt.solvers.interface.numba_flags import FAST_MATH, Loops
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
-from marginopt.solvers.zero_one.loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+from marginopt.solvers.zero_one.loops.active_set import minimise_norm
+from marginopt.solvers.zero_one.loops.conflict_records import (
+    CONFLICT,
+    empty_active_set,
+    empty_dual_workspace,
+    penalised_rows,
+    stretched_rows,
+)
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 #: Nodes of the batches; those that the loop takes; conflicts of a batch that are proved again in rational arithmetic.
@@ -52,7 +58,7 @@ def pack(rows: Any, left: Any, priority: Any, T: float, active: Any, scratch: An
             active.count[0] = active.ready[0] = 0
             for j in range(active.w.size):
                 active.w[j] = 0.0
-            status, _ = active_set(rows, left[k], priority, T, active, scratch)
+            status, _ = minimise_norm(rows, left[k], priority, T, active, scratch)
             counts[k, 1] += 1
             if status != CONFLICT:
                 break
@@ -97,7 +103,7 @@ def loop(rows: Any, T: float) -> tuple[float, np.ndarray]:
 
     def work() -> None:
         counts[:] = 0
-        pack(rows, open_points.copy(), np.ones(n), T, no_active(p), empty_scratch(n, p), counts)
+        pack(rows, open_points.copy(), np.ones(n), T, empty_active_set(p), empty_dual_workspace(n, p), counts)
 
     return fastest(work), counts
 
@@ -202,7 +208,7 @@ def search(arguments: argparse.Namespace) -> None:
     assert view is not None
     reduced = reduce_problem(view)
     upper = (2.0 * arguments.value - reduced.constant) / reduced.unit
-    reduced = reduced.restretched(upper)
+    reduced = reduced.with_intercept_scale(upper)
     assert np.ptp(reduced.weights) == 0.0
     rows = stretched_rows(reduced, np.ones(len(reduced.weights)), upper)
     a = rows.a[:, np.abs(rows.a).max(axis=0) > 0.0]

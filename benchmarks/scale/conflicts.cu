@@ -1,5 +1,5 @@
 // Searches on norm-conflicts, a warp a node: the dual method of Goldfarb and Idnani with certified norms, packings, and a
-// depth-first search of subtrees. All in double precision. What `solvers.zero_one.loops.conflicts` proves of its nodes is
+// depth-first search of subtrees. All in double precision. What `solvers.zero_one.loops.conflict_search` proves of its nodes is
 // proved here by the same arguments; docs/explanation/zero-one-bb.md has them.
 //
 // Lane j of a warp holds coordinate j, lane k the multiplier u and the point of constraint k,

@@ -11,7 +11,7 @@ costs, and the log of slices where the workers waited, and which share of their 
 checkpoint, and has the one proof log of all legs checked to its end, on the cluster and by one process.
 
 ``... simulate`` records the tree of the same problem (nodes, children, work of each) and drives the coordinator's own rule for
-handing out slices (`solvers.zero_one.engines.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
+handing out slices (`solvers.zero_one.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from trees import Costs, recorded, simulate
 import marginopt as mo
 from marginopt.models.arrays import peak_memory
 from marginopt.solvers.exact import dispatcher as batch_size
-from marginopt.solvers.zero_one.engines import distributed_boxes as rule
+from marginopt.solvers.zero_one import distributed_boxes as rule
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
@@ -137,7 +137,7 @@ def killed(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    batch_size.LONG = 0.2  # seconds of a slice: a search of seconds shall have many
+    batch_size.TARGET_SECONDS = 0.2  # seconds of a slice: a search of seconds shall have many
     begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.add_result
 
     def told(text: str) -> None:
@@ -151,11 +151,11 @@ def killed(a: argparse.Namespace) -> None:
             arrived[0] += 1
             if arrived[0] % 8 == 0 or arrived[0] in (9, 10):
                 who = result.who.rpartition(":")[2]
-                told(f"slice {number} back from {who}: {result.counts['nodes']} nodes; {self.open_nodes} open, {self.nodes} done")
+                told(f"slice {number} back from {who}: {result.counts['nodes']} nodes; {self.open_count} open, {self.nodes} done")
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}")
+                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}")
                 coming.start()
 
         rule.SubtreeEngine.add_result = watched
@@ -178,7 +178,8 @@ def continued(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    batch_size.LONG, batch_size.SHORT, batch_size.FEW = 0.2, 0.05, 32  # a search of seconds shall have many slices
+    # a search of seconds shall have many slices
+    batch_size.TARGET_SECONDS, batch_size.LEAST_SECONDS, batch_size.FIRST_BATCH_NODES = 0.2, 0.05, 32
     take_in, arrived = rule.SubtreeEngine.add_result, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 
@@ -188,7 +189,7 @@ def continued(a: argparse.Namespace) -> None:
             if arrived[0] == 4:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}", flush=True)
+                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}", flush=True)
 
         rule.SubtreeEngine.add_result = watched
         remaining, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"

@@ -14,9 +14,8 @@ import marginopt as mo
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.dispatcher import BatchSize
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import distributed_boxes as rule
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine
+from marginopt.solvers.zero_one import ZeroOneBB, distributed_boxes as rule
+from marginopt.solvers.zero_one.box_engine import BoxEngine
 
 # -- recording ------------------------------------------------------------------------------------------------------
 
@@ -63,9 +62,9 @@ def recorded(model: mo.ZeroOneSVM, w: np.ndarray) -> Tree:
         algorithm = ZeroOneBB(engine="boxes", restarts=0)
         shared = algorithm.init(view, Options(threads=1, start={"w": w}), np.random.default_rng(0)).shared
         engine = BoxEngine(shared, 1, log)
-        engine.pause = 10**12
+        engine.slice_end = 10**12
         begin = time.process_time()
-        while engine.open_nodes and len(engine.open):
+        while engine.open_count and len(engine.open_nodes):
             engine.work(5.0)
         return time.process_time() - begin
 
@@ -138,7 +137,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
             order += 1
             heapq.heappush(events, (coordinator + costs.latency + spent, order, worker, rest, len(nodes), spent))
         done, _, worker, rest, problem, took = heapq.heappop(events)
-        shares.learn(problem, len(rest), took)
+        shares.update(problem, len(rest), took)
         free.append(worker)
         if queued:  # the next slice waits at the worker already
             nodes, length = queued.pop(0)
@@ -159,12 +158,13 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
 def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], float]:
     """Return what is open when the first worker is ready, and when that is: breadth-first, as best-first nearly is."""
     pool, clock, count, ready = [0], 0.0, 0, math.inf
-    while pool and (count % rule.FEW or clock < ready):
+    while pool and (count % rule.NODES_BETWEEN_CHECKS or clock < ready):
         node = pool.pop(0)
         clock += seconds[node]
         count += 1
         pool += tree.children[node]
-        if count % rule.FEW == 0 and ready == math.inf and (count >= rule.CALL or clock >= 1e-9 * rule.CALL_EFFORT):
+        due = count % rule.NODES_BETWEEN_CHECKS == 0 and ready == math.inf
+        if due and (count >= rule.PRELOAD_NODES or clock >= 1e-9 * rule.PRELOAD_EFFORT):
             ready = clock + 2.0 * costs.latency + costs.handling
     return pool, clock
 
@@ -176,7 +176,7 @@ def _handed(
     wanted = 2 * workers - flying
     if wanted <= 0 or not pool:
         return flying, now
-    each, length = shares.share(len(pool), workers, costs.handling)
+    each, length = shares.next_batch(len(pool), workers, costs.handling)
     for _ in range(wanted):
         nodes, pool[:] = pool[:each], pool[each:]
         if not nodes:

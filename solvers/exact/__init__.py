@@ -1,1 +1,1 @@
-"""Exact search, shared by all problems: coordinates, compiled relaxations, logs and their checker; and VIPR certificates."""
+"""Branch and bound with proof logs, shared by all exact solvers: search, checkpoints, remote workers, the checker of logs, VIPR."""

@@ -1,4 +1,6 @@
-"""The algorithm of a problem that declares a bounding rule and a checking rule: limits, proof log, checkpoint and workers."""
+"""The algorithm class of an exact solver that supplies a bounding rule: `ExactSearch` runs the branch and bound of `search` with
+limits, proof log, checkpoint and remote workers. A subclass adds its rule and the checker of its logs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from ..interface.recorder import ProgressState
 from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options
-from .checkpoint import log_file
+from .checkpoint import open_log_file
 from .dispatcher import bound_caveat
 from .options import Limits, check_path
 from .search import BoundingRule, SearchCheckpoint, TreeLog, TreeSearch
@@ -26,7 +28,7 @@ V = TypeVar("V")
 
 @dataclass(eq=False)
 class SearchState:
-    """A run: the search, its limits, its checkpoint and its workers."""
+    """The state of one run: the search, its limits, its checkpoint file, and the executor of remote workers."""
 
     search: TreeSearch
     limits: Limits
@@ -36,7 +38,7 @@ class SearchState:
 
 @dataclass(frozen=True, eq=False)
 class ExactSearch(Algorithm[V, SearchState]):
-    """Branch and bound by a bounding rule.
+    """Exact solver by branch and bound with a bounding rule.
 
     A subclass states ``info``, its bounding rule (``rule``) and the checker of its logs (``checker``).
 
@@ -64,27 +66,27 @@ class ExactSearch(Algorithm[V, SearchState]):
 
     @abstractmethod
     def rule(self) -> type[BoundingRule[Any]]:
-        """Return the bounding rule; compiled loops are imported with it."""
+        """Return the class of the bounding rule; its module, and with it the compiled loops, is imported here."""
 
     def problem(self, view: V) -> Any:
-        """Return the problem of the rule: the view itself, unless it is reduced before."""
+        """Return the data that the rule is created with: the view itself, unless a subclass reduces it."""
         return view
 
     def known_bound(self, view: V) -> float:
-        """Return a lower bound that is proved before the search."""
+        """Return a lower bound of the optimum that is proved before the search; -∞ without one."""
         return -math.inf
 
     def load(self, view: V) -> None:
-        """Import and compile what the rule needs."""
+        """Import and compile the loops of the rule."""
         self.rule().load()
 
     def init(self, view: V, options: Options, rng: np.random.Generator) -> SearchState:
-        """Take the root and the start, or continue from the checkpoint."""
+        """Create the search at the root with the user's starting point, or restore it from the checkpoint."""
         rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
         rule.lowest, rule.deadline = max(rule.lowest, self.known_bound(view)), limits.deadline
         checkpoint_file = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
         stopped = None if checkpoint_file is None else checkpoint_file.read(self.proof)
-        search = TreeSearch.resumed(rule, limits.tol, stopped)
+        search = TreeSearch.from_saved(rule, limits.tol, stopped)
         state = SearchState(search, limits, checkpoint_file)
         if options.start is not None and "w" in options.start:
             w, p = np.asarray(options.start["w"], dtype=np.float64), search.incumbent.w.size
@@ -94,15 +96,15 @@ class ExactSearch(Algorithm[V, SearchState]):
         if self.cluster is not None:
             state.executor = cluster_executor(self.cluster)
         if self.proof is not None:
-            file = log_file(str(self.proof), checkpoint_file, None if stopped is None else stopped.log)
+            file = open_log_file(str(self.proof), checkpoint_file, None if stopped is None else stopped.log)
             search.log = TreeLog(file, {"format": rule.format, "version": rule.version, **rule.header()})
-            search.listener = search.log.append
+            search.record_listener = search.log.append
         if state.executor is not None:
             search.distribute(state.executor)
         return state
 
     def advance(self, state: SearchState, seconds: float) -> Outcome:
-        """Process nodes for about ``seconds``, one at least."""
+        """Process nodes for about ``seconds``, at least one node."""
         search, limits, end = state.search, state.limits, time.perf_counter() + seconds
         if state.checkpoint_file is not None and state.checkpoint_file.due:
             self._save(state)
@@ -125,17 +127,21 @@ class ExactSearch(Algorithm[V, SearchState]):
             return Outcome.RUNNING
         # a node that arithmetic cannot close leaves a bound below the cutoff
         incumbent = search.incumbent
-        reached = search.bound >= incumbent.cut - incumbent.tol * abs(incumbent.value)
+        reached = search.bound >= incumbent.cutoff - incumbent.tol * abs(incumbent.value)
         return Outcome.CONVERGED if reached else Outcome.STALLED
 
     def abandon(self, state: SearchState) -> None:
-        """End the log: nothing takes its path's place."""
+        """Discard the proof log of a run that failed: no file is written at its path."""
         if state.search.log is not None:
             state.search.log.discard()
 
     def _save(self, state: SearchState) -> WriteError | None:
         search = state.search
-        return None if state.checkpoint_file is None else state.checkpoint_file.update(search.done, search.log, search.saved)
+        return (
+            None
+            if state.checkpoint_file is None
+            else state.checkpoint_file.update(search.done, search.log, search.checkpoint_content)
+        )
 
     def _release(self, state: SearchState) -> None:
         state.search.release()
@@ -143,15 +149,15 @@ class ExactSearch(Algorithm[V, SearchState]):
             state.executor.close()
 
     def measure(self, state: SearchState) -> ProgressState:
-        """Return incumbent, proved bound, nodes and open nodes."""
+        """Return the value of the incumbent, the proved bound, and the numbers of processed and of open nodes."""
         search = state.search
-        return ProgressState(search.explored, search.incumbent.value, search.bound, search.open_nodes)
+        return ProgressState(search.explored, search.incumbent.value, search.bound, search.open_count)
 
     def answer(self, state: SearchState) -> Answer:
-        """Return the incumbent, and the proved bound."""
+        """Return the incumbent and the proved bound, and write the claim and the seal of the log."""
         search = state.search
         value, w, bound = search.incumbent.value, search.incumbent.w, search.bound
-        details: dict[str, object] = {"value": value, "proved_bound": bound, "open_nodes": search.open_nodes}
+        details: dict[str, object] = {"value": value, "proved_bound": bound, "open_nodes": search.open_count}
         unwritten = self._save(state)
         self._release(state)
         if search.log is not None:

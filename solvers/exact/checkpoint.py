@@ -1,4 +1,4 @@
-"""Checkpoint files of exact searches: named arrays of one search, replaced atomically, and the position of its proof log."""
+"""Checkpoint files, from which an interrupted exact search continues: named arrays and the position in its proof log."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ...errors import DataError, InputError, WriteError
 from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
 from .log_file import LogFile, LogPosition, LogWriter
 
-#: Version of the file layout; other versions are rejected.
-LAYOUT = 1
-#: Seconds between two checkpoints.
-INTERVAL = 60.0
+#: Version of the file's layout; files of other versions are rejected.
+LAYOUT_VERSION = 1
+#: Seconds between two checkpoints: a lost machine costs at most a minute of work.
+SECONDS_BETWEEN_SAVES = 60.0
 
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, eq=False)
 class CheckpointContent:
-    """Content of a checkpoint: numbers and arrays by name, the position of the log, and the number of the log's next node."""
+    """The content of a checkpoint file."""
 
-    numbers: Mapping[str, float]
-    arrays: Mapping[str, Any]
-    log: LogPosition | None = None
-    next_id: int = 0
+    numbers: Mapping[str, float]  #: scalars of the search by name
+    arrays: Mapping[str, Any]  #: arrays of the search by name
+    log: LogPosition | None = None  #: where the proof log ends
+    next_id: int = 0  #: number of the next node in the log
 
 
 class Checkpoint(ABC, Generic[S]):
-    """The checkpoint file of one search.
+    """Base class of the checkpoint file of one search; a subclass parses the content.
 
-    It is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
+    The file is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
     trusted; only a proof log can be verified. An unfinished log is stored beside the checkpoint in a part file, whose content the
     checkpoint identifies by a `LogPosition`.
 
@@ -57,7 +57,7 @@ class Checkpoint(ABC, Generic[S]):
 
     def __init__(self, path: str | os.PathLike[str], digest: str, tol: float) -> None:
         self.path, self._digest, self._tol = Path(path), digest, tol
-        self._next_time = time.monotonic() + INTERVAL
+        self._next_time = time.monotonic() + SECONDS_BETWEEN_SAVES
         self._log: LogPosition | None = None
 
     @abstractmethod
@@ -72,28 +72,28 @@ class Checkpoint(ABC, Generic[S]):
 
     @property
     def due(self) -> bool:
-        """True if the next checkpoint should be written."""
+        """True if `SECONDS_BETWEEN_SAVES` have passed since the last checkpoint."""
         return time.monotonic() >= self._next_time
 
-    def part(self) -> Path:
-        """Return the path for a new log, different from the log of the current checkpoint."""
+    def new_part_path(self) -> Path:
+        """Return the path of a new log's part file, different from that of the current checkpoint's log."""
         names = [f"{self.path.name}.log{k}" for k in (0, 1)]
         return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
 
-    def part_of(self, position: LogPosition) -> Path:
-        """Return the path of the log with this position."""
+    def part_path(self, position: LogPosition) -> Path:
+        """Return the path of the part file that a log position refers to."""
         return self.path.with_name(Path(position.name).name)
 
     @final
     def save(self, saved: CheckpointContent) -> None:
-        """Write the content of a search.
+        """Write the file.
 
         Raises
         ------
         WriteError
             The file could not be written. The previous file remains.
         """
-        numbers = {**saved.numbers, "layout": LAYOUT, "tol": self._tol}
+        numbers = {**saved.numbers, "layout": LAYOUT_VERSION, "tol": self._tol}
         arrays = {**saved.arrays, "numbers": np.array([numbers[name] for name in self.numbers], dtype=np.float64)}
         arrays["problem"] = np.frombuffer(self._digest.encode(), dtype=np.uint8)
         if saved.log is not None:
@@ -101,14 +101,14 @@ class Checkpoint(ABC, Generic[S]):
         write_arrays(self.path, arrays)
         previous, self._log = self._log, saved.log
         if previous is not None and (saved.log is None or saved.log.name != previous.name):
-            self.part_of(previous).unlink(missing_ok=True)  # the checkpoint refers to it no longer
-        self._next_time = time.monotonic() + INTERVAL
+            self.part_path(previous).unlink(missing_ok=True)  # the checkpoint refers to it no longer
+        self._next_time = time.monotonic() + SECONDS_BETWEEN_SAVES
 
     @final
     def update(
         self, finished: bool, log: LogWriter | None, content: Callable[[LogPosition | None], CheckpointContent]
     ) -> WriteError | None:
-        """Save a search, or remove the file of a finished one; return the error of a file that could not be written.
+        """Write the file, or remove it if the search is finished; return the error if a file could not be written.
 
         Parameters
         ----------
@@ -135,13 +135,13 @@ class Checkpoint(ABC, Generic[S]):
         return None
 
     def remove(self) -> None:
-        """Remove the file of a finished search."""
+        """Remove the file."""
         self.path.unlink(missing_ok=True)
         self._log = None
 
     @final
     def read(self, proof: object) -> S | None:
-        """Return the saved search; None without a file.
+        """Return the search that the file holds; None without a file.
 
         Parameters
         ----------
@@ -160,9 +160,10 @@ class Checkpoint(ABC, Generic[S]):
         arrays = read_arrays(self.path, f"a checkpoint of {self.solver}")
         try:
             numbers = dict(zip(self.numbers, arrays["numbers"].tolist(), strict=True))
-            if numbers["layout"] != LAYOUT:
+            if numbers["layout"] != LAYOUT_VERSION:
                 raise DataError(
-                    f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}", file=self.path
+                    f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT_VERSION}",
+                    file=self.path,
                 )
             if bytes(arrays["problem"]).decode() != self._digest:
                 raise DataError(
@@ -189,7 +190,7 @@ class Checkpoint(ABC, Generic[S]):
             ) from error
 
 
-def log_file(path: str, checkpoint: Checkpoint[Any] | None, position: LogPosition | None = None) -> LogFile:
-    """Return the file of a proof log that begins, or continues at a position; beside the checkpoint, if there is one."""
-    part = None if checkpoint is None else checkpoint.part() if position is None else checkpoint.part_of(position)
+def open_log_file(path: str, checkpoint: Checkpoint[Any] | None, position: LogPosition | None = None) -> LogFile:
+    """Open the proof log at ``path``, new or continued at a position. With a checkpoint its part file lies beside that file."""
+    part = None if checkpoint is None else checkpoint.new_part_path() if position is None else checkpoint.part_path(position)
     return LogFile(path, part, position)

@@ -1,4 +1,4 @@
-"""Subproblems for workers: their dispatch from a pool of open nodes, the collection of the results, and the checks of these.
+"""Dispatcher of a branch and bound with remote workers: sends batches of open nodes as subproblems and validates the results.
 
 A result of a wrong type or shape, with a value that is not a number or an unknown point, comes from a faulty worker, and its
 subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without repeating
@@ -8,6 +8,8 @@ the work. Only a proof log exposes it, since each of its lines is checked (``doc
 from __future__ import annotations
 
 import math
+import os
+import platform
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sized
@@ -19,50 +21,48 @@ from ...errors import MarginoptError, SolverError
 from ...files import read_error, unpack_limit
 from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 
-#: Largest number of nodes of a subproblem; its node numbers in the proof log begin at a multiple of this.
-NODES = 1 << 26
+#: Node numbers in the proof log that are reserved for each subproblem: its nodes are numbered from a multiple of this on.
+NUMBERS_PER_SUBPROBLEM = 1 << 26
 
 
-# Batch sizes for the workers: number of open nodes and time limit of a subproblem, estimated from past results.
-
-#: Seconds of a subproblem: with work for all workers, with little work, and at most where the handling is slow. The fixed cost of
-#: a subproblem makes shorter ones more expensive than the idle time that they avoid.
-LONG, SHORT, LONGEST = 1.5, 0.2, 30.0
-#: Nodes of the first subproblems: enough that they seldom finish before their time limit.
-FEW = 256
+#: Seconds of a subproblem: with work for all workers, with little work, and at most where this process is the bottleneck. The
+#: fixed cost of a subproblem makes shorter ones more expensive than the idle time that they avoid.
+TARGET_SECONDS, LEAST_SECONDS, MOST_SECONDS = 1.5, 0.2, 30.0
+#: Most nodes of the first subproblems: enough that they seldom finish before their time limit.
+FIRST_BATCH_NODES = 256
 #: Number of batches per worker into which the pool is divided. Few suffice, since unfinished subproblems are divided anew.
 _BATCHES_PER_WORKER = 1.25
-#: Largest share of one processor for the handling of subproblems in the dispatching process.
-SHARE = 0.1
+#: Largest share of this process's time that the handling of subproblems (sending, receiving, dividing) may take.
+HANDLING_SHARE = 0.1
 #: Discount factor of past results in the estimate.
 _DISCOUNT = 0.8
 
 
 class BatchSize:
-    """The size of subproblems, adapted to past results.
+    """The number of nodes and the time limit of the next subproblems, estimated from past results.
 
     An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as
-    take `LONG` seconds, and at most a worker's share of the pool. Towards the end the time limits fall, since a worker with a
+    take `TARGET_SECONDS`, and at most a worker's share of the pool. Towards the end the time limits fall, since a worker with a
     large subtree keeps the others waiting until its subproblem ends.
 
     Attributes
     ----------
-    per_node : float
+    seconds_per_node : float
         Recent seconds of a worker per dispatched node; 0 before the first result.
     """
 
     def __init__(self) -> None:
-        self.per_node = 0.0
+        self.seconds_per_node = 0.0
         self._seconds = self._nodes = 0.0
 
-    def learn(self, size: int, left: int, seconds: float) -> None:
+    def update(self, size: int, left: int, seconds: float) -> None:
         """Update the estimate: a subproblem of ``size`` nodes has returned ``left`` open ones after ``seconds``."""
         finished = size if left == 0 else max(size - left, 0.25 * size)  # one large subtree is not representative
         self._seconds = _DISCOUNT * self._seconds + seconds
         self._nodes = _DISCOUNT * self._nodes + finished
-        self.per_node = self._seconds / self._nodes
+        self.seconds_per_node = self._seconds / self._nodes
 
-    def share(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:
+    def next_batch(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:
         """Return the number of nodes and the seconds of each of the next subproblems.
 
         Parameters
@@ -76,44 +76,49 @@ class BatchSize:
         """
         least_seconds = slots * handling
         fair = max(int(waiting / (_BATCHES_PER_WORKER * slots)), 1)
-        if self.per_node == 0.0:
-            return min(fair, FEW), max(SHORT, least_seconds)
-        remaining = waiting * self.per_node / slots  # estimated remaining seconds of every worker
+        if self.seconds_per_node == 0.0:
+            return min(fair, FIRST_BATCH_NODES), max(LEAST_SECONDS, least_seconds)
+        remaining = waiting * self.seconds_per_node / slots  # estimated remaining seconds of every worker
         seconds = min(
-            max(min(LONG, remaining), SHORT, least_seconds / SHARE if remaining > 2.0 * LONG else least_seconds), LONGEST
+            max(
+                min(TARGET_SECONDS, remaining),
+                LEAST_SECONDS,
+                least_seconds / HANDLING_SHARE if remaining > 2.0 * TARGET_SECONDS else least_seconds,
+            ),
+            MOST_SECONDS,
         )
-        return max(min(int(seconds / self.per_node), fair), 1), seconds
+        return max(min(int(seconds / self.seconds_per_node), fair), 1), seconds
 
 
-#: Number of invalid results after which the search gives up.
-BROKEN = 8
+#: Number of invalid results beyond which the search ends with SolverError.
+MOST_INVALID_RESULTS = 8
 
 
 class SubproblemOutcome(Protocol):
-    """The part of a subproblem's result that the dispatcher reads."""
+    """Protocol of a subproblem's result: the part that the dispatcher reads."""
 
     @property
     def nodes(self) -> Sized:
-        """The nodes that are still open."""
+        """The nodes that the worker left open."""
 
     @property
     def seconds(self) -> float:
-        """Wall time of the worker."""
+        """Wall seconds that the worker took."""
 
     @property
-    def busy_seconds(self) -> float:
-        """Processor time of the worker."""
+    def processor_seconds(self) -> float:
+        """Processor seconds that the worker took."""
 
     @property
     def worker(self) -> str:
-        """Machine and process of the worker."""
+        """Name of the worker: its machine and process."""
 
 
 class WorkerPool(Protocol):
-    """A pool of open nodes whose subproblems are dispatched."""
+    """Protocol of a search's pool of open nodes, from which a `Dispatcher` takes nodes and to which it returns results."""
 
     @property
-    def waiting(self) -> int:
+    def queue_length(self) -> int:
         """Number of open nodes in the pool, without those of subproblems in progress."""
 
     def take_nodes(self, limit: int) -> Any:
@@ -122,7 +127,7 @@ class WorkerPool(Protocol):
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
         """Return the subproblem of these nodes as a message to a worker."""
 
-    def check(self, outcome: Any) -> None:
+    def check_result(self, outcome: Any) -> None:
         """Raise ValueError, or another error of malformed data, unless ``outcome`` is a valid result."""
 
     def add_result(self, number: int, outcome: Any) -> None:
@@ -130,46 +135,46 @@ class WorkerPool(Protocol):
 
 
 class Dispatcher:
-    """The dispatcher: it keeps every worker of a team busy with subproblems of a pool.
+    """The dispatcher of one search, which keeps every worker of an executor busy with subproblems of a pool.
 
     Attributes
     ----------
-    flying : dict
-        Nodes of the subproblems in progress, as dispatched, by the number of the subproblem.
-    number : int
+    in_progress : dict
+        Nodes of the subproblems that workers have not answered yet, as dispatched, by the number of the subproblem.
+    last_number : int
         Number of the last subproblem.
-    awake : bool
-        Whether a worker has answered `start_workers`.
+    has_ready_worker : bool
+        Whether a worker has answered `preload_workers`, so that a subproblem would begin at once.
     """
 
     def __init__(self, executor: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
         self._team, self._pool, self._job = executor, pool, job
         self._batch_size = BatchSize()
-        self.flying: dict[int, Any] = {}
-        self.number, self.awake = 0, False
-        self._dispatched = self._failures = self._preloads = 0
+        self.in_progress: dict[int, Any] = {}
+        self.last_number, self.has_ready_worker = 0, False
+        self._dispatched = self._failures = self._preload_count = 0
         self._processor_seconds = self._wall_seconds = self._handling_seconds = 0.0
         self._workers: set[str] = set()
 
-    def figures(self) -> dict[str, float]:
+    def statistics(self) -> dict[str, float]:
         """Return the counts of subproblems and workers, and the seconds of handling, processor and wall time."""
         counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
         return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
 
-    def start_workers(self, job: Job, task: Any) -> None:
-        """Make every worker load its code and fetch the data before the first subproblem; later calls do nothing."""
-        if self._preloads:
+    def preload_workers(self, job: Job, task: Any) -> None:
+        """Make every worker load its code and fetch the data before its first subproblem; later calls do nothing."""
+        if self._preload_count:
             return
         for _ in range(self._team.slots):
-            self._preloads += 1
-            self._team.submit(-self._preloads, job, task)
+            self._preload_count += 1
+            self._team.submit(-self._preload_count, job, task)
 
     def exchange(self, seconds: float) -> None:
-        """Dispatch subproblems, receive results for at most ``seconds``, and dispatch again."""
+        """Dispatch subproblems, wait at most ``seconds`` for results, add them to the pool, and dispatch again."""
         start = time.perf_counter()
         self._dispatch()
         self._handling_seconds += time.perf_counter() - start
-        results = self._team.collect(seconds) if self.flying or not self.awake else []
+        results = self._team.collect(seconds) if self.in_progress or not self.has_ready_worker else []
         start = time.perf_counter()
         for completed in results:
             self._receive(completed)
@@ -179,18 +184,18 @@ class Dispatcher:
     def _receive(self, completed: TaskResult) -> None:
         number = completed.number
         if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
-            self.awake = True
+            self.has_ready_worker = True
             return
         try:
             result: SubproblemOutcome = completed.result()
-            self._pool.check(result)
+            self._pool.check_result(result)
         except MarginoptError:
             raise
         except Exception as error:  # noqa: BLE001 - a faulty worker may raise or return anything
             self._retry(number, error)
             return
-        self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
-        self._processor_seconds += result.busy_seconds
+        self._batch_size.update(len(self.in_progress.pop(number)), len(result.nodes), result.seconds)
+        self._processor_seconds += result.processor_seconds
         self._wall_seconds += result.seconds
         self._workers.add(result.worker)
         self._pool.add_result(number, result)
@@ -198,27 +203,27 @@ class Dispatcher:
     def _retry(self, number: int, error: Exception) -> None:
         """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
         self._failures += 1
-        if self._failures > BROKEN:
+        if self._failures > MOST_INVALID_RESULTS:
             message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
             raise SolverError(f"{message}: {read_error(error)}") from error
-        self._submit(self.flying.pop(number), SHORT)
+        self._submit(self.in_progress.pop(number), LEAST_SECONDS)
 
     def _submit(self, nodes: Any, seconds: float) -> None:
-        self.number += 1
-        self.flying[self.number] = nodes
+        self.last_number += 1
+        self.in_progress[self.last_number] = nodes
         self._dispatched += 1
-        self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
+        self._team.submit(self.last_number, self._job, self._pool.task(self.last_number, nodes, seconds))
 
     def _dispatch(self) -> None:
         """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
-        waiting = self._pool.waiting
+        waiting = self._pool.queue_length
         if not waiting:
             return
         slots = self._team.size
-        missing = (1 + self._team.ahead) * slots - len(self.flying)
+        missing = (1 + self._team.ahead) * slots - len(self.in_progress)
         if missing <= 0:
             return
-        batch, seconds = self._batch_size.share(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
+        batch, seconds = self._batch_size.next_batch(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
         for _ in range(missing):
             nodes = self._pool.take_nodes(batch)
             if not len(nodes):
@@ -226,7 +231,7 @@ class Dispatcher:
             self._submit(nodes, seconds)
 
     def release(self) -> None:
-        """Release the cluster; subproblems in progress count as open nodes."""
+        """Cancel the subproblems in progress; their nodes count as open."""
         self._team.cancel()
 
 
@@ -236,39 +241,44 @@ def _require(condition: bool, message: str) -> None:
 
 
 def check_numbers(*values: Any, minimum: float = -math.inf) -> None:
-    """Check that every value is a float or an integer within 60 bits, and at least ``minimum``."""
+    """Raise ValueError unless every value is a float or an integer within 60 bits, and at least ``minimum``."""
     for value in values:
         _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
         _require(value >= minimum, f"{value!r} is not a valid number of it")
 
 
-def check_work(seconds: Any, busy_seconds: Any, effort: Any, worker: Any) -> None:
-    """Check the times, the effort and the name of a worker."""
-    check_numbers(seconds, busy_seconds, effort, minimum=0.0)
-    _require(math.isfinite(seconds + busy_seconds + effort) and type(worker) is str, "invalid times or an invalid name")
+def check_worker_fields(seconds: Any, processor_seconds: Any, effort: Any, worker: Any) -> None:
+    """Raise ValueError unless seconds and effort are finite and nonnegative, and the worker's name is a string."""
+    check_numbers(seconds, processor_seconds, effort, minimum=0.0)
+    _require(math.isfinite(seconds + processor_seconds + effort) and type(worker) is str, "invalid times or an invalid name")
 
 
 def check_counts(counts: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Check that the counts are nonnegative integers with these names."""
+    """Raise ValueError unless the counts have exactly these names and are nonnegative integers within 60 bits."""
     _require(set(counts) == set(names), "other counts than a slice has")
     _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "invalid counts")
 
 
 def check_point(w: Any, length: int) -> None:
-    """Check that w is None or a finite point of this length. Its objective value is recomputed."""
+    """Raise ValueError unless w is None or a finite float64 vector of this length."""
     if w is not None:
         _require(type(w) is np.ndarray and w.dtype == np.float64 and w.shape == (length,), "an incumbent of another shape")
         _require(bool(np.isfinite(w).all()), "an incumbent that is not finite")
 
 
-def check_state(state: Any, points: int) -> None:
-    """Check that the states of all points are free, kept or deleted."""
+def check_point_states(state: Any, points: int) -> None:
+    """Raise ValueError unless ``state`` is an int8 vector of -1 (free), 0 (kept) and 1 (deleted) for all points."""
     _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
     _require(bool(np.isin(state, (-1, 0, 1)).all()), "invalid states")
 
 
-def lines_of(packed: Any) -> str:
-    """Return the lines of a proof log from their compressed form."""
+def worker_name() -> str:
+    """Return the name of this process in results: its machine and process number."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def unpack_log_lines(packed: Any) -> str:
+    """Return the lines of a proof log from their zlib form; raise ValueError for a damaged or oversized text."""
     _require(type(packed) is bytes, "a part of a log that is no text")
     try:
         unpacking, limit = zlib.decompressobj(), unpack_limit(len(packed))
@@ -281,7 +291,10 @@ def lines_of(packed: Any) -> str:
 
 
 def bound_caveat(workers: int, proof: object) -> str:
-    """Return the caveat for a bound found by remote workers. Only a proof log exposes a worker that returned a wrong result."""
+    """Return the caveat for a bound found by remote workers, with advice on the proof log; empty without workers.
+
+    Only a proof log exposes a worker that returned a wrong result.
+    """
     if not workers:
         return ""
     advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"

@@ -1,4 +1,7 @@
-"""A proof log as a file: one JSON object in a line, gzip where the path ends in .gz, sealed by a digest of all lines."""
+"""Writers of proof logs: the sealed file of JSON lines, the base class of all log formats, and the text form of multipliers.
+
+A log has one JSON object in a line, is gzip if its path ends in .gz, and ends with the SHA-256 of all lines before.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +24,25 @@ from ...errors import DataError, WriteError
 from ...files import READ_ERRORS, read_error, whole_file
 from ...models.arrays import FloatArray, IntArray
 
-#: Characters that are held back before they are written.
-_HELD = 1 << 20
-#: The highest levels take five times as long as the search and save a tenth.
+#: Characters that are collected before they are written: one system call for each megabyte.
+_BUFFERED = 1 << 20
+#: Level of gzip's compression. The highest levels take five times as long as the search and save a tenth.
 _PACKED = 1
 
 
 @dataclass(frozen=True)
 class LogPosition:
-    """The position of a log: bytes of its part file, and the SHA-256 of the text in them."""
+    """A position in an unfinished log, from which a later process continues it."""
 
-    name: str
-    size: int
-    digest: str
+    name: str  #: name of the part file
+    size: int  #: bytes of the file up to the position
+    digest: str  #: SHA-256 of the unpacked text in these bytes
 
 
 class LogFile:
-    """Writes records as they come. The last one, the seal, is the SHA-256 of everything before it.
+    """A proof log that is being written: records are appended, then `seal` puts the file in its place.
 
-    The log appears at ``path`` when it is sealed; until then an older file there stays. A full disk raises no error during the
+    The log appears at ``path`` when it is sealed; an older file stays until then. A full disk raises no error during the
     search: `write_error` holds it, and later records are discarded.
 
     With ``part`` the records are first written to that file, which a later process can continue from a `LogPosition`.
@@ -57,7 +60,7 @@ class LogFile:
     write_error : WriteError or None
         The error because of which no log will be at the path.
     keep_part : bool
-        Whether ``part`` stays when the log is sealed, since a checkpoint refers to it.
+        Whether ``part`` stays when the log is sealed or discarded, since a checkpoint refers to it.
     continued : bool
         Whether an earlier run began the log.
 
@@ -74,7 +77,7 @@ class LogFile:
         self.keep_part = self.continued = position is not None
         self._path, self._part = path, part
         self._digest = hashlib.sha256()
-        self._held: list[str] = []
+        self._buffer: list[str] = []
         self._size = 0
         self._pack = Path(path).suffix == ".gz"
         self._target: AbstractContextManager[BinaryIO] | None = None
@@ -101,7 +104,7 @@ class LogFile:
         try:
             file.truncate(position.size)
             with gzip.open(file) if self._pack else nullcontext(file) as text:
-                while block := text.read(_HELD):
+                while block := text.read(_BUFFERED):
                     self._digest.update(block)
         except READ_ERRORS as error:
             file.close()
@@ -116,7 +119,7 @@ class LogFile:
         return file
 
     def write(self, records: list[dict[str, Any]]) -> None:
-        """Append records."""
+        """Append records, JSON objects."""
         self.write_text("".join(json.dumps(record) + "\n" for record in records))
 
     def write_text(self, text: str) -> None:
@@ -124,9 +127,9 @@ class LogFile:
         if self.write_error is not None:
             return
         self._digest.update(text.encode())
-        self._held.append(text)
+        self._buffer.append(text)
         self._size += len(text)
-        if self._size > _HELD:
+        if self._size > _BUFFERED:
             self._flush()
 
     def sync(self) -> LogPosition | None:
@@ -152,7 +155,7 @@ class LogFile:
             self._packed.close()
 
     def seal(self) -> None:
-        """Write the seal and everything that was held back; the file takes its place."""
+        """Append the SHA-256 of all lines, flush, and move the file to ``path``."""
         self.write([{"sha256": self._digest.hexdigest()}])
         self._flush()
         if self.write_error is None:
@@ -166,7 +169,7 @@ class LogFile:
                 self._fail(error)
 
     def _install(self) -> None:
-        """The part, whole, at the path."""
+        """Copy the whole part file to the path."""
         assert self._part is not None
         self._file.seek(0)
         with whole_file(self._path) as file:
@@ -186,7 +189,7 @@ class LogFile:
                 self._part.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        text, self._held, self._size = "".join(self._held), [], 0
+        text, self._buffer, self._size = "".join(self._buffer), [], 0
         if self.write_error is not None:
             return
         try:
@@ -195,7 +198,7 @@ class LogFile:
             self._fail(error)
 
     def _fail(self, error: OSError | WriteError) -> None:
-        """The part that was written goes away, but for one that a checkpoint refers to."""
+        """Keep the error, and remove the unfinished file unless a checkpoint refers to it."""
         if isinstance(error, WriteError):  # the file has ended already
             self.write_error = error
         elif self._target is None:
@@ -208,7 +211,7 @@ class LogFile:
 
 
 class LogWriter:
-    """Writer of one format of logs: a header, then records as the search goes, last the claim and the seal.
+    """Base class of the writers of one log format: header, records during the search, at the end the claim and the seal.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class LogWriter:
 
     @property
     def write_error(self) -> WriteError | None:
-        """The reason why no log can be written to the path; None as long as it is written."""
+        """The error because of which no log will be at the path; None without one."""
         return self._file.write_error
 
     def sync(self) -> LogPosition | None:
@@ -232,39 +235,36 @@ class LogWriter:
         return self._file.sync()
 
     def set_keep_part(self, keep: bool) -> None:
-        """Keep the part file once the log is sealed, since a checkpoint refers to it, or remove it then."""
+        """Set whether the part file stays when the log is sealed, since a checkpoint refers to it."""
         self._file.keep_part = keep
 
     def merge(self, text: str) -> None:
-        """Append lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
+        """Append the lines of a worker about subtrees of this search; their nodes have their own range of numbers."""
         self._file.write_text(text)
 
     def discard(self) -> None:
-        """Discard the log: nothing is written to its path."""
+        """Discard the log; no file is written to its path."""
         self._file.discard()
 
     def _seal(self, claim: dict[str, Any]) -> None:
-        """Write the claim and the seal."""
         self._file.write([claim])
         self._file.seal()
 
 
-# Dual points as proof logs hold them: whole multiples of a power of two, exact in float64.
-
-#: The numbers are below this one.
+#: The largest integer of a dual point, so that each takes four bytes.
 _LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """α = numbers · 2^exponent: exact in float64, and so is a sum of them that balances the classes."""
+    """Dual multipliers α = numbers · 2^exponent as a log stores them, exact in float64, as are sums that balance classes."""
 
-    numbers: IntArray
+    numbers: IntArray  #: (n,) integers from 0 to 2^31 - 1
     exponent: int
 
     @classmethod
-    def rounded(cls, alpha: FloatArray, limits: FloatArray) -> DualPoint:
-        """Return the point nearest to ``alpha`` within 0 ≤ α ≤ ``limits``."""
+    def nearest(cls, alpha: FloatArray, limits: FloatArray) -> DualPoint:
+        """Return the representable point nearest to ``alpha`` (n,) within 0 ≤ α ≤ ``limits``."""
         alpha = np.clip(alpha, 0.0, limits)
         largest = float(alpha.max(initial=0.0))
         exponent = max(math.frexp(largest)[1] - 31, -900) if largest > 0.0 else 0
@@ -273,10 +273,10 @@ class DualPoint:
 
     @cached_property
     def alpha(self) -> FloatArray:
-        """α."""
+        """The multipliers as float64, (n,)."""
         return np.ldexp(self.numbers.astype(np.float64), self.exponent)
 
     @property
     def text(self) -> str:
-        """The numbers, four bytes each, in base 64."""
+        """The numbers, four bytes each, in base 64: the form in a record."""
         return base64.b64encode(self.numbers.astype("<i4").tobytes()).decode()

@@ -1,4 +1,4 @@
-"""Options of exact searches: limits and their division into batches of nodes, paths of files, and problems solved before."""
+"""Options that several exact solvers share: tolerance and limits, paths of output files, problems solved before (`earlier`)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,15 @@ from ..certification.result import Result
 from ..records import Options
 from .check.checker import ProofChecker
 
-#: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
-_GRACE, _PLANNED_SHARE = 0.1, 0.25
-#: Cautious estimate of the seconds of a first node, per point and coordinate.
-_SECONDS_PER_ENTRY = 2e-5
-
 
 @dataclass(frozen=True)
 class Limits:
-    """The tolerance and the limits of a search."""
+    """Tolerance and limits of one run."""
 
-    tol: float = 1e-6
-    nodes: int | None = None
-    memory: float | None = None
-    deadline: float = math.inf  #: value of ``time.perf_counter``; the preparation of a search observes it too
+    tol: float = 1e-6  #: relative gap at which the search ends
+    nodes: int | None = None  #: largest number of nodes
+    memory: float | None = None  #: largest number of bytes of the open nodes
+    deadline: float = math.inf  #: value of ``time.perf_counter`` at which the run ends, its preparation included
 
     @property
     def expired(self) -> bool:
@@ -39,12 +34,12 @@ class Limits:
 
     @classmethod
     def of(cls, options: Options, default_tol: float) -> Limits:
-        """Return the limits of a run that begins now."""
+        """Return the limits of a run that begins now; ``default_tol`` holds where the options state no tolerance."""
         deadline = math.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         return cls(options.tolerance(default_tol), options.node_limit, options.memory_limit, deadline)
 
     def nodes_left(self, nodes: int) -> float:
-        """Return the number of nodes that a search of ``nodes`` nodes may still explore; ∞ without a limit."""
+        """Return the number of nodes that may still be explored after ``nodes`` nodes; ∞ without a limit."""
         return math.inf if self.nodes is None else self.nodes - nodes
 
     def memory_or(self, default: float) -> float:
@@ -52,47 +47,15 @@ class Limits:
         return default if self.memory is None else self.memory
 
 
-@dataclass(eq=False)
-class NodeRate:
-    """An estimate of the number of nodes that fit before the deadline, from the time of the last ones.
-
-    Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
-    """
-
-    limits: Limits
-    seconds: float  #: estimate for one node
-
-    @classmethod
-    def guessed(cls, limits: Limits, size: int) -> NodeRate:
-        """Return the estimate before the first node, for ``size`` points × coordinates."""
-        return cls(limits, _SECONDS_PER_ENTRY * size)
-
-    @property
-    def late(self) -> bool:
-        """True if one more node would end well after the deadline."""
-        return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
-
-    def nodes(self, limit: int) -> int:
-        """Return the number of nodes to process next, between one and ``limit``."""
-        if self.limits.deadline == math.inf:
-            return limit
-        remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
-        return max(min(limit, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
-
-    def took(self, begin: float, nodes: int) -> None:
-        """Update the estimate after ``nodes`` nodes since the time ``begin``."""
-        self.seconds = (time.perf_counter() - begin) / max(nodes, 1)
-
-
 def check_path(name: str, value: object, content: str) -> None:
-    """Check an option that is the path of a file to be written, or None.
+    """Check the option ``name``: the path of a file to be written, or None. ``content`` says in messages what the file holds.
 
     Raises
     ------
     InputError
-        The value is no path.
+        The value is not a path.
     WriteError
-        No file can be written there.
+        No file can be written at the path.
     """
     if value is None:
         return
@@ -101,12 +64,12 @@ def check_path(name: str, value: object, content: str) -> None:
     check_target(value, content)
 
 
-#: A solved model with its result, or with a proof log.
+#: A solved model with its result, or with the path of a proof log.
 SolvedPair: TypeAlias = "tuple[Model, Result | str | Path]"
 
 
 def solved_pairs(earlier: object) -> tuple[SolvedPair, ...]:
-    """Return the pairs of the option ``earlier``, which is one pair or a sequence of them."""
+    """Return the pairs of the option ``earlier``, one pair or a sequence of pairs; raise InputError for anything else."""
     items = earlier if isinstance(earlier, Sequence) and not isinstance(earlier, str) else (earlier,)
     if len(items) == 2 and isinstance(items[0], Model):
         items = (items,)  # one pair
@@ -124,10 +87,10 @@ def solved_pairs(earlier: object) -> tuple[SolvedPair, ...]:
 
 
 def earlier_bound(checker: ProofChecker[Any], model: Model, evidence: Result | str | Path) -> float:
-    """Return the proved lower bound of a solved model, -∞ without a proof.
+    """Return the lower bound of a solved model that its result or proof log proves; -∞ without a proof.
 
-    A result proves its bound if it was judged in this process, is of these data and was not changed since; any other one through
-    its proof log. A log is verified.
+    A result proves its bound if this process judged it, for these data, and it has not been changed. Any other result counts by
+    its proof log, which ``checker`` verifies.
     """
     if isinstance(evidence, Result):
         digest = fingerprint(model)

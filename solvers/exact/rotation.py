@@ -1,5 +1,7 @@
-"""Coordinates in which branch and bound over boxes of w searches: an orthonormal basis, rotated so that a box excludes many
-pairs of opposite points.
+"""Orthonormal coordinates for branch and bound over boxes of w, rotated so that a box excludes many pairs of opposite points.
+
+The exact solvers compute them once, before the search: `singular_basis` spans the data, `rotated_basis` rotates that basis, and
+`basis_errors` bounds the rounding errors.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 
 _EPS = 2.0**-53
-#: Number of coordinates up to which coordinates are rotated, since boxes are not searched in more.
+#: Largest number of coordinates that are rotated, since boxes are not searched in more.
 MAX_BOX_COORDINATES = 10
 #: Angles per pair of coordinates; maximum number of sweeps over all pairs; least relative gain of a sweep.
 _ANGLES, _SWEEPS, _LEAST_GAIN = 16, 4, 1e-3
@@ -20,17 +22,16 @@ _GOLDEN = 0.6180339887498949
 
 
 def constant_column(A: FloatArray) -> FloatArray | None:
-    """Return the first column whose entries are all ±c for one c > 0, which in signed rows y_i x_i is the intercept's; None if
-    there is none.
-    """
+    """Return the first column of A whose entries are all ±c for one c > 0, the intercept in rows y_i x_i; None without one."""
     size = np.abs(A)
     constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
     return A[:, constant[0]] if constant.size else None
 
 
 def singular_basis(block: FloatArray, full: bool) -> FloatArray:
-    """Return the right singular vectors of the penalised block as columns (p, k): all of them if ``full``, else without the
-    numerically null ones.
+    """Return the right singular vectors of ``block`` (n, p) as columns (p, k).
+
+    With ``full`` these are all vectors, otherwise those whose singular values are not numerically zero.
     """
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0))
@@ -65,7 +66,10 @@ def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -
 
 
 def basis_errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
-    """Return the norm of each row's part outside the span of Q, and the relative loss δ."""
+    """Return bounds on the errors of the coordinates ``block @ Q``.
+
+    These are the norm of each row's part outside the span of Q, (n,), and δ with ||Qv||² ≥ (1 - δ)||v||².
+    """
     k = Q.shape[1]
     outside = block - (block @ Q) @ Q.T
     # Rounding of the rotation itself is of order EPS ||a|| and belongs to η. The residual is the dropped part beyond it.

@@ -1,10 +1,10 @@
-"""Branch and bound for any problem with a bounding rule: open nodes, incumbent, checkpoint, log and remote workers.
+"""Branch and bound for any problem with a bounding rule: the tree search with its incumbent, checkpoint, log and remote workers.
 
-A problem brings one class, its `BoundingRule`: the root, a point's objective, and the bound and the children of a node. A node is
-a set of arrays of fixed shapes, so that a checkpoint saves it and any process continues it. The search of this module takes the
-node of the least bound first. With remote workers it becomes the pool of open nodes of a `Dispatcher`: a worker searches a few
-nodes for a limited time and returns those that remain open. The log has one record for each processed node, with its number, its
-parent and its side; `TreeChecker` reads it.
+A problem supplies one class, its `BoundingRule`: the root, a point's objective, and the bound and the children of a node. A node
+is a set of arrays of fixed shapes, so that a checkpoint saves it and any process continues it. `TreeSearch` takes the node of the
+least bound first. With remote workers it becomes the pool of open nodes of a `Dispatcher`: a worker searches a few nodes for a
+limited time and returns those that remain open. The log has one record for each processed node, with its number, its parent and
+its side; `TreeChecker` reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import itertools
 import json
 import math
 import os
-import platform
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -29,33 +28,42 @@ from ...models.arrays import FloatArray
 from ..parallel.executor import AsynchronousExecutor
 from ..parallel.serialisation import TaskArrays
 from .checkpoint import Checkpoint, CheckpointContent
-from .dispatcher import NODES, Dispatcher, check_numbers, check_point, check_work, lines_of
+from .dispatcher import (
+    NUMBERS_PER_SUBPROBLEM,
+    Dispatcher,
+    check_numbers,
+    check_point,
+    check_worker_fields,
+    unpack_log_lines,
+    worker_name,
+)
 from .log_file import LogPosition, LogWriter
 
 P = TypeVar("P")
-#: Data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
+#: The data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
 NodeArrays: TypeAlias = Mapping[str, Any]
-#: Relative distance of bounds from the incumbent's value, which is rounded.
+#: Share of the incumbent's value, which is rounded, by which the proved bound stays below it.
 _ROUNDING = 1e-12
-#: Nodes after which workers load their code, and after which nodes are dispatched even if no worker is ready.
-CALL, HEAD = 20, 500
+#: Nodes after which workers load their code, since shorter searches need none, and after which nodes are dispatched even if no
+#: worker is ready.
+PRELOAD_NODES, DISPATCH_NODES = 20, 500
 
 
 @dataclass(eq=False)
 class Incumbent:
-    """The best point so far, its value, and the tolerance of the search."""
+    """The best point found so far."""
 
-    tol: float
-    value: float = math.inf
-    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    tol: float  #: relative gap at which nodes are closed
+    value: float = math.inf  #: objective of the point; ∞ without one
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))  #: (p,) the point
 
     @property
-    def cut(self) -> float:
-        """Bound at which a node is closed."""
+    def cutoff(self) -> float:
+        """The lower bound from which on a node is closed: the value less the tolerance."""
         return self.value - self.tol * abs(self.value) if self.value < math.inf else math.inf
 
     def offer(self, w: FloatArray, value: float) -> bool:
-        """Take a point if it is better; return whether it is."""
+        """Replace the incumbent by a better point; return whether the point is better."""
         if not value < self.value:
             return False
         self.w, self.value = w, value
@@ -64,25 +72,16 @@ class Incumbent:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An open node.
+    """An open node."""
 
-    Parameters
-    ----------
-    bound : float
-        Proved lower bound.
-    arrays : mapping of str to ndarray
-    origin : tuple of int
-        Number of the parent, 0 for the root, and the node's place among the parent's children.
-    """
-
-    bound: float
-    arrays: NodeArrays
-    origin: tuple[int, int] = (0, 0)
+    bound: float  #: proved lower bound of the node's points
+    arrays: NodeArrays  #: data of the node
+    origin: tuple[int, int] = (0, 0)  #: number of the parent, 0 for the root, and the node's place among the parent's children
 
 
 @dataclass(frozen=True, eq=False)
 class Branching:
-    """The outcome of a node.
+    """The outcome of bounding and splitting a node.
 
     Parameters
     ----------
@@ -91,19 +90,19 @@ class Branching:
     children : sequence of (float, mapping)
         Proved bound and arrays of each part that remains; without children the node is closed at its bound.
     record : mapping of str to JSON value
-        The facts from which the checking rule derives the bound and the children.
-    closed : float
-        Least proved bound of the parts of the node that are in no child.
+        The facts of the log from which the checker's rule derives the bound and the children.
+    closed_bound : float
+        Least proved bound of the node's points that are in no child.
     """
 
     bound: float
     children: Sequence[tuple[float, NodeArrays]] = ()
     record: Mapping[str, Any] = field(default_factory=dict)
-    closed: float = math.inf
+    closed_bound: float = math.inf
 
 
 class BoundingRule(ABC, Generic[P]):
-    """The bounding rule of a problem: min of an objective over the points of a root node.
+    """Base class of a problem's bounding rule: an objective, a root node, and how a node is bounded and split.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ class BoundingRule(ABC, Generic[P]):
         The data, which workers receive.
     """
 
-    #: Format and version of the logs, as the checker states them.
+    #: Format and version of the logs; the problem's checker has the same.
     format: ClassVar[str]
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
@@ -124,7 +123,7 @@ class BoundingRule(ABC, Generic[P]):
 
     @abstractmethod
     def header(self) -> dict[str, Any]:
-        """Return the problem as JSON values, exactly: the checker reads them, and a checkpoint belongs to them."""
+        """Return the problem's data as JSON values without loss: the first record of a log."""
 
     @abstractmethod
     def first_point(self) -> FloatArray:
@@ -140,36 +139,36 @@ class BoundingRule(ABC, Generic[P]):
 
     @abstractmethod
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
-        """Bound a node, offer points to the incumbent, and split the node unless its bound reaches ``incumbent.cut``."""
+        """Bound a node, offer points to the incumbent, and split the node unless its bound reaches ``incumbent.cutoff``."""
 
     def improve(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Offer a starting point to the incumbent, or a better one that follows from it."""
+        """Offer a starting point to the incumbent; a subclass may improve the point first."""
         incumbent.offer(w, self.objective(w))
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether these arrays, of the right shapes and types, are a node's: the values of a file or a worker."""
+        """Return whether arrays of the right shapes and types, read from a file or a worker, have the values of a node."""
         return True
 
     @classmethod
     def load(cls) -> None:
-        """Import and compile what the rule needs."""
+        """Import and compile the loops of the rule."""
         return
 
     @final
     def digest(self) -> str:
-        """Return the SHA-256 of the problem."""
+        """Return the SHA-256 of `header`, by which a checkpoint knows its problem."""
         return hashlib.sha256(json.dumps(self.header()).encode()).hexdigest()
 
 
 class TreeLog(LogWriter):
-    """The proof log of a search: the problem, one record a node, the claim and the seal."""
+    """Writer of the proof log of a `TreeSearch`: the problem, one record for each node, the claim and the seal."""
 
     def append(self, record: dict[str, Any]) -> None:
-        """Append a node."""
+        """Append the record of a node."""
         self._file.write([record])
 
     def finish(self, bound: float, w: FloatArray) -> None:
-        """Write the claim and the seal."""
+        """Write the claimed bound, the incumbent and the seal."""
         self._seal({"bound": bound, "w": w.tolist()})
 
 
@@ -203,18 +202,18 @@ def _unpacked(rule: BoundingRule[Any], arrays: Mapping[str, Any]) -> list[Node]:
 
 @dataclass(frozen=True, eq=False)
 class StoppedSearch:
-    """An interrupted search."""
+    """An interrupted search, as its checkpoint holds it."""
 
-    nodes: list[Node]
-    w: FloatArray
-    closed: float
-    explored: int
-    next_id: int
-    log: LogPosition | None = None
+    nodes: list[Node]  #: the open nodes
+    w: FloatArray  #: (p,) the incumbent
+    closed_bound: float  #: least bound of the nodes closed so far
+    explored: int  #: number of processed nodes
+    next_id: int  #: number of the next node in the log
+    log: LogPosition | None = None  #: where the proof log ends
 
 
 class SearchCheckpoint(Checkpoint[StoppedSearch]):
-    """The checkpoint file of a search."""
+    """The checkpoint file of a `TreeSearch`."""
 
     numbers = ("layout", "tol", "closed", "explored")
 
@@ -223,7 +222,7 @@ class SearchCheckpoint(Checkpoint[StoppedSearch]):
         self.solver, self._rule = solver, rule
 
     def parse(self, saved: CheckpointContent) -> StoppedSearch:
-        """Return the search of a file's content."""
+        """Return the interrupted search that a file's content describes."""
         w = np.array(saved.arrays["w"], dtype=np.float64)
         check_point(w, self._rule.first_point().size)
         nodes = _unpacked(self._rule, saved.arrays)
@@ -235,57 +234,62 @@ class SearchCheckpoint(Checkpoint[StoppedSearch]):
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """Open nodes for a worker, with the incumbent at the time of dispatch; numbers of its nodes begin at ``number * NODES``."""
+    """A task for a worker: search some open nodes for a limited time."""
 
-    rule: type[BoundingRule[Any]]
-    problem: Any
-    nodes: TaskArrays
-    w: FloatArray
-    value: float
-    tol: float
-    seconds: float
-    number: int
-    logged: bool
+    rule: type[BoundingRule[Any]]  #: class of the bounding rule
+    problem: Any  #: data of the rule
+    nodes: TaskArrays  #: the open nodes
+    w: FloatArray  #: (p,) the incumbent at the time of dispatch
+    value: float  #: its objective
+    tol: float  #: tolerance of the search
+    seconds: float  #: time limit
+    number: int  #: number of the subproblem; its nodes are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on
+    logged: bool  #: whether the worker writes the records of its nodes
 
 
 @dataclass(frozen=True, eq=False)
 class SubproblemResult:
-    """Nodes that remain open, a better point or None, the least bound of what is closed, and the lines of the log, compressed."""
+    """The result of a `Subproblem`."""
 
-    nodes: list[Node]
-    w: FloatArray | None
-    closed: float
-    explored: int
-    seconds: float
-    busy_seconds: float
-    log: bytes
-    worker: str
+    nodes: list[Node]  #: the nodes that remain open
+    w: FloatArray | None  #: (p,) a better point than the task's incumbent
+    closed_bound: float  #: least bound of the nodes that the worker closed
+    explored: int  #: number of nodes that the worker processed
+    seconds: float  #: wall time of the worker
+    processor_seconds: float  #: processor time of the worker
+    log: bytes  #: lines of the proof log, compressed by zlib
+    worker: str  #: machine and process of the worker
 
 
-def load(task: Subproblem, threads: int | None) -> None:
-    """Load the code of a worker."""
+def load_code(task: Subproblem, threads: int | None) -> None:
+    """Import and compile the rule's loops in a worker."""
     task.rule.load()
 
 
 def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
-    """Search the nodes of a subproblem until its time is over."""
+    """Search the nodes of a subproblem with one thread until its time is over."""
     start, processor_start = time.perf_counter(), time.thread_time()
     rule, lines = task.rule(task.problem), list[str]()
     nodes = _unpacked(rule, task.nodes.arrays)
-    search = TreeSearch(rule, Incumbent(task.tol, task.value, task.w), nodes, task.number * NODES)
+    search = TreeSearch(rule, Incumbent(task.tol, task.value, task.w), nodes, task.number * NUMBERS_PER_SUBPROBLEM)
     if task.logged:
-        search.listener = lambda record: lines.append(json.dumps(record) + "\n")
-    while not search.done and search.next_id < (task.number + 1) * NODES and time.perf_counter() - start < task.seconds:
-        search.step()
+        search.record_listener = lambda record: lines.append(json.dumps(record) + "\n")
+    while (
+        not search.done
+        and search.next_id < (task.number + 1) * NUMBERS_PER_SUBPROBLEM
+        and time.perf_counter() - start < task.seconds
+    ):
+        search.process_node()
     better = search.incumbent.w if search.incumbent.value < task.value else None
     return SubproblemResult(
-        search.open, better, search.closed, search.explored, time.perf_counter() - start, time.thread_time() - processor_start,
-        zlib.compress("".join(lines).encode(), 1) if lines else b"", f"{platform.node()}:{os.getpid()}",
+        search.open_nodes, better, search.closed_bound, search.explored,
+        time.perf_counter() - start, time.thread_time() - processor_start,
+        zlib.compress("".join(lines).encode(), 1) if lines else b"", worker_name(),
     )  # fmt: skip
 
 
 class TreeSearch:
-    """Open nodes by their bounds, the least first; the pool of a `Dispatcher` if there are workers.
+    """Best-first search over open nodes; with remote workers it is the pool of a `Dispatcher`.
 
     Parameters
     ----------
@@ -300,20 +304,20 @@ class TreeSearch:
     ----------
     explored : int
         Number of processed nodes.
-    closed : float
-        Least bound of what is closed.
+    closed_bound : float
+        Least bound of the nodes closed so far.
     log : TreeLog or None
-    listener : callable or None
-        Takes the record of each node that is done.
+    record_listener : callable or None
+        Called with the record of each processed node.
     """
 
     def __init__(
         self, rule: BoundingRule[Any], incumbent: Incumbent, nodes: Sequence[Node] | None = None, next_id: int = 1
     ) -> None:
         self.rule, self.incumbent, self.next_id = rule, incumbent, next_id
-        self.explored, self.closed = 0, math.inf
+        self.explored, self.closed_bound = 0, math.inf
         self.log: TreeLog | None = None
-        self.listener: Callable[[dict[str, Any]], None] | None = None
+        self.record_listener: Callable[[dict[str, Any]], None] | None = None
         self._heap: list[tuple[float, int, Node]] = []
         self._sequence = itertools.count()
         self._dispatcher: Dispatcher | None = None
@@ -324,29 +328,27 @@ class TreeSearch:
         self._node_bytes = 400.0 + sum(a.nbytes for a in rule.root().values())
 
     @classmethod
-    def resumed(cls, rule: BoundingRule[Any], tol: float, stopped: StoppedSearch | None) -> TreeSearch:
-        """Return the search of a checkpoint, or one from the root."""
+    def from_saved(cls, rule: BoundingRule[Any], tol: float, stopped: StoppedSearch | None) -> TreeSearch:
+        """Return the search that continues an interrupted one, or begins at the root if ``stopped`` is None."""
         incumbent = Incumbent(tol)
         if stopped is None:
             return cls(rule, incumbent)
         incumbent.offer(stopped.w, rule.objective(stopped.w))
         search = cls(rule, incumbent, stopped.nodes, stopped.next_id)
-        search.explored, search.closed = stopped.explored, stopped.closed
+        search.explored, search.closed_bound = stopped.explored, stopped.closed_bound
         return search
 
-    # -- state --------------------------------------------------------------------------------------------------
-
     def _flying(self) -> list[Node]:
-        return [] if self._dispatcher is None else [node for nodes in self._dispatcher.flying.values() for node in nodes]
+        return [] if self._dispatcher is None else [node for nodes in self._dispatcher.in_progress.values() for node in nodes]
 
     @property
-    def open(self) -> list[Node]:
-        """All open nodes, those of subproblems in progress as dispatched."""
+    def open_nodes(self) -> list[Node]:
+        """The open nodes; those of subproblems in progress as they were dispatched."""
         return [*(node for *_, node in sorted(self._heap, key=lambda item: item[:2])), *self._flying()]
 
     @property
-    def open_nodes(self) -> int:
-        """Number of open nodes."""
+    def open_count(self) -> int:
+        """The number of open nodes."""
         return len(self._heap) + len(self._flying())
 
     @property
@@ -355,42 +357,46 @@ class TreeSearch:
         flying_bound = min((node.bound for node in self._flying()), default=math.inf)
         value = self.incumbent.value
         rounded = value - _ROUNDING * abs(value) if value < math.inf else value
-        return min(self.closed, self._heap[0][0] if self._heap else math.inf, flying_bound, rounded)
+        return min(self.closed_bound, self._heap[0][0] if self._heap else math.inf, flying_bound, rounded)
 
     @property
     def done(self) -> bool:
-        """True if no open node is below the cutoff."""
-        return not self.open_nodes or self.bound >= self.incumbent.cut
+        """True if no open node has a bound below the cutoff."""
+        return not self.open_count or self.bound >= self.incumbent.cutoff
 
     @property
     def memory(self) -> float:
-        """Bytes of the open nodes, about."""
+        """Approximate bytes of the open nodes."""
         return len(self._heap) * self._node_bytes
 
     @property
     def workers(self) -> int:
-        """Number of remote workers that returned results."""
-        return 0 if self._dispatcher is None else int(self._dispatcher.figures()["workers"])
+        """The number of remote workers that have returned results."""
+        return 0 if self._dispatcher is None else int(self._dispatcher.statistics()["workers"])
 
-    def saved(self, position: LogPosition | None) -> CheckpointContent:
-        """Return the content of a checkpoint."""
-        next_id = self.next_id if self._dispatcher is None else max(self.next_id, (self._dispatcher.number + 1) * NODES)
-        arrays = {"w": self.incumbent.w, **_packed(self.open, self.rule.root())}
-        return CheckpointContent({"closed": self.closed, "explored": self.explored}, arrays, position, next_id)
+    def checkpoint_content(self, position: LogPosition | None) -> CheckpointContent:
+        """Return the content of a checkpoint at this position of the log."""
+        next_id = (
+            self.next_id
+            if self._dispatcher is None
+            else max(self.next_id, (self._dispatcher.last_number + 1) * NUMBERS_PER_SUBPROBLEM)
+        )
+        arrays = {"w": self.incumbent.w, **_packed(self.open_nodes, self.rule.root())}
+        return CheckpointContent({"closed": self.closed_bound, "explored": self.explored}, arrays, position, next_id)
 
-    # -- search -------------------------------------------------------------------------------------------------
-
-    def step(self) -> None:
+    def process_node(self) -> None:
         """Process the open node of the least bound."""
         *_, node = heapq.heappop(self._heap)
-        if node.bound >= self.incumbent.cut:
-            self.closed = min(self.closed, node.bound)
+        if node.bound >= self.incumbent.cutoff:
+            self.closed_bound = min(self.closed_bound, node.bound)
             return
         number, self.next_id, self.explored = self.next_id, self.next_id + 1, self.explored + 1
         branching = self.rule.branch(node, self.incumbent)
-        if self.listener is not None:
-            self.listener({"id": number, "parent": node.origin[0], "side": node.origin[1], **branching.record})
-        self.closed = min(self.closed, branching.closed, math.inf if branching.children else max(branching.bound, node.bound))
+        if self.record_listener is not None:
+            self.record_listener({"id": number, "parent": node.origin[0], "side": node.origin[1], **branching.record})
+        self.closed_bound = min(
+            self.closed_bound, branching.closed_bound, math.inf if branching.children else max(branching.bound, node.bound)
+        )
         self._push([
             Node(max(bound, branching.bound, node.bound), arrays, (number, side))
             for side, (bound, arrays) in enumerate(branching.children)
@@ -406,60 +412,58 @@ class TreeSearch:
             assert self._dispatcher is not None
             self._dispatcher.exchange(seconds)
             return
-        self.step()
-        if self._dispatcher is not None and self.explored >= CALL:
-            self._dispatcher.start_workers(load, self.task(0, [], 0.0))
+        self.process_node()
+        if self._dispatcher is not None and self.explored >= PRELOAD_NODES:
+            self._dispatcher.preload_workers(load_code, self.task(0, [], 0.0))
             self._dispatcher.exchange(0.0)
-            self._distributed = self._dispatcher.awake or self.explored >= HEAD
-
-    # -- the dispatcher's pool ----------------------------------------------------------------------------------
+            self._distributed = self._dispatcher.has_ready_worker or self.explored >= DISPATCH_NODES
 
     def distribute(self, executor: AsynchronousExecutor) -> None:
         """Dispatch nodes to the workers of an executor once one is ready."""
         self._dispatcher = Dispatcher(executor, self, solve_subproblem)
-        self._dispatcher.number = self.next_id // NODES
+        self._dispatcher.last_number = self.next_id // NUMBERS_PER_SUBPROBLEM
 
     @property
-    def waiting(self) -> int:
-        """Number of open nodes in the pool; none before workers are called."""
+    def queue_length(self) -> int:
+        """The number of nodes to dispatch: 0 until the search is distributed."""
         return len(self._heap) if self._distributed else 0
 
     def take_nodes(self, limit: int) -> list[Node]:
-        """Remove ``limit`` nodes with the least bounds from the pool and return them."""
+        """Remove at most ``limit`` nodes with the least bounds from the pool and return them."""
         nodes: list[Node] = []
         while self._heap and len(nodes) < limit:
             *_, node = heapq.heappop(self._heap)
-            if node.bound < self.incumbent.cut:
+            if node.bound < self.incumbent.cutoff:
                 nodes.append(node)
             else:
-                self.closed = min(self.closed, node.bound)
+                self.closed_bound = min(self.closed_bound, node.bound)
         return nodes
 
     def task(self, number: int, nodes: Sequence[Node], seconds: float) -> Subproblem:
-        """Return the subproblem of these nodes."""
+        """Return the subproblem of these nodes as a message to a worker."""
         rule, best = self.rule, self.incumbent
         packed, logged = TaskArrays(_packed(nodes, rule.root())), self.log is not None
         return Subproblem(type(rule), rule.problem, packed, best.w, best.value, best.tol, seconds, number, logged)
 
-    def check(self, result: SubproblemResult) -> None:
-        """Raise an error of malformed data unless this is a valid result of a task."""
+    def check_result(self, result: SubproblemResult) -> None:
+        """Raise ValueError, or another error of malformed data, unless this is a valid result of a task."""
         _unpacked(self.rule, _packed(result.nodes, self.rule.root()))
-        check_numbers(result.closed)
+        check_numbers(result.closed_bound)
         check_numbers(result.explored, minimum=0)
         check_point(result.w, self.incumbent.w.size)
-        check_work(result.seconds, result.busy_seconds, 0.0, result.worker)
-        lines_of(result.log)
+        check_worker_fields(result.seconds, result.processor_seconds, 0.0, result.worker)
+        unpack_log_lines(result.log)
 
     def add_result(self, number: int, result: SubproblemResult) -> None:
         """Add a result: its open nodes, its point with a recomputed value, its part of the proof."""
         if result.w is not None:
             self.incumbent.offer(result.w, self.rule.objective(result.w))
-        self.closed, self.explored = min(self.closed, result.closed), self.explored + result.explored
+        self.closed_bound, self.explored = min(self.closed_bound, result.closed_bound), self.explored + result.explored
         self._push(result.nodes)
         if self.log is not None:
-            self.log.merge(lines_of(result.log))
+            self.log.merge(unpack_log_lines(result.log))
 
     def release(self) -> None:
-        """Release the workers; subproblems in progress count as open nodes."""
+        """Cancel the subproblems in progress; their nodes count as open."""
         if self._dispatcher is not None:
             self._dispatcher.release()

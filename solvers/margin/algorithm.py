@@ -17,7 +17,7 @@ from ...errors import InputError, WriteError
 from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import MarginProblem, PiecewiseLinearLoss
-from ..exact.checkpoint import CheckpointContent, log_file
+from ..exact.checkpoint import CheckpointContent, open_log_file
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path
 from ..exact.rotation import rotated_basis, singular_basis
@@ -466,7 +466,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """Begin the log, or continue it, and allocate the buffer of its events."""
         from . import loops
 
-        node, file = state.node, log_file(path, state.checkpoint_file, position)
+        node, file = state.node, open_log_file(path, state.checkpoint_file, position)
         state.log = MarginLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))

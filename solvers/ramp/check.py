@@ -35,7 +35,7 @@ from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
 from ...models.rounding import gamma
 from ...models.views import MarginProblem
-from ..exact.check.arithmetic import InvalidProofError, round_down, round_up, stored_multipliers, sum_down, sum_up
+from ..exact.check.arithmetic import InvalidProofError, decode_multipliers, round_down, round_up, sum_down, sum_up
 from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
 from ..margin.check.logged_problem import LoggedMarginProblem, exact_value, least_combination
@@ -137,7 +137,7 @@ class RampRules(NodeRules[_OpenNode]):
     def _proved(self, node: _Node, entry: list[Any], target: int | None) -> tuple[float, float]:
         """Return D, rounded down, and θ, of multipliers in a record."""
         problem, n, given_up = self._problem, len(self._problem.A), node.given_up
-        numbers = stored_multipliers(entry[0], entry[1], n + len(self._loads))
+        numbers = decode_multipliers(entry[0], entry[1], n + len(self._loads))
         beta, weights, theta = numbers[:n], numbers[n:], float(entry[2])
         if not 0.0 <= theta < math.inf:
             raise InvalidProofError("the multiplier of the objective must be a number that is not negative")
@@ -174,14 +174,14 @@ class RampRules(NodeRules[_OpenNode]):
         if floor >= self._bound:
             return []
         if split == _CLOSED:
-            raise InvalidProofError(f"node {record['id']} {self.objection(_Node(node.given_up, node.lower, floor))}")
+            raise InvalidProofError(f"node {record['id']} {self.reason_unproved(_Node(node.given_up, node.lower, floor))}")
         if not 0 <= split < n:
             raise InvalidProofError(f"node {record['id']} is split by a point that there is not")
         above, below = node.lower.copy(), node.given_up.copy()
         above[split], below[split] = max(above[split], self._corner), True
         return [_Node(node.given_up, above, floor), _Node(below, node.lower, floor)]
 
-    def objection(self, state: _OpenNode) -> str:
+    def reason_unproved(self, state: _OpenNode) -> str:
         """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state.floor:.12g} and no more; the claim is {self._bound:.12g}"
@@ -213,7 +213,7 @@ class RampChecker(TreeChecker[LoggedRampProblem]):
         if problem.intercept and not (np.abs(problem.A[:, 0]) == 1.0).all():
             raise InvalidProofError("the column of the intercept must have entries of 1 and -1")
         n = len(problem.A)
-        conflicts = np.array([stored_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
+        conflicts = np.array([decode_multipliers(size, text, n) for size, text in header["conflicts"]]).reshape(-1, n)
         return LoggedRampProblem(**vars(problem), conflicts=conflicts)
 
     def value(self, problem: LoggedRampProblem, w: list[float]) -> float:

@@ -118,7 +118,7 @@ class RampProblem:
 
         ``signs`` is -1 for points that are given up, 1 for the others. None if they are too far from balance.
         """
-        point = DualPoint.rounded(multipliers, np.full(multipliers.size, math.inf))
+        point = DualPoint.nearest(multipliers, np.full(multipliers.size, math.inf))
         n, numbers, exponent = len(signs), (point.numbers + 1) >> 1, point.exponent + 1  # leaves a bit for the balance
         if not self.view.intercept:
             return DualPoint(numbers, exponent)

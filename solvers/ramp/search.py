@@ -141,8 +141,8 @@ class RampRule(BoundingRule[RampProblem]):
             bound, solution = self._tighten(bound, lower, given_up, incumbent, level, record)
         bound = max(bound, node.bound)
         points = np.zeros(0, dtype=np.int64) if solution is None else self._by_difference(solution, lower, given_up)
-        if bound >= incumbent.cut or not points.size:
-            return Branching(bound, record=record.values(CLOSED), closed=level if is_root else math.inf)
+        if bound >= incumbent.cutoff or not points.size:
+            return Branching(bound, record=record.values(CLOSED), closed_bound=level if is_root else math.inf)
         children = self._children(int(points[0]), bound, lower, given_up)
         return Branching(bound, children, record.values(int(points[0])), level if is_root else math.inf)
 
@@ -157,11 +157,11 @@ class RampRule(BoundingRule[RampProblem]):
             before, slack = bound, problem.shortfall_per_loss(lower)
             self._raise(np.flatnonzero(lower < problem.corner), lower, given_up, level, record)
             bound, solution = self._bound(lower, given_up, record)
-            if bound >= incumbent.cut or solution is None:
+            if bound >= incumbent.cutoff or solution is None:
                 break
             self._offer(solution, incumbent)
             shrunk = 1.0 - float((problem.shortfall_per_loss(lower) / slack).mean())
-            if bound - before < _WORTH * (incumbent.cut - before) and shrunk < _SHRUNK:
+            if bound - before < _WORTH * (incumbent.cutoff - before) and shrunk < _SHRUNK:
                 break
         return bound, solution
 
@@ -215,7 +215,7 @@ class RampRule(BoundingRule[RampProblem]):
 
 def _level(incumbent: Incumbent) -> float:
     """Return the value of points that margins exclude: above the cutoff, so that rounding leaves the gap within the tolerance."""
-    return incumbent.cut + _SHARE * incumbent.tol * abs(incumbent.value)
+    return incumbent.cutoff + _SHARE * incumbent.tol * abs(incumbent.value)
 
 
 @functools.cache
@@ -225,4 +225,4 @@ def _load() -> None:
     view = MarginProblem.unrestricted(A, np.full(3, 0.4), loss, np.zeros(2), np.eye(2)[1:], intercept=True)
     search = TreeSearch(RampRule(with_root_conflicts(RampProblem(view))), Incumbent(1e-6))
     while not search.done:
-        search.step()
+        search.process_node()

@@ -40,7 +40,7 @@ from ...models.model import Model
 from ...models.rounding import below
 from ..exact.check.arithmetic import InvalidProofError
 from ..exact.check.checker import Claim, ProofChecker, first_difference
-from ..exact.check.sealed import SealedLog
+from ..exact.check.log_reader import SealedLog
 from ..exact.check.trees import VerifierPool
 
 #: Kinds of splits in the log.
@@ -361,7 +361,7 @@ class ScoringChecker(ProofChecker[LoggedScoringProblem]):
         return Claim(Fraction(claim["bound"]), logged.value(rho0, rho))
 
     def prove(
-        self, problem: LoggedScoringProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None
+        self, problem: LoggedScoringProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None
     ) -> tuple[Fraction, int]:
         """Return the claimed bound and the number of nodes, after verifying every node that is not split."""
         data, exact, records = IntegerScoringProblem.of(problem.problem), Fraction(claim.bound), list(log.records())

@@ -110,10 +110,10 @@ class RiskRule(BoundingRule[RiskProblem]):
         relaxed = self._relax(lower, upper, np.clip(node.arrays["relaxed"], lower, upper))
         nearest = np.clip(np.rint(relaxed), lower, upper)
         incumbent.offer(nearest, self.objective(nearest))
-        point = DualPoint.rounded(self._weights(self.A @ relaxed), self.problem.weights)
+        point = DualPoint.nearest(self._weights(self.A @ relaxed), self.problem.weights)
         bound = self.bound_at(point.alpha, lower, upper)
         record: dict[str, Any] = {"exponent": point.exponent, "alpha": point.text, "split": -1, "cuts": []}
-        if (lower == upper).all() or max(bound, node.bound) >= incumbent.cut:
+        if (lower == upper).all() or max(bound, node.bound) >= incumbent.cutoff:
             return Branching(bound, (), record)
         j, cuts = self._cuts(lower, upper, relaxed, incumbent.value)
         children: list[tuple[float, NodeArrays]] = []

@@ -28,7 +28,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.margin.problems import RiskProblem
 from ...models.model import Model
 from ...models.rounding import UNIT, entropy, gamma, softplus
-from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
+from ..exact.check.arithmetic import InvalidProofError, RationalPoint, decode_multipliers, round_down, round_up, sum_down
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
@@ -76,7 +76,7 @@ class RiskRules(NodeRules[_OpenNode]):
         """Return the children of a node; None for each that the record's α prove to cost at least the claim."""
         assert state is not None
         lower, upper, floor = state
-        alpha = stored_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
+        alpha = decode_multipliers(record["exponent"], record["alpha"], self._problem.weights.size)
         if (alpha > self._problem.weights).any():
             raise InvalidProofError("a multiplier is above the cost of its point")
         boxes = RiskBounds.of(self._problem, self._A, alpha)
@@ -84,7 +84,7 @@ class RiskRules(NodeRules[_OpenNode]):
         j = int(record["split"])
         if j == _CLOSED:
             if floor < self._bound:
-                raise InvalidProofError(f"node {record['id']} {self.objection((lower, upper, floor))}")
+                raise InvalidProofError(f"node {record['id']} {self.reason_unproved((lower, upper, floor))}")
             return []
         if not 0 <= j < lower.size:
             raise InvalidProofError(f"node {record['id']} is split by coefficient {j}, which there is not")
@@ -102,7 +102,7 @@ class RiskRules(NodeRules[_OpenNode]):
             raise InvalidProofError(f"the parts of node {record['id']} leave numbers out")
         return children
 
-    def objection(self, state: _OpenNode) -> str:
+    def reason_unproved(self, state: _OpenNode) -> str:
         """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state[2]:.12g} and no more; the claim is {self._bound:.12g}"

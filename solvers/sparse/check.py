@@ -42,7 +42,7 @@ from ...models.formulations.margin.problems import SparseProblem
 from ...models.model import Model
 from ...models.rounding import gamma
 from ...models.views import LinearLoss
-from ..exact.check.arithmetic import InvalidProofError, RationalPoint, round_down, round_up, stored_multipliers, sum_down
+from ..exact.check.arithmetic import InvalidProofError, RationalPoint, decode_multipliers, round_down, round_up, sum_down
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
@@ -216,7 +216,7 @@ class SparseRules(NodeRules[_OpenNode]):
         sizes = _narrowed(bounds, features, sizes, record, self._bound)
         if split == _CLOSED:
             if (remainder := self._open(features, floor, sizes)) is not None:
-                raise InvalidProofError(f"node {record['id']} {self.objection(remainder)}")
+                raise InvalidProofError(f"node {record['id']} {self.reason_unproved(remainder)}")
             return []
         if split == _AGAIN:
             return [self._open(features, _floor(floor, bounds, features), sizes)]
@@ -226,7 +226,7 @@ class SparseRules(NodeRules[_OpenNode]):
         parts[0][split], parts[1][split] = _IN, _OUT
         return [self._open(part, _floor(floor, bounds, part), sizes) for part in parts]
 
-    def objection(self, state: _OpenNode) -> str:
+    def reason_unproved(self, state: _OpenNode) -> str:
         """Return the end of a message on an open node: its bound is below the claim."""
         assert state is not None
         return f"is proved to cost {state[1]:.12g} and no more; the claim is {self._bound:.12g}"
@@ -285,7 +285,7 @@ class SparseChecker(TreeChecker[LoggedSparseProblem]):
         root = np.zeros(p, dtype=np.int8), 0.0, np.tile([0.0, math.inf], (2 * p, 1))
         return SparseRules(problem.problem, bound), root if bound > 0.0 else None
 
-    def prepare_records(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def precompute_for_records(self, problem: LoggedSparseProblem, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Yield each record with the bounds that its α give."""
         p = problem.problem
         columns = np.abs(p.A).max(axis=0, initial=0.0)
@@ -346,7 +346,7 @@ def _decided(bounds: list[NodeBounds], state: Any, record: dict[str, Any], bound
 
 
 def _alpha(p: SparseProblem, size: Any, text: Any) -> FloatArray:
-    alpha = stored_multipliers(size, text, p.costs.size)
+    alpha = decode_multipliers(size, text, p.costs.size)
     if p.loss.bounded and (alpha > p.costs).any():
         raise InvalidProofError("a multiplier is above the cost of its point")
     return alpha

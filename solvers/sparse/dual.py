@@ -45,7 +45,7 @@ def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
     those farthest from their bounds first, since the dual value is flat in these.
     """
     limits = problem.costs if problem.loss.bounded else np.full(problem.costs.size, math.inf)
-    point = DualPoint.rounded(alpha, limits)
+    point = DualPoint.nearest(alpha, limits)
     numbers = point.numbers.copy()
     for j in np.flatnonzero(~problem.counted & ~(np.isfinite(problem.lower) & np.isfinite(problem.upper))):
         _balance(numbers, problem.A[:, j], np.minimum(numbers, np.ldexp(limits, -point.exponent) - numbers))

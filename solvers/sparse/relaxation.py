@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..exact.loops.compiled import loops_of
+from ..exact.loops import loops_of
 from ..interface.numba_flags import by_reference
 
 _loops = loops_of(Path(__file__).parent)

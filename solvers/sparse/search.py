@@ -200,7 +200,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         ordered = order[free[order]] if count else order[:0]
         chosen = ordered[: 2 * count + _BESIDE]  # later rounds add more
         best: _NodeDual | None = None
-        target = self._incumbent.cut
+        target = self._incumbent.cutoff
         tol = _SHARE * self._incumbent.tol
         cut = target + tol * abs(target)
         for _ in range(_ROUNDS):
@@ -293,7 +293,7 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def _branch(self, node: Node, relaxed: _NodeDual) -> Branching:
         """Close the node, or decide what its dual point decides, and try sides or split it."""
-        problem, cut, closed = self.problem, self._incumbent.cut, math.inf
+        problem, cut, closed = self.problem, self._incumbent.cutoff, math.inf
         bounds, state = relaxed.bounds, node.arrays["state"].copy()
         bound = max(node.bound, bounds.node)
         record = _Record([relaxed.point])
@@ -307,7 +307,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         state[record.outside], state[record.inside] = OUT, IN
         part = {**node.arrays, "state": state, "order": relaxed.order}
         if self._exhausted(part):
-            return Branching(math.inf, record=record.values, closed=closed)
+            return Branching(math.inf, record=record.values, closed_bound=closed)
         if self._weak(part, bounds.node):
             size = float(part["size"]) or 1.5 * float(np.abs(self._incumbent.w[problem.counted]).max()) or 1.0
             return self._exclude({**part, "size": np.array(size)}, bound, record, closed)
@@ -357,14 +357,14 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def _weak(self, part: NodeArrays, bound: float) -> bool:
         """Return True where sides should be tried: far below the cutoff, or below a node where they were."""
-        short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cut
+        short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cutoff
         return bool(self._bounds_sides and short and not part["tried"].any() and self._untried(part).size)
 
     @property
     def _beyond(self) -> float:
         """The cost that sides are excluded at: above the cutoff, so that the gap is within the tolerance after rounding."""
         incumbent = self._incumbent
-        return incumbent.cut + _SHARE * incumbent.tol * abs(incumbent.value) if incumbent.value < math.inf else math.inf
+        return incumbent.cutoff + _SHARE * incumbent.tol * abs(incumbent.value) if incumbent.value < math.inf else math.inf
 
     def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
         """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
@@ -380,7 +380,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             closed = min(closed, self._beyond)
         part = {**part, "sides": sides, "tried": excluded}
         if self._exhausted(part):
-            return Branching(math.inf, record=record.values, closed=closed)
+            return Branching(math.inf, record=record.values, closed_bound=closed)
         crowded = (
             2 * int((excluded & sides).sum()) > int(excluded.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
         )
@@ -456,4 +456,4 @@ def _load() -> None:
         problem = SparseProblem(A, np.ones(5), loss, one, 0.0 * one, -np.inf * one, np.inf * one, one > 0.0, 1)
         search = TreeSearch(SparseRule(problem), Incumbent(1e-6))
         while not search.done:
-            search.step()
+            search.process_node()

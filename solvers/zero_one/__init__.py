@@ -1,4 +1,4 @@
-"""The exact solver of the 0-1-loss SVM."""
+"""The exact solver of the 0-1-loss SVM, `zero-one-bb`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`zero-one-bb`: the exact solver of the 0-1-loss SVM, on the shared driver."""
+"""The algorithm class of `zero-one-bb`, the exact solver of the 0-1-loss SVM: schedules heuristic, engines and proof logs.
+
+The common driver of all algorithms calls `ZeroOneBB` in slices of time. It chooses the box engine, the conflict engine or a
+portfolio of both, and runs the primal heuristic before each slice.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from ...models.arrays import FloatArray, as_integer
 from ...models.formulations.margin_violations import ZeroOneBudget
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.views import ZeroOneProblem
-from ..exact.checkpoint import CheckpointContent, log_file
+from ..exact.checkpoint import CheckpointContent, open_log_file
 from ..exact.dispatcher import bound_caveat
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
@@ -27,71 +31,71 @@ from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_pa
 from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind
-from .box_log import ProofWriter, write_citing_log
+from .box_log import BoxLogWriter, write_citing_log
 from .check.checker import ZeroOneChecker
-from .conflict_log import ConflictRecorder
-from .engines.engine import Engine, SharedState
+from .conflict_log import ConflictLogWriter
+from .engine import Engine, SharedState
 from .heuristic import Heuristic
-from .incumbent import Polish, trivial_incumbent
-from .reduced import for_boxes, reduce_problem, smallest_problem
-from .reuse import SolvedProblem, Transfer, ends_first, transferred_bound
+from .incumbent import HardMarginSolver, trivial_incumbent
+from .reduced import reduce_problem, rotate_for_boxes, warm_up_problem
+from .reuse import SolvedProblem, TransferredBound, ends_first, transferred_bound
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..certification.result import Result
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
+    from .box_engine import BoxEngine
+    from .distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
 
-#: Effort of the conflict engine, about nanoseconds, from which a finished pass is recorded before a deadline may end the next
-#: one, and the growth of the effort between two records.
-RECORDED, _RECORDED_GROWTH = 2e8, 4.0
-
-# The state of a run of the exact 0-1 solver.
+#: Effort of the conflict engine, about nanoseconds, from which a proof log of the bound so far is written before a deadline may
+#: end the search, and the growth of the effort between two such logs.
+_FIRST_LOG_EFFORT, _LOG_EFFORT_GROWTH = 2e8, 4.0
 
 
 @dataclass(eq=False)
 class ZeroOneState:
-    """The state of a run: heuristic, engine, proof writers, checkpoint and counters."""
+    """The state of one run: heuristic, engine, log writers, checkpoint and counters."""
 
     shared: SharedState
     options: Options
     rng: np.random.Generator
-    engine_name: str
+    engine_name: str  #: "boxes" or "conflicts": the engine that begins
     heuristic: Heuristic | None = None  #: None without rows
-    engine: Engine | None = None
-    earlier_nodes: int = 0
-    earlier_effort: float = 0.0
-    writer: ProofWriter | None = None
-    recorder: ConflictRecorder | None = None
+    engine: Engine | None = None  #: None before the first slice
+    earlier_nodes: int = 0  #: nodes of engines that have been replaced
+    earlier_effort: float = 0.0  #: effort of engines that have been replaced
+    writer: BoxLogWriter | None = None  #: writer of the box engine's log
+    recorder: ConflictLogWriter | None = None  #: writer of a log of the bound, while it proves the bound
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    logged_bound: float = 0.0  #: bound that the log at the path claims: one of a finished pass of the search
-    next_record_effort: float = RECORDED  #: effort of the engine from which the next finished pass is recorded
-    transferred_bound: float = 0.0
-    transfer: Transfer = field(default_factory=Transfer)  #: bounds of earlier problems that imply ``transferred_bound``
+    logged_bound: float = 0.0  #: bound that the log at the path claims
+    next_record_effort: float = _FIRST_LOG_EFFORT  #: effort of the engine from which the next log of its bound is written
+    transferred_bound: float = 0.0  #: bound that earlier problems imply
+    transfer: TransferredBound = field(
+        default_factory=TransferredBound
+    )  #: bounds of earlier problems that imply ``transferred_bound``
     next_heuristic: int = 0  #: node count of the engine at which the heuristic runs again
     checkpoint_file: ZeroOneCheckpoint | None = None
     stopped: StoppedSearch | None = None  #: the saved search, until it continues
-    executor: AsynchronousExecutor | None = None
+    executor: AsynchronousExecutor | None = None  #: remote workers
     checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
 
     @property
     def hinge_violations(self) -> FloatArray:
-        """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
+        """Hinge loss of every reduced point (m,): the conflict engine's branching priorities."""
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.hinge_violations
 
     @property
     def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
-        """The box search whose log ``writer`` writes, alone or as the first engine of a portfolio; None without one."""
-        from .engines.boxes import BoxEngine
-        from .engines.distributed_boxes import SubtreeEngine
-        from .engines.engine import Portfolio
+        """The box search whose log is written, alone or as the first engine of a portfolio; None without one."""
+        from .box_engine import BoxEngine
+        from .distributed_boxes import SubtreeEngine
+        from .engine import Portfolio
 
         first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
         return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
 
     @property
     def log_closes_gap(self) -> bool:
-        """Return whether the log of the box search, or cited logs, prove the end of a finished search."""
+        """True if the log of the box search, or cited logs, prove that the gap is within the tolerance."""
         if self._closed_at(self.transferred_bound):
             return True
         engine = self.logging_engine
@@ -105,15 +109,15 @@ class ZeroOneState:
 
     @property
     def cited_bound_is_best(self) -> bool:
-        """Return whether the bounds of cited logs are the best ones that a log can prove."""
+        """True if cited logs prove a higher bound than every other log of this run."""
         engine = self.logging_engine
-        recorded = max(self.logged_bound, 0.0 if self.recorder is None else self.recorder.provable)
+        recorded = max(self.logged_bound, 0.0 if self.recorder is None else self.recorder.provable_bound)
         return self.transferred_bound > max(recorded, 0.0 if engine is None else engine.own_bound)
 
     def needs_log(self, outcome: Outcome) -> bool:
         """Return whether a log of the proved bound is to be written: the search has ended, or its deadline may be near.
 
-        Without workers, a finished pass of the conflict engine is recorded each time that the effort has grown by a factor.
+        Without workers, a bound of the conflict engine is logged each time that the effort has grown by a factor.
         """
         engine = self.engine
         if outcome is Outcome.CONVERGED:
@@ -126,100 +130,95 @@ class ZeroOneState:
         return due and self.executor is None and math.isfinite(self.shared.limits.deadline)
 
     def seal(self) -> WriteError | None:
-        """End the recorder's log, which takes the path's place if it proves more; return the error if it could not be written."""
+        """End the recorder's log; it replaces the one at the path if it proves more. Return the error of an unwritable file."""
         recorder, engine = self.recorder, self.engine
         assert recorder is not None
         self.recorder, write_error = None, recorder.write_error
-        self.next_record_effort = _RECORDED_GROWTH * (self.earlier_effort + (0.0 if engine is None else engine.effort))
-        if self.logged_bound and recorder.provable <= self.logged_bound:
+        self.next_record_effort = _LOG_EFFORT_GROWTH * (self.earlier_effort + (0.0 if engine is None else engine.effort))
+        if self.logged_bound and recorder.provable_bound <= self.logged_bound:
             recorder.discard()
             return write_error
         self.logged_bound = recorder.finish(self.shared.incumbent.w)
         return recorder.write_error
 
-    def take_start(self, w: FloatArray) -> None:
-        """Offer a classifier, and its polish, to the incumbent."""
+    def offer_start(self, w: FloatArray) -> None:
+        """Offer a starting point and its polish to the incumbent; raise InputError for a wrong shape or infinite numbers."""
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
         if w.shape != (p,) or not np.isfinite(w).all():
             raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
         self.shared.incumbent.offer(reduced, w)
-        self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
+        self.shared.polish.improve(self.shared.incumbent, reduced.to_reduced(w))
 
-    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
-        """Offer the solutions of solved problems to the incumbent, and take over the bound that they, or their logs, imply."""
+    def use_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
+        """Offer the solutions of solved problems to the incumbent, and use the bound that they, or their logs, imply."""
         if not earlier:
             return
-        self.transfer = transferred_bound(view, [item.logged for item in earlier] if logged else earlier)
+        self.transfer = transferred_bound(view, [item.with_logged_bound() for item in earlier] if logged else earlier)
         for item in earlier:
             if item.w is not None:
-                self.take_start(item.w)
+                self.offer_start(item.w)
         self.shared.lower_bound = max(self.shared.lower_bound, min(self.transfer.bound, self.shared.incumbent.value))
         self.transferred_bound = self.shared.lower_bound
 
 
-# Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint.
-
-
 def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
-    """Restore the state from a saved search."""
+    """Restore incumbent, bound and counters from the search that a checkpoint holds."""
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
-    if shared.upper > stopped.resumed.ground.upper:
+    if shared.upper > stopped.snapshot.search_data.upper:
         raise DataError("the checkpoint's incumbent is worse than the one that its search began with")
     shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
 
 
 def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
-    """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import SubtreeEngine
-    from .engines.distributed_conflicts import ConflictTeamEngine
+    """Return the engine of a search with a checkpoint or remote workers: boxes, or conflicts with workers."""
+    from .box_engine import BoxEngine
+    from .distributed_boxes import SubtreeEngine
+    from .distributed_conflicts import ConflictTeamEngine
 
     shared, stopped = state.shared, state.stopped
     state.stopped = None
     if stopped is None:
-        shared.reduced = shared.reduced.restretched(shared.upper)
-    shared.polish = Polish.of(shared.reduced)
+        shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
+    shared.polish = HardMarginSolver.of(shared.reduced)
     if state.executor is not None and state.engine_name == "conflicts":
         return ConflictTeamEngine(shared, state.hinge_violations, state.executor)
     if proof is not None:
         state.writer = _writer(state, stopped, proof)
     local_threads = 1 if state.executor is not None else threads
-    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.resumed)
+    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.snapshot)
     return local_engine if state.executor is None else SubtreeEngine(shared, local_engine, state.executor, state.writer)
 
 
-def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> ProofWriter:
-    """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
+def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> BoxLogWriter:
+    """Return the writer of the log of a new tree, or of one that continues from a checkpoint."""
     if state.writer is not None:
         state.writer.discard()
     position = None if stopped is None else stopped.log
     if position is None:
         state.earlier_nodes = 0  # the log covers the nodes of this tree only
-    return ProofWriter(log_file(proof, state.checkpoint_file, position), state.shared.reduced)
+    return BoxLogWriter(open_log_file(proof, state.checkpoint_file, position), state.shared.reduced)
 
 
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
-    """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
-    from .engines.boxes import BoxEngine
-    from .engines.distributed_boxes import SubtreeEngine
+    """Write the checkpoint, or remove it after a finished search; return the error of an unwritable file."""
+    from .box_engine import BoxEngine
+    from .distributed_boxes import SubtreeEngine
 
     checkpoint, engine, shared = state.checkpoint_file, state.engine, state.shared
     if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
 
     def content(position: LogPosition | None) -> CheckpointContent:
-        return checkpoint.content(shared, engine.resumed, state.earlier_nodes + engine.nodes, position)
+        return checkpoint.content(shared, engine.snapshot, state.earlier_nodes + engine.nodes, position)
 
-    return checkpoint.update(shared.closed or not engine.open_nodes, state.writer, content)
+    return checkpoint.update(shared.closed or not engine.open_count, state.writer, content)
 
-
-# The schedule of the engines: boxes, conflicts, or a portfolio of both, with the primal heuristic before each slice.
 
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
-#: Number of reduced coordinates, intercept included, up to which the box engine comes first.
+#: Number of reduced coordinates, intercept included, up to which the box engine comes first: above it conflicts are faster.
 BOX_COORDINATES = 6
 #: The same on a cluster, where there is no portfolio.
 CLUSTER_COORDINATES = 9
@@ -235,20 +234,20 @@ _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
 
 
 def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
-    """Return the engine that begins: the chosen one, or the default for this number of coordinates."""
+    """Return the engine that begins: the chosen one, or for "auto" the default at this number of coordinates."""
     if engine != "auto":
         return engine
     return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
 
 
 def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
-    """Run the due steps of the heuristic until the clock shows ``end``; return True if the engine is next."""
+    """Run the due steps of the heuristic until the time ``end``; return whether the engine is next."""
     heuristic, engine = state.heuristic, state.engine
     if heuristic is None or (engine is not None and not engine.at_checkpoint):
         return True
     initial_effort, ratio = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
     engine_effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
-    while heuristic.due(initial_effort + ratio * engine_effort, engine_effort):
+    while heuristic.is_due(initial_effort + ratio * engine_effort, engine_effort):
         heuristic.step()
         if engine is not None:
             engine.exchange()
@@ -258,11 +257,11 @@ def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
 
 
 def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
-    """Return the engine, at the start of a slice. Before a slice engines are replaced and the heuristic runs again."""
+    """Return the engine for the next slice; between slices an engine may be replaced and the heuristic run again."""
     engine = state.engine
     if engine is not None and not engine.at_checkpoint:
         return engine
-    if engine is None or engine.stale:
+    if engine is None or engine.needs_restart:
         if engine is not None:
             engine.release()
             state.earlier_nodes += engine.nodes
@@ -274,23 +273,23 @@ def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | N
         # the box engine compiles no conflict kernels before they are needed
         state.heuristic.run_between_slices(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD_START)
         state.next_heuristic = engine.nodes * 3 // 2 + HEURISTIC_INTERVAL
-    engine.begin_stretch()
+    engine.begin_slice()
     return engine
 
 
 def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
     import joblib
 
-    from .engines.boxes import BoxEngine
-    from .engines.conflicts import ConflictEngine
-    from .engines.engine import Portfolio
+    from .box_engine import BoxEngine
+    from .conflict_engine import ConflictEngine
+    from .engine import Portfolio
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
     if state.executor is not None or state.checkpoint_file is not None:
         return resumable_engine(state, threads, proof)
-    shared.reduced = shared.reduced.restretched(shared.upper)
-    shared.polish = Polish.of(shared.reduced)
+    shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
+    shared.polish = HardMarginSolver.of(shared.reduced)
     if state.engine_name == "boxes":
         if proof is not None:
             state.writer = _writer(state, None, proof)
@@ -304,7 +303,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
     def boxes() -> BoxEngine:
         """Return the box engine in rotated coordinates. A bound of either engine loses the larger δ of both reductions."""
-        rotated = for_boxes(shared.reduced)
+        rotated = rotate_for_boxes(shared.reduced)
         shared.reduced = dataclasses.replace(shared.reduced, shrink=max(rotated.shrink, shared.reduced.shrink))
         return BoxEngine(shared, threads, reduced_problem=rotated)
 
@@ -313,7 +312,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
-    """Exact branch and bound for min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}.
+    """Exact solver of min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} by branch and bound.
 
     Parameters
     ----------
@@ -385,7 +384,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         check_path("proof", self.proof, "the proof log")
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
+        """Solve a model: the form with costs by this algorithm, the cardinality form (Σz ≤ κn) by `BudgetBB`."""
         if model.view(ZeroOneBudget) is None:
             return super().run(model, options, kept_model)
         from .budget import BudgetBB
@@ -404,7 +403,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]), same_problem=True)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """Return the order in which to solve a path of λ: both ends, then the middle of the longest gap.
+        """Return the order in which to solve a path of λ: both ends, then the middles of the gaps.
 
         A λ between two solved ones may need no search.
         """
@@ -418,7 +417,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return {"earlier": pairs} if pairs and self.proof is None else {}
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
-        """Compile the first engine, or load it from Numba's cache on disk; a later engine is compiled at its first turn."""
+        """Compile the loops of the first engine, or load them from Numba's cache on disk; others follow at their first turn."""
         _load_engine(first_engine(self._engine_option, min(view.A.shape), self.cluster is not None))
 
     @property
@@ -427,20 +426,20 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return self.engine if self.checkpoint is None else "boxes"
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
-        """Reduce the problem and evaluate the starting points."""
-        from .engines.distributed_boxes import ZeroOneCheckpoint
+        """Reduce the problem and evaluate the starting points, or restore the checkpoint."""
+        from .distributed_boxes import ZeroOneCheckpoint
 
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
         checkpoint = None if self.checkpoint is None else ZeroOneCheckpoint(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read(self.proof)
-        reduced = reduced if stopped is None else stopped.resumed.ground.reduced
+        reduced = reduced if stopped is None else stopped.snapshot.search_data.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
             # the log of a box search needs an orthogonal map between original and reduced coordinates
-            reduced = for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
+            reduced = rotate_for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
         incumbent = trivial_incumbent(reduced)
-        shared = SharedState(reduced, incumbent, Polish.of(reduced), limits)
+        shared = SharedState(reduced, incumbent, HardMarginSolver.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, checkpoint_file=checkpoint)
         if stopped is not None:
             resume_search(state, stopped)
@@ -448,9 +447,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.executor = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
         if options.start is not None and "w" in options.start:
-            state.take_start(np.asarray(options.start["w"], dtype=np.float64))
+            state.offer_start(np.asarray(options.start["w"], dtype=np.float64))
         solved_problems = [SolvedProblem.of(*pair) for pair in solved_pairs(self.earlier)]
-        state.take_earlier(view, solved_problems, self.proof is not None)
+        state.use_earlier(view, solved_problems, self.proof is not None)
         if reduced.rows.shape[0]:
             boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
@@ -467,7 +466,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise
 
     def abandon(self, state: ZeroOneState) -> None:
-        """End the logs: nothing takes their path's place."""
+        """Discard the logs of a run that failed: no file is written at their path."""
         for log in (state.writer, state.recorder):
             if log is not None:
                 log.discard()
@@ -506,34 +505,34 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.seal()
         return state.search_outcome or Outcome.RUNNING
 
-    def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(
+    def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictLogWriter:
+        return ConflictLogWriter(
             path, state.shared.reduced, bound, state.hinge_violations, gap=self.proof_gap, executor=state.executor
         )
 
     def measure(self, state: ZeroOneState) -> ProgressState:
-        """Return incumbent, proved bound, nodes and open nodes."""
+        """Return the value of the incumbent, the proved bound, and the numbers of processed and of open nodes."""
         shared, engine = state.shared, state.engine
         return ProgressState(
             iteration=0 if engine is None else engine.nodes,
             objective=shared.incumbent.value,
             bound=shared.lower_bound if state.checkpoint else max(shared.lower_bound, shared.provisional_bound),
-            active=0 if engine is None else engine.open_nodes,
+            active=0 if engine is None else engine.open_count,
             step="start" if engine is None else engine.name,
             checkpoint=state.checkpoint,
         )
 
     def answer(self, state: ZeroOneState) -> Answer:
-        """Return the incumbent with exactly satisfied margins, and the proved bound."""
+        """Return the incumbent, whose margins are met exactly, and the proved bound; write the log of the bound."""
         shared, engine = state.shared, state.engine
         write_error = write_checkpoint(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = (problem.A @ w < 1.0).astype(np.float64)
         update: Update | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
-        figures = {} if engine is None else engine.figures()
+        figures = {} if engine is None else engine.statistics()
         if engine is not None:
-            details |= {"open_nodes": engine.open_nodes, **figures}
+            details |= {"open_nodes": engine.open_count, **figures}
         if self.earlier:
             details["carried_bound"] = state.transferred_bound
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
@@ -547,7 +546,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             file = write_citing_log(self.proof, problem, state.transfer, state.transferred_bound, w)
             details["proof_bound"] = state.transferred_bound
             write_error = file.write_error
-        elif logging_engine is not None and (state.recorder is None or state.recorder.provable <= logging_engine.own_bound):
+        elif logging_engine is not None and (state.recorder is None or state.recorder.provable_bound <= logging_engine.own_bound):
             assert state.writer is not None
             if state.recorder is not None:
                 state.recorder.discard()
@@ -560,7 +559,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             if state.recorder is None and not state.logged_bound:
                 state.recorder = self._recorder(self.proof, state, 0.0)
             if (recorder := state.recorder) is not None:
-                details |= {"proof_nodes": recorder.nodes, **recorder.figures()}
+                details |= {"proof_nodes": recorder.nodes, **recorder.statistics()}
                 write_error = state.seal()
             details["proof_bound"] = state.logged_bound
         return Answer(
@@ -578,9 +577,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
 @functools.cache
 def _load_engine(engine: Literal["boxes", "conflicts"]) -> None:
-    """Solve the warm-up instance, so that all compiled kernels of the engine are loaded."""
+    """Solve the warm-up problem, so that all compiled loops of the engine are loaded."""
     algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
-    state = algorithm.init(smallest_problem(), Options(threads=1), np.random.default_rng(0))
+    state = algorithm.init(warm_up_problem(), Options(threads=1), np.random.default_rng(0))
     for _ in range(100):
         if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
             break

@@ -1,8 +1,8 @@
-"""The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
+"""Proof log of the box engine: the tree, with the multipliers that bound each node, for the checker in `solvers.zero_one.check`.
 
 One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
 pairs, prices], with θ where losses weigh more, and its split; then the claimed bound and the incumbent; last the seal
-(`log_file`). Floats read back exactly as they were.
+(`log_file`). Floats read back exactly as they were. `write_citing_log` writes a log that rests on other logs.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
 from ..exact.log_file import LogFile, LogPosition, LogWriter
 from .reduced import ReducedZeroOneProblem
-from .reuse import Transfer
+from .reuse import TransferredBound
 
-#: Share of the claimed bound that is left to the checker's own rounding.
-SLACK = 1e-9
+#: Share by which the claimed bound is below the search's, for the rounding errors of the checker.
+CLAIM_SLACK = 1e-9
 _NO_PAIRS: FloatArray = np.zeros((0, 3))
 
 
 class BoxRecords:
-    """The nodes of a search as records, from the events of the kernels: of a whole search, or of another process's part."""
+    """The log's records of nodes, built from the events of the compiled loops; in this process or in a worker."""
 
     def __init__(self) -> None:
         self._node: dict[str, Any] | None = None
@@ -36,7 +36,7 @@ class BoxRecords:
         self._done: list[dict[str, Any]] = []
 
     def append_events(self, log: FloatArray) -> None:
-        """Append events of the kernels.
+        """Add events that the compiled loops have recorded.
 
         These are 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count, (point, point,
         price)...; 4 node, θ. The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or
@@ -84,18 +84,18 @@ class BoxRecords:
         self._node = None
 
     def completed(self, last: bool = False) -> list[dict[str, Any]]:
-        """Return the complete records, each once; with ``last`` the current one too."""
+        """Return the records completed since the last call; with ``last`` also the current one, which ends."""
         if last:
             self._end()
         records, self._done = self._done, []
         return records
 
     def text(self) -> str:
-        """Return the rest as lines of a log."""
+        """Return the records since the last call, the current one included, as lines of a log."""
         return "".join(json.dumps(record) + "\n" for record in self.completed(last=True))
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Append the multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
+        """Add the multipliers that close the current node, a leaf: they prove a squared norm of ``target``.
 
         α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
         """
@@ -116,28 +116,28 @@ class BoxRecords:
 
 
 def log_header(problem: ZeroOneProblem, version: int, kind: str) -> dict[str, Any]:
-    """Return the first record of a log of this kind: its format and the problem."""
+    """Return the first record of a log: its format, version, kind (such as "boxes" or "conflicts") and problem."""
     return {
         "format": "marginopt-zero-one-proof", "version": version, "kind": kind, "A": problem.A.tolist(),
         "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist(),
     }  # fmt: skip
 
 
-def write_citing_log(path: str, problem: ZeroOneProblem, transfer: Transfer, bound: float, w: FloatArray) -> LogFile:
-    """Write a log whose bound follows from those of other logs (`solvers.zero_one.reuse`), cited by digest; return its file."""
+def write_citing_log(path: str, problem: ZeroOneProblem, transfer: TransferredBound, bound: float, w: FloatArray) -> LogFile:
+    """Write a log whose bound follows from those of other logs, cited by SHA-256 (`solvers.zero_one.reuse`); return its file."""
     file = LogFile(path)
     file.write([log_header(problem, 6, "cited")])
     for item, share in transfer.shares:
         assert item.log is not None
         log = Path(item.log)
         file.write([{"file": log.name, "sha256": hashlib.sha256(log.read_bytes()).hexdigest(), "theta": share}])
-    file.write([{"bound": bound * (1.0 - SLACK), "w": w.tolist()}])
+    file.write([{"bound": bound * (1.0 - CLAIM_SLACK), "w": w.tolist()}])
     file.seal()
     return file
 
 
-class ProofWriter(LogWriter):
-    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order."""
+class BoxLogWriter(LogWriter):
+    """Writer of the box engine's proof log during the search; lines of workers are merged in any order."""
 
     def __init__(self, file: LogFile, reduced: ReducedZeroOneProblem) -> None:
         coordinates = {"T": reduced.T.tolist(), "member": reduced.member.tolist(), "step": reduced.step * reduced.unit}
@@ -145,21 +145,21 @@ class ProofWriter(LogWriter):
         self._records = BoxRecords()
 
     def sync(self) -> LogPosition | None:
-        """Return the position of all complete nodes, once they are on the disk; None without a part file, or if it fails."""
+        """Flush all nodes to the part file and return the position; None without a part file or after a write error."""
         self._file.write(self._records.completed(last=True))
         return super().sync()
 
     def append_events(self, log: FloatArray) -> None:
-        """Append events of the kernels; see `BoxRecords.append_events`."""
+        """Write events that the compiled loops have recorded; see `BoxRecords.append_events`."""
         self._records.append_events(log)
         self._file.write(self._records.completed())
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Append the multipliers of the last node; see `BoxRecords.append_leaf`."""
+        """Write the multipliers that close the last node; see `BoxRecords.append_leaf`."""
         self._records.append_leaf(active, tau, target)
 
     def finish(self, bound: float, w: FloatArray) -> None:
-        """Write the claim, a stated lower bound (reduced by `SLACK`), and the incumbent."""
-        claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
+        """Write the claim, a lower bound in original units less `CLAIM_SLACK`, the incumbent, and the seal."""
+        claimed = bound * (1.0 - CLAIM_SLACK) if math.isfinite(bound) else 0.0
         self._file.write(self._records.completed(last=True))
         self._seal({"bound": claimed, "w": w.tolist()})

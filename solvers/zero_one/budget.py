@@ -1,8 +1,9 @@
-"""The cardinality form min ||w||² with at most k margins violated: a Lagrangian search over λ, then a tree search for the gap.
+"""The exact solver of the cardinality form, min ||w||² with at most k margins violated: a Lagrangian search, then a tree search.
 
 The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower bound, and
 the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies on an edge
-of the hull. The distance between that edge and the best feasible point is the duality gap, which `budget_search` closes.
+of the hull. The distance between that edge and the best feasible point is the duality gap, which `BudgetSearch` closes by branch
+and bound on norm-conflicts (``docs/explanation/zero-one-bb.md``).
 """
 
 from __future__ import annotations
@@ -25,22 +26,12 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options
-from .conflict_log import DELETED, FREE, ConflictFinder, ConflictRecorder, copied
-from .incumbent import Polish
-from .reduced import ReducedZeroOneProblem, evaluate_multiples, reduce_problem
+from .conflict_log import DELETED, FREE, ConflictLogWriter, NodeProver, clone_active_set
+from .incumbent import HardMarginSolver
+from .reduced import ReducedZeroOneProblem, reduce_problem, scale_and_evaluate_all
 
 if TYPE_CHECKING:
     from .algorithm import ZeroOneBB, ZeroOneState
-
-# The state of a run on the budget form: its points, bound and limits.
-
-# Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/explanation/zero-one-bb.md``.
-#
-# A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a squared
-# norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint
-# conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a conflict
-# has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is
-# that of the proof pass, `loops.conflicts.prove`.
 
 #: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the
 #: search. A record proves the bound with about as many nodes as the search; one that takes more does not delay the search.
@@ -55,60 +46,65 @@ class _Node:
     bound: float
     state: Any
     extra: float  #: proved lower bound of the number of further deletions
-    start: Any  #: S-pair of the kept points
+    start: Any  #: `ActiveSet` of the kept points
 
 
 class BudgetSearch:
-    """A tree search that stops and resumes.
+    """Branch and bound on norm-conflicts for the least norm with at most k points violated, which can stop and resume.
+
+    A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a
+    squared norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if
+    disjoint conflicts (points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a
+    conflict has a single free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other.
 
     Parameters
     ----------
-    finder : ConflictFinder
+    node_prover : NodeProver
         Its weights are the multiplicities of the reduced points, its budget is k less the points that every w violates.
     points : int
         Number of reduced points.
-    offer : callable
-        Function that takes the mask of points to keep, tries to improve the incumbent, and returns the new cutoff.
-    cut : float
-        Cutoff of ||w||².
+    improve_cutoff : callable
+        Function that takes the mask of points to keep, tries to improve the incumbent by them, and returns the new cutoff.
+    cutoff : float
+        Value of ||w||², in reduced units, below which solutions are searched for.
     """
 
-    def __init__(self, finder: ConflictFinder, points: int, offer: Callable[[Any], float], cut: float) -> None:
-        self._finder, self._points, self._offer, self.cut = finder, points, offer, cut
+    def __init__(self, node_prover: NodeProver, points: int, improve_cutoff: Callable[[Any], float], cutoff: float) -> None:
+        self._node_prover, self._points, self._improve_cutoff, self.cutoff = node_prover, points, improve_cutoff, cutoff
         self.nodes = 0
         self._unresolved_bound = math.inf
         self._sequence = 0
         self._heap: list[tuple[float, int, _Node]] = []
-        self._current: _Node | None = _Node(0.0, np.full(points, FREE, dtype=np.int8), 0.0, finder.start())
+        self._current: _Node | None = _Node(0.0, np.full(points, FREE, dtype=np.int8), 0.0, node_prover.empty_active_set())
 
     @property
-    def open_nodes(self) -> int:
-        """Number of open nodes."""
+    def open_count(self) -> int:
+        """The number of open nodes."""
         return len(self._heap) + (self._current is not None)
 
     @property
     def memory(self) -> float:
-        """Approximate bytes of the open nodes: a byte per point, and an S-pair that two children share."""
-        p = self._finder.width
-        return float(self.open_nodes * (self._points + 4 * (p + 2) * (p + 4) + 500))
+        """Approximate bytes of the open nodes: a byte for each point, and an active set that two children share."""
+        p = self._node_prover.width
+        return float(self.open_count * (self._points + 4 * (p + 2) * (p + 4) + 500))
 
     @property
     def bound(self) -> float:
-        """Proved lower bound of ||w||² over all open nodes; the cutoff without open nodes."""
-        bound = min(self.cut, self._unresolved_bound)
+        """The proved lower bound of ||w||², in reduced units: the least of the open nodes', or the cutoff without open nodes."""
+        bound = min(self.cutoff, self._unresolved_bound)
         if self._current is not None:
             bound = min(bound, self._current.bound)
         return min(bound, self._heap[0][0]) if self._heap else bound
 
     @property
     def finished(self) -> bool:
-        """True if there are no open nodes below the cutoff."""
+        """True if no open node remains."""
         return self._current is None and not self._heap
 
     @property
     def resolved(self) -> bool:
-        """True if rounding left no leaf below the cutoff unresolved."""
-        return self._unresolved_bound >= self.cut
+        """True if rounding left no leaf with a bound below the cutoff unresolved."""
+        return self._unresolved_bound >= self.cutoff
 
     def work(self, seconds: float, nodes: int | None = None) -> None:
         """Search for about ``seconds``, at most until ``nodes`` nodes in all."""
@@ -117,33 +113,33 @@ class BudgetSearch:
             if self._current is None:
                 self._current = heapq.heappop(self._heap)[2]
             node = self._current
-            children = [] if node.bound >= self.cut else self._process(node)
+            children = [] if node.bound >= self.cutoff else self._process(node)
             # dive into the first child; the others stay open
             self._current = children[0] if children else None
             for child in children[1:]:
                 self._sequence += 1
                 heapq.heappush(self._heap, (child.bound, self._sequence, child))
-            if self._heap and self._current is None and self._heap[0][0] >= self.cut:
+            if self._heap and self._current is None and self._heap[0][0] >= self.cutoff:
                 self._heap.clear()
 
     def _process(self, node: _Node) -> list[_Node]:
         """Return the children of a node; no children if it holds no solution below the cutoff."""
-        from .loops.conflicts import PROVED
+        from .loops.conflict_proof import PROVED
 
         self.nodes += 1
-        self._finder.count_node()
-        state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
+        self._node_prover.count_node()
+        state, extra, start, bound = node.state.copy(), np.array([node.extra]), clone_active_set(node.start), node.bound
         while True:
-            point = self._finder.prove(state, extra, start, self.cut)
+            point = self._node_prover.prove(state, extra, start, self.cutoff)
             if point == PROVED:
                 return []
-            bound = max(bound, self._finder.norm_of(start))
-            if point >= 0 and self._finder.book.scalars.packed > 0:
+            bound = max(bound, self._node_prover.certified_norm(start))
+            if point >= 0 and self._node_prover.record.scalars.packed > 0:
                 break
             # without a conflict all remaining points can be kept
-            previous_cutoff = self.cut
-            self.cut = min(self.cut, self._offer(state != DELETED))
-            if self.cut >= previous_cutoff:
+            previous_cutoff = self.cutoff
+            self.cutoff = min(self.cutoff, self._improve_cutoff(state != DELETED))
+            if self.cutoff >= previous_cutoff:
                 return self._branch_anyway(state, float(extra[0]), bound, start)
         if self.nodes <= _PROBED_NODES:
             bound = self._probe_bound(state, float(extra[0]), bound, start)
@@ -151,19 +147,18 @@ class BudgetSearch:
 
     def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
-        from .loops.conflicts import PROVED
+        from .loops.conflict_proof import PROVED
 
-        if not math.isfinite(self.cut):
+        if not math.isfinite(self.cutoff):
             return bound
         for share in _TRIALS:
-            T = bound + share * (self.cut - bound)
-            if bound < T and self._finder.prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
+            T = bound + share * (self.cutoff - bound)
+            if bound < T and self._node_prover.prove(state.copy(), np.array([extra]), clone_active_set(start), T) == PROVED:
                 return T
         return bound
 
     def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
-        """Return the two children: the point deleted, first, and kept."""
-        return [_Node(bound, *child, start) for child in self._finder.split(state, extra, point)]
+        return [_Node(bound, *child, start) for child in self._node_prover.split(state, extra, point)]
 
     def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
         """Branch on any free point where rounding hid the conflict; record a leaf without free points as unresolved."""
@@ -175,8 +170,8 @@ class BudgetSearch:
 
 
 @dataclass(eq=False)
-class Point:
-    """A point with its number of violations and its squared norm."""
+class BudgetPoint:
+    """A classifier w (p,) with its number of violated margins and its squared norm Σ_{penalised} w_j²."""
 
     w: FloatArray
     violated: float
@@ -185,33 +180,33 @@ class Point:
 
 @dataclass(eq=False)
 class BudgetState:
-    """The state of a run: the hull's end points, the lower bound, and the searches in progress."""
+    """The state of one run: the best points on both sides of k, the lower bound, and the searches in progress."""
 
     view: ZeroOneBudget
     reduced: ReducedZeroOneProblem
-    polish: Polish
+    polish: HardMarginSolver
     options: Options
     tol: float
     rng: np.random.Generator
-    max_norm: float
-    high: Point  #: the end of the hull with too many violations
-    best: Point | None = None
-    lower_bound: float = 0.0
-    lam: float = 0.0
-    problems: int = 0
-    hull_done: bool = False
-    inner: ZeroOneState | None = None
-    search: BudgetSearch | None = None
-    nodes: int = 0
+    max_norm: float  #: largest squared norm of interest
+    high: BudgetPoint  #: the point of the hull's current edge with more than k violations
+    best: BudgetPoint | None = None  #: the feasible point of least norm
+    lower_bound: float = 0.0  #: proved lower bound of the squared norm
+    lam: float = 0.0  #: λ of the current λ problem
+    problems: int = 0  #: number of λ problems begun
+    hull_done: bool = False  #: whether the Lagrangian search has ended
+    inner: ZeroOneState | None = None  #: state of the current λ problem's solver
+    search: BudgetSearch | None = None  #: the tree search, once it has begun
+    nodes: int = 0  #: nodes of the finished λ problems
     checkpoint: bool = True  #: whether every repeated run passes through this state
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    recorder: ConflictRecorder | None = None
+    recorder: ConflictLogWriter | None = None
     logged_bound: float = 0.0  #: bound that the log at the path claims
     next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
 
     @property
     def searched_nodes(self) -> int:
-        """Nodes of the λ problems and of the tree search."""
+        """The number of nodes of the λ problems and of the tree search."""
         engine = None if self.inner is None else self.inner.engine
         return self.nodes + (0 if engine is None else engine.nodes) + (0 if self.search is None else self.search.nodes)
 
@@ -223,90 +218,84 @@ class BudgetState:
         return due and self.options.time_limit is not None
 
     def seal(self) -> None:
-        """End the recorder's log, which takes the path's place if it proves more."""
+        """End the log in progress; it replaces the one at the path if it proves a higher bound."""
         recorder = self.recorder
         assert recorder is not None
         self.recorder, self.next_record_nodes = None, _RECORDED_GROWTH * self.searched_nodes
-        if self.logged_bound and recorder.provable <= self.logged_bound:
+        if self.logged_bound and recorder.provable_bound <= self.logged_bound:
             recorder.discard()
         else:
             self.logged_bound = recorder.finish(None if self.best is None else self.best.w)
 
+    def offer_point(self, w: FloatArray) -> BudgetPoint:
+        """Polish w; return the best point found, which becomes `best` if it is feasible and better."""
+        view = self.view
+        polished = self.polish.solve(self.reduced.rows @ self.reduced.to_reduced(w) >= 1.0 - 1e-7)
+        starts = [w] if polished is None else [w, polished]
+        candidates = [multiple for start in starts for _, multiple in scale_and_evaluate_all(self.reduced.problem, start)]
+        points = [
+            BudgetPoint(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates
+        ]
+        points = [point for point in points if math.isfinite(point.norm)]
+        feasible = [point for point in points if point.violated <= view.budget]
+        if feasible:
+            best = min(feasible, key=lambda point: point.norm)
+            if self.best is None or best.norm < self.best.norm:
+                self.best = best
+            return best
+        return min(points, key=lambda point: (point.violated, point.norm))
 
-def offer(state: BudgetState, w: FloatArray) -> Point:
-    """Polish w, keep it if it is feasible and better, and return the best resulting point."""
-    view = state.view
-    polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
-    starts = [w] if polished is None else [w, polished]
-    candidates = [multiple for start in starts for _, multiple in evaluate_multiples(state.reduced.problem, start)]
-    points = [Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
-    points = [point for point in points if math.isfinite(point.norm)]
-    feasible = [point for point in points if point.violated <= view.budget]
-    if feasible:
-        best = min(feasible, key=lambda point: point.norm)
-        if state.best is None or best.norm < state.best.norm:
-            state.best = best
-        return best
-    return min(points, key=lambda point: (point.violated, point.norm))
+    def improve_bound(self, bound: float) -> None:
+        """Raise the lower bound to ``bound``, less a margin for the rounding of - λk and of the tree's bound."""
+        bound = bound - 1e-15 * abs(bound) - 1e-15 * self.lam * self.view.budget
+        self.lower_bound = max(self.lower_bound, bound if self.best is None else min(bound, self.best.norm))
 
+    def is_closed(self) -> bool:
+        """Return whether the gap is within the tolerance."""
+        assert self.best is not None
+        return self.best.norm - self.lower_bound <= self.tol * self.best.norm
 
-def improve_bound(state: BudgetState, bound: float) -> None:
-    """Improve the lower bound, with a margin for the rounding of - λk and of the tree's bound."""
-    bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
-    state.lower_bound = max(state.lower_bound, bound if state.best is None else min(bound, state.best.norm))
+    def lagrangian_tolerance(self) -> float:
+        """Return the tolerance of the λ problem, whose value contains λk, which is not part of the norm."""
+        if self.best is None:
+            return 1e-3
+        value = self.best.norm + self.lam * self.view.budget
+        return max(0.3 * self.tol * self.best.norm / value, 1e-10) if self.best.norm > 0 else 1e-6
 
+    def within_node_limit(self, nodes: int) -> int:
+        """Return ``nodes``, reduced to what the node limit leaves, at least 1."""
+        limit = self.options.node_limit
+        return nodes if limit is None else max(min(nodes, limit - self.nodes), 1)
 
-def closed(state: BudgetState) -> bool:
-    """Return True if the gap is within the tolerance."""
-    assert state.best is not None
-    return state.best.norm - state.lower_bound <= state.tol * state.best.norm
+    def is_out_of_nodes(self) -> bool:
+        """Return whether the node limit is reached."""
+        limit = self.options.node_limit
+        return limit is not None and self.searched_nodes >= limit
 
+    def new_tree_search(self) -> BudgetSearch:
+        """Return a tree search from the root, in units of the reduced problem with weights of one."""
+        reduced = self.reduced
+        upper = (self.max_norm if self.best is None else self.best.norm) / reduced.unit
+        counts = np.rint(reduced.weights * reduced.unit)
+        budget = self.view.budget - round(reduced.constant)
 
-def inner_tolerance(state: BudgetState) -> float:
-    """Return the tolerance of the λ problem, whose value contains λk, which is not part of the norm."""
-    if state.best is None:
-        return 1e-3
-    value = state.best.norm + state.lam * state.view.budget
-    return max(0.3 * state.tol * state.best.norm / value, 1e-10) if state.best.norm > 0 else 1e-6
+        def current_cutoff() -> float:
+            return upper if self.best is None else self.best.norm * (1.0 - 0.9 * self.tol) / reduced.unit
 
+        def improve(keep: FloatArray) -> float:
+            w = self.polish.solve(np.asarray(keep, dtype=bool))
+            if w is not None:
+                self.offer_point(w)
+            return current_cutoff()
 
-def nodes_left(state: BudgetState, nodes: int) -> int:
-    """Return the number of nodes within the node limit, at least one."""
-    limit = state.options.node_limit
-    return nodes if limit is None else max(min(nodes, limit - state.nodes), 1)
+        node_prover = NodeProver(reduced, upper, counts, self.branching_priorities(), float(budget))
+        return BudgetSearch(node_prover, len(counts), improve, current_cutoff())
 
-
-def out_of_nodes(state: BudgetState) -> bool:
-    """Return True if the node limit is reached."""
-    limit = state.options.node_limit
-    return limit is not None and state.searched_nodes >= limit
-
-
-def budget_search(state: BudgetState) -> BudgetSearch:
-    """Return the tree search, in units of the reduced problem with weights of one."""
-    reduced = state.reduced
-    upper = (state.max_norm if state.best is None else state.best.norm) / reduced.unit
-    counts = np.rint(reduced.weights * reduced.unit)
-    budget = state.view.budget - round(reduced.constant)
-
-    def current_cutoff() -> float:
-        return upper if state.best is None else state.best.norm * (1.0 - 0.9 * state.tol) / reduced.unit
-
-    def improve(keep: FloatArray) -> float:
-        w = state.polish.solve(np.asarray(keep, dtype=bool))
-        if w is not None:
-            offer(state, w)
-        return current_cutoff()
-
-    finder = ConflictFinder(reduced, upper, counts, order(state), float(budget))
-    return BudgetSearch(finder, len(counts), improve, current_cutoff())
-
-
-def order(state: BudgetState) -> FloatArray:
-    """Return branching priorities: the violations of the best point."""
-    reduced = state.reduced
-    margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
-    return np.maximum(1.0 - margins, 0.0) + 1e-3
+    def branching_priorities(self) -> FloatArray:
+        """Return branching priorities (m,) of the reduced points: their violations by the best point."""
+        reduced = self.reduced
+        margins = reduced.rows @ reduced.to_reduced(self.high.w if self.best is None else self.best.w)
+        return np.maximum(1.0 - margins, 0.0) + 1e-3
 
 
 #: Least and largest node limit of a λ problem, and the divisor of n³ for the limit between them. At the limit the tree search
@@ -323,12 +312,12 @@ _FAR = 1e12
 
 @dataclass(frozen=True, eq=False)
 class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
-    """Exact minimisation of Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points.
+    """Exact solver of min Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points, which `ZeroOneBB` calls for κ.
 
     Parameters
     ----------
     solver : ZeroOneBB
-        Solver of the λ problems.
+        Solver of the λ problems, with the options of the run.
     """
 
     solver: ZeroOneBB
@@ -349,14 +338,21 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         self.solver.load(view)
 
     def init(self, view: ZeroOneBudget, options: Options, rng: np.random.Generator) -> BudgetState:
-        """Reduce the points and offer w = 0, b = ±1 and the start."""
+        """Reduce the points, and try w = 0, b = ±1 and the starting point as incumbents."""
         n, p = view.A.shape
         reduced = reduce_problem(ZeroOneProblem(view.A, np.ones(n), view.penalised))
         length = np.linalg.norm(view.A[:, view.penalised], axis=1)
         median_length = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
         tol = options.tolerance(self.info.tolerance)
         state = BudgetState(
-            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / median_length**2, Point(np.zeros(p), float(n), 0.0)
+            view,
+            reduced,
+            HardMarginSolver.of(reduced),
+            options,
+            tol,
+            rng,
+            _FAR / median_length**2,
+            BudgetPoint(np.zeros(p), float(n), 0.0),
         )
         points = [np.zeros(p)]
         if not view.penalised.all():
@@ -367,7 +363,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
             points.append(w)
         for w in points:
-            offer(state, w)
+            state.offer_point(w)
         state.lam = 1.0 / median_length**2
         return state
 
@@ -398,17 +394,19 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         return state.search_outcome if state.search_outcome is not None and recorder.finished else Outcome.RUNNING
 
     def abandon(self, state: BudgetState) -> None:
-        """End the logs: nothing takes their path's place."""
+        """Discard the logs of a run that failed: no file is written at their paths."""
         if state.recorder is not None:
             state.recorder.discard()
         if state.inner is not None:
             self._inner_solver.abandon(state.inner)
 
-    def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(path, state.reduced, bound, order(state), state.view.budget, self.solver.proof_gap)
+    def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictLogWriter:
+        return ConflictLogWriter(
+            path, state.reduced, bound, state.branching_priorities(), state.view.budget, self.solver.proof_gap
+        )
 
     def _search(self, state: BudgetState, seconds: float) -> Outcome:
-        if state.checkpoint and state.best is not None and closed(state):
+        if state.checkpoint and state.best is not None and state.is_closed():
             return Outcome.CONVERGED
         if not state.hull_done:
             self._search_hull(state, seconds)
@@ -423,23 +421,23 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             start = None if state.best is None else {"w": state.best.w}
             options = dataclasses.replace(
                 state.options,
-                tol=inner_tolerance(state),
+                tol=state.lagrangian_tolerance(),
                 start=start,
                 callback=None,
                 native={},
-                node_limit=nodes_left(state, int(min(max(n**3 / _NODE_DIVISOR, _LEAST_NODES), _MOST_NODES))),
+                node_limit=state.within_node_limit(int(min(max(n**3 / _NODE_DIVISOR, _LEAST_NODES), _MOST_NODES))),
             )
             state.inner = self._inner_solver.init(problem, options, state.rng)
         outcome = self._inner_solver.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
-        improve_bound(state, inner.lower_bound - state.lam * state.view.budget)
+        state.improve_bound(inner.lower_bound - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
             return
         state.nodes += self.solver.measure(state.inner).iteration
         state.inner = None
-        point = offer(state, inner.incumbent.w)
-        if outcome is not Outcome.CONVERGED or state.problems >= _MAX_PROBLEMS or out_of_nodes(state):
+        point = state.offer_point(inner.incumbent.w)
+        if outcome is not Outcome.CONVERGED or state.problems >= _MAX_PROBLEMS or state.is_out_of_nodes():
             state.hull_done = True
         elif point.violated > state.view.budget and state.best is None:
             # violations are too cheap: raise λ until they cost more than any norm of interest
@@ -449,7 +447,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         else:
             self._set_next_slope(state, point)
 
-    def _set_next_slope(self, state: BudgetState, point: Point) -> None:
+    def _set_next_slope(self, state: BudgetState, point: BudgetPoint) -> None:
         """Set λ to the slope between the points on either side of k; the hull is finished if that slope has been solved."""
         assert state.best is not None
         if point.violated > state.view.budget:
@@ -461,7 +459,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     def _search_tree(self, state: BudgetState, seconds: float) -> Outcome:
         if state.search is None:
-            state.search = budget_search(state)
+            state.search = state.new_tree_search()
         search = state.search
         limit = None if state.options.node_limit is None else state.options.node_limit - state.nodes
         # the end of a slice does not depend on the clock
@@ -470,8 +468,8 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         search.work(seconds, slice_end)
         state.checkpoint = search.finished or search.nodes >= slice_end
         if state.checkpoint:
-            improve_bound(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
-        if state.checkpoint and state.best is not None and closed(state):
+            state.improve_bound(state.reduced.original_bound(search.bound) if search.bound > 0 else 0.0)
+        if state.checkpoint and state.best is not None and state.is_closed():
             return Outcome.CONVERGED
         if search.finished:
             if not search.resolved:
@@ -480,16 +478,16 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         memory = state.options.memory_limit
         if state.checkpoint and memory is not None and search.memory > memory:
             return Outcome.MEMORY_LIMIT
-        return Outcome.NODE_LIMIT if out_of_nodes(state) else Outcome.RUNNING
+        return Outcome.NODE_LIMIT if state.is_out_of_nodes() else Outcome.RUNNING
 
     def measure(self, state: BudgetState) -> ProgressState:
-        """Return best feasible norm, proved bound and nodes."""
+        """Return the best feasible norm, the proved bound and the number of nodes."""
         search = state.search
         return ProgressState(
             iteration=state.searched_nodes,
             objective=math.nan if state.best is None else state.best.norm,
             bound=state.lower_bound,
-            active=0 if search is None else search.open_nodes,
+            active=0 if search is None else search.open_count,
             step=f"lambda {state.lam:.3g}" if search is None else "budget",
             checkpoint=state.checkpoint,
         )

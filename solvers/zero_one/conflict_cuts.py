@@ -35,7 +35,6 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from .incumbent import penalised_rows
 from .reduced import ReducedZeroOneProblem, reduce_problem
 
 #: Relative increase of the known objective, since a solver's solution is feasible only to its tolerances.
@@ -55,8 +54,10 @@ class ConflictCuts:
     @cached_property
     def rows(self) -> Any:
         """The distinct points for the dual method, with thresholds that are valid for every w no worse than a trivial one."""
+        from .loops.conflict_records import penalised_rows
+
         reduced = self.reduced
-        return penalised_rows(reduced, np.ascontiguousarray(reduced.thresholds(reduced.trivial)))
+        return penalised_rows(reduced, np.ascontiguousarray(reduced.thresholds(reduced.trivial_value)))
 
     @classmethod
     def of(cls, model: Model, problem: ZeroOneProblem) -> ConflictCuts:
@@ -80,7 +81,8 @@ class ConflictCuts:
 
         ``incumbent_value`` is the objective of a known solution, ∞ without one. w = 0 (with b = ±1) is always known.
         """
-        from .loops.conflicts import CONFLICT, active_set, empty_scratch, no_active
+        from .loops.active_set import minimise_norm
+        from .loops.conflict_records import CONFLICT, empty_active_set, empty_dual_workspace
 
         if not self.reduced.rows.size:
             return []
@@ -90,10 +92,10 @@ class ConflictCuts:
         conflicts: list[IntArray] = []
         remaining = z_by_row < _EXCLUDED
         priority = 1.0 / (z_by_row + 0.02)
-        scratch = empty_scratch(n, p)
+        scratch = empty_dual_workspace(n, p)
         while len(conflicts) < _MAX_CUTS and remaining.any():
-            active = no_active(p)
-            status, _ = active_set(rows, remaining, priority, upper, active, scratch)
+            active = empty_active_set(p)
+            status, _ = minimise_norm(rows, remaining, priority, upper, active, scratch)
             if status != CONFLICT:
                 break
             support = np.unique(active.pair[: int(active.count[0])][active.u[: int(active.count[0])] > 0.0])
@@ -107,7 +109,7 @@ class ConflictCuts:
         """Return the reduced squared norm that certainly exceeds the known objective, or that of a trivial point."""
         reduced = self.reduced
         reduced_objective = (incumbent_value / self.scale - reduced.constant) / reduced.unit
-        upper = min(reduced_objective, reduced.trivial)
+        upper = min(reduced_objective, reduced.trivial_value)
         return float((upper + _SAFETY * max(abs(upper), 1e-3)) / (1.0 - reduced.shrink))
 
     def _least_z_by_row(self, z: FloatArray) -> tuple[FloatArray, IntArray]:

@@ -1,15 +1,15 @@
-"""The primal heuristic: local searches from many starts, then large neighbourhoods, in steps of counted effort.
+"""Primal heuristic of the exact 0-1 solver: local searches from many starting points, then large neighbourhoods of the incumbent.
 
-The heuristic and the tree search alternate by counted effort (`Heuristic.due`), never by the clock, so that runs repeat. An easy
-problem is solved before the heuristic has done much. On a hard problem the heuristic restarts with more patience (`LEVELS`),
-since an optimal incumbent then saves a share of a long search.
+The heuristic and the tree search alternate by counted effort (`Heuristic.is_due`), never by the clock, so that runs repeat. An
+easy problem is solved before the heuristic has done much. On a hard problem the heuristic restarts with more patience
+(`LEVELS`), since an optimal incumbent then saves a share of a long search.
 
-*Local search on the 0-1 objective by exact minimisation along many lines at once.* Along w + t d the objective is a parabola
-plus a step at every crossing of a margin. So its global minimiser is the vertex or a crossing, found by sorting the crossings
-and summing the steps. A batch of directions takes one matrix product and one sort in NumPy, with arrays large enough that
-compiled loops would be no faster.
+The local search minimises the 0-1 objective exactly along many lines at once. Along w + t d the objective is a parabola plus a
+step at every crossing of a margin. So its global minimiser is the vertex or a crossing, found by sorting the crossings and
+summing the steps. A batch of directions takes one matrix product and one sort in NumPy, with arrays large enough that compiled
+loops would be no faster.
 
-Margins within `NEAR` of 1 count as kept here; `solvers.zero_one.incumbent` makes them exact and evaluates the true objective.
+Margins within `_NEAR` of 1 count as kept here; `solvers.zero_one.incumbent` makes them exact and evaluates the true objective.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...models.arrays import BoolArray, FloatArray
+from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from .engines.engine import SharedState
-from .incumbent import Polish, hinge_path, trivial_incumbent
-from .reduced import evaluate, reduce_problem
+from .engine import SharedState
+from .incumbent import HardMarginSolver, trivial_incumbent
+from .reduced import ReducedZeroOneProblem, reduce_problem
 
 if TYPE_CHECKING:
-    from .engines.conflicts import LargeNeighbourhood
+    from .conflict_engine import LargeNeighbourhood
 
-NEAR = 1e-9
+#: Distance below 1 at which a margin counts as kept: a w that is scaled onto a crossing misses it by rounding.
+_NEAR = 1e-9
 #: Directions of a batch; least relative improvement that counts. Smaller ones only reduce the norm, and one quadratic program
-#: finds the least norm that keeps the same points (`incumbent.Polish`).
-BATCH, _LEAST_IMPROVEMENT = 20, 1e-3
+#: finds the least norm that keeps the same points (`incumbent.HardMarginSolver`).
+_BATCH, _LEAST_IMPROVEMENT = 20, 1e-3
 #: Share of random directions; the others (nearly) preserve the margins that are closest to 1.
 _RANDOM_SHARE = 0.4
 #: Largest number of entries in a batch's matrices: problems with many points use fewer directions.
@@ -43,17 +43,18 @@ _MAX_ELEMENTS = 500_000
 
 
 class LocalSearch:
-    """A descent from one point that can be interrupted after every batch.
+    """Local search for a small 0-1 objective from one point, batch by batch of directions.
 
     Parameters
     ----------
     rows : ndarray (n, p)
         Reduced rows g_i.
     weights : ndarray (n,)
-        λ_i.
+        Costs λ_i of violations.
     free : bool
-        The last coordinate is not part of the norm.
+        Whether the last coordinate, a free intercept, is not part of the norm.
     start : ndarray (p,)
+        Starting point; the search begins at its best multiple.
     rng : numpy Generator
     patience : int
         Number of consecutive unsuccessful directions that ends the search.
@@ -66,15 +67,15 @@ class LocalSearch:
         step, _ = line_minima(rows, weights, free, np.zeros(rows.shape[1]), start[:, None])
         self._set_point(start * float(step[0]))
         self._failures = 0
-        self._batch = max(min(BATCH, _MAX_ELEMENTS // rows.size), 4)
+        self._batch = max(min(_BATCH, _MAX_ELEMENTS // rows.size), 4)
 
     @property
     def finished(self) -> bool:
-        """True if the last `patience` directions were unsuccessful."""
+        """True if the last ``patience`` directions were unsuccessful."""
         return self._failures >= self._patience
 
     def step(self) -> None:
-        """Search a batch of lines through w and move to the best minimiser if it improves the value."""
+        """Minimise along a batch of lines through the current point, and move to the best minimiser if it is better."""
         directions = self._directions()
         steps, values = line_minima(self._rows, self._weights, self._free, self.w, directions)
         best = int(values.argmin())
@@ -88,7 +89,7 @@ class LocalSearch:
 
     @property
     def cost(self) -> float:
-        """Counted work of a batch, about nanoseconds; independent of the clock."""
+        """The effort of a batch, about its nanoseconds, counted from the sizes: independent of the clock."""
         n, p = self._rows.shape
         return self._batch * (n * (2.0 * p + 150.0) + 0.5 * p**3) + 2e5
 
@@ -98,9 +99,9 @@ class LocalSearch:
         self._nearest = np.argsort(np.abs(self._rows @ w - 1.0), kind="stable")[: min(n, 2 * p + 4)]
 
     def _value(self, w: FloatArray) -> float:
-        """Return ||w_pen||² + Σ λ_i 1{g_i'w < 1 - NEAR}."""
+        """Return ||w_pen||² + Σ λ_i 1{g_i'w < 1 - _NEAR}."""
         penalised = w[:-1] if self._free else w
-        return float(penalised @ penalised) + float(self._weights[self._rows @ w < 1.0 - NEAR].sum())
+        return float(penalised @ penalised) + float(self._weights[self._rows @ w < 1.0 - _NEAR].sum())
 
     def _directions(self) -> FloatArray:
         """Return unit directions (p, batch), random or (nearly) preserving p - 1 of the margins that are closest to 1."""
@@ -128,7 +129,7 @@ def line_minima(
     ----------
     rows, weights : ndarray (n, p), (n,)
     free : bool
-        The last coordinate is not part of the norm.
+        Whether the last coordinate is not part of the norm.
     w : ndarray (p,)
     directions : ndarray (p, k)
 
@@ -146,7 +147,7 @@ def line_minima(
         vertex = np.where(a2 > 0.0, -a1 / a2, 0.0)
     # at t = -∞ rising margins are violated and falling ones kept; a margin of exactly 1 is kept
     rises = slopes > 0.0
-    cost = (weights[:, None] * np.where(flat, margins < 1.0 - NEAR, rises)).sum(axis=0)
+    cost = (weights[:, None] * np.where(flat, margins < 1.0 - _NEAR, rises)).sum(axis=0)
     order = np.argsort(crossings, axis=0, kind="stable")
     columns = np.arange(order.shape[1])
     crossings = crossings[order, columns]
@@ -158,26 +159,53 @@ def line_minima(
     values = np.where(np.isfinite(crossings), a0 + finite_crossings * (2.0 * a1 + finite_crossings * a2) + step_values, np.inf)
     best = values.argmin(axis=0)
     steps, crossing_values = finite_crossings[best, columns], values[best, columns]
-    vertex_values = a0 + vertex * (2.0 * a1 + vertex * a2) + weights @ (margins + vertex * slopes < 1.0 - NEAR)
+    vertex_values = a0 + vertex * (2.0 * a1 + vertex * a2) + weights @ (margins + vertex * slopes < 1.0 - _NEAR)
     vertex_better = vertex_values < crossing_values
     return np.where(vertex_better, vertex, steps), np.where(vertex_better, vertex_values, crossing_values)
 
 
-#: Unsuccessful directions that end a local search, by level; ratio of the search's effort to the heuristic's effort at which the
-#: next level begins.
-LEVELS, LEVEL_RATIO = (40, 100, 250), 3.0
-#: Unsuccessful restarts that end the local searches of a level.
-MAX_FAILURES = 10
-#: Neighbourhoods per local search.
-ROUNDS = 3
-#: Nodes of the search of a neighbourhood, and of one step of it.
-NODES, SLICE = 1500, 100
-#: Nodes of a neighbourhood between two slices of a long search.
-SHORT = 300
+def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> FloatArray:
+    """Return starting points (5, k): minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}.
+
+    If the next solve would end after ``deadline``, a value of ``time.perf_counter``, the last point is repeated instead.
+    """
+    from ..exact.loops.newton import empty_relaxation, newton
+
+    n, p = reduced.rows.shape
+    width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial_value, 1e-300)))
+    if reduced.free:
+        width[-1] = reduced.intercept_bound(reduced.trivial_value)
+    relaxation = empty_relaxation(n, p)
+    relaxation.rows[:], relaxation.b[:], relaxation.q[:] = reduced.rows.T, 1.0, 0.0
+    starts, w, elapsed = [], np.zeros(p), 0.0
+    for low in (0.0, -1.0, -3.0, -10.0, -30.0):
+        relaxation.cap[:] = reduced.weights / (1.0 - low)
+        for smoothing in (1.0, 0.1, 0.01):
+            start = time.perf_counter()
+            if start + 2.0 * elapsed >= deadline:  # the next solve may take twice as long as the last one
+                break
+            relaxation.h[:] = relaxation.cap / ((1.0 - low) * smoothing)
+            newton(relaxation, n, 0.0, -width, width, w, np.inf, 1e-6)
+            elapsed = time.perf_counter() - start
+        starts.append(w.copy())
+    return np.array(starts)
+
+
+#: Patience of the local searches at each level, and the ratio of the tree search's effort to the heuristic's at which the next
+#: level begins.
+LEVELS, _LEVEL_RATIO = (40, 100, 250), 3.0
+#: Number of unsuccessful local searches that ends those of a level.
+_MAX_FAILURES = 10
+#: Number of neighbourhoods for each local search.
+_NEIGHBOURHOODS_PER_SEARCH = 3
+#: Largest number of nodes of a neighbourhood's search, and of one step of it.
+_NEIGHBOURHOOD_NODES, _NODES_PER_STEP = 1500, 100
+#: Largest number of nodes of a neighbourhood that is searched between two slices of a long tree search.
+_SHORT_NEIGHBOURHOOD_NODES = 300
 
 
 class Heuristic:
-    """The primal heuristic, which improves the incumbent step by step.
+    """The primal heuristic of one run; each `step` may improve the shared incumbent.
 
     Parameters
     ----------
@@ -185,7 +213,7 @@ class Heuristic:
         Data of the search, with the incumbent to improve.
     rng : numpy Generator
     restarts : int
-        Maximum number of local searches; `MAX_FAILURES` failures end those of a level sooner.
+        Maximum number of local searches; `_MAX_FAILURES` failures end those of a level sooner.
     neighbourhoods : int
         Maximum number of large neighbourhoods; a third of them without success ends those of a level sooner.
     """
@@ -210,24 +238,24 @@ class Heuristic:
         steps, values = line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
         best = self.starts[values.argmin()] * steps[values.argmin()]
         if time.perf_counter() + self._hinge_seconds >= shared.limits.deadline:  # no time to polish
-            shared.incumbent.offer(shared.reduced, shared.reduced.expand(best))
+            shared.incumbent.offer(shared.reduced, shared.reduced.to_original(best))
             return
         shared.polish.improve(shared.incumbent, best)
         if shared.limits.expired:
             return
-        hard_margin = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)
-        if hard_margin is not None:
-            shared.incumbent.offer(shared.reduced, hard_margin)
+        w = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)
+        if w is not None:
+            shared.incumbent.offer(shared.reduced, w)
             self._optimal = shared.upper <= float(shared.reduced.weights.min())
 
     @property
     def hinge_violations(self) -> FloatArray:
-        """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
+        """Hinge loss of every point (n,) by a minimiser of the hinge path: branching priorities of the conflict engine."""
         return np.maximum(1.0 - self._shared.reduced.rows @ self.starts[3], 0.0) + 1e-3
 
     @property
     def _local_search_finished(self) -> bool:
-        return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= MAX_FAILURES)
+        return self._local_search is None and (self._restart_count >= self._restarts or self._failures >= _MAX_FAILURES)
 
     @property
     def _neighbourhoods_finished(self) -> bool:
@@ -238,13 +266,13 @@ class Heuristic:
 
     @property
     def finished(self) -> bool:
-        """True if both parts of this level are finished, or the incumbent is optimal; without coordinates only w = 0 exists."""
+        """True if both parts of the level are finished or the incumbent is optimal; without coordinates only w = 0 exists."""
         return (
             not self._shared.reduced.rows.size or self._optimal or (self._local_search_finished and self._neighbourhoods_finished)
         )
 
-    def due(self, allowed: float, tree_effort: float) -> bool:
-        """Return True if the next step precedes the engine's next slice, and raise the level of a long search.
+    def is_due(self, allowed: float, tree_effort: float) -> bool:
+        """Return whether the next step precedes the tree search's next slice; begin the next level if the search has become long.
 
         Parameters
         ----------
@@ -254,37 +282,40 @@ class Heuristic:
             Effort of the tree search so far.
         """
         level = self._level + 1
-        if self.finished and level < len(LEVELS) and tree_effort >= LEVEL_RATIO * self.effort:
+        if self.finished and level < len(LEVELS) and tree_effort >= _LEVEL_RATIO * self.effort:
             self._level, self._failures = level, 0
             if self._neighbourhood_search is not None:
                 self._neighbourhood_search.failures = 0
         return not self.finished and self.effort <= allowed
 
     def step(self) -> None:
-        """Run a batch of a local search, or some nodes of a neighbourhood: `ROUNDS` neighbourhoods per local search."""
+        """Run a batch of a local search, or some nodes of a neighbourhood, in turn."""
         rounds = 0 if self._neighbourhood_search is None else self._neighbourhood_search.rounds
         if self._local_search is not None or (
-            not self._local_search_finished and (self._neighbourhoods_finished or rounds >= ROUNDS * self._restart_count)
+            not self._local_search_finished
+            and (self._neighbourhoods_finished or rounds >= _NEIGHBOURHOODS_PER_SEARCH * self._restart_count)
         ):
             self._local_step()
             return
         search = self._get_neighbourhood()
         if not search.running:
             search.start_search()
-        self.effort += search.search(max(min(SLICE, 1_250_000 // self._shared.reduced.rows.size), 1), NODES)
+        self.effort += search.search(
+            max(min(_NODES_PER_STEP, 1_250_000 // self._shared.reduced.rows.size), 1), _NEIGHBOURHOOD_NODES
+        )
 
     def run_between_slices(self, neighbourhood: bool) -> None:
         """Run a complete local search, and optionally a short neighbourhood, between two slices of a long tree search."""
         if neighbourhood:
             search = self._get_neighbourhood()
             search.start_search()
-            self.effort += search.search(SHORT, SHORT)
+            self.effort += search.search(_SHORT_NEIGHBOURHOOD_NODES, _SHORT_NEIGHBOURHOOD_NODES)
         if self._restarts and self._local_search is None:
             while self._local_step():
                 pass
 
     def _get_neighbourhood(self) -> LargeNeighbourhood:
-        from .engines.conflicts import LargeNeighbourhood
+        from .conflict_engine import LargeNeighbourhood
 
         if self._neighbourhood_search is None:
             self._neighbourhood_search = LargeNeighbourhood(self._shared, self._rng, self.hinge_violations)
@@ -315,27 +346,21 @@ class Heuristic:
         return False
 
     def _starting_point(self) -> FloatArray:
-        """Return the next starting point: first those of the hinge path, then perturbed path points and incumbents in turn."""
+        """Return the next starting point: those of the hinge path, then perturbed incumbents and path points in turn."""
         shared, starts, restart, rng = self._shared, self.starts, self._restart_count, self._rng
         if restart < len(starts):
             return np.asarray(starts[restart] + 1e-6 * rng.standard_normal(starts.shape[1]))
         if restart % 2 == 0:
-            point = shared.reduced.contract(shared.incumbent.w)
+            point = shared.reduced.to_reduced(shared.incumbent.w)
             return np.asarray(point + 0.3 * math.sqrt(point @ point / point.size) * rng.standard_normal(point.size))
         point = starts[rng.integers(len(starts))]
         return np.asarray(point + max(1.0, math.sqrt(point @ point / point.size)) * rng.standard_normal(point.size))
 
 
-# Good classifiers without a proof: the primal heuristic run to its end, and the hard margin on given points.
-
-#: Margins within this distance below 1 are raised to 1 by scaling w.
-_NEAR = 1e-7
-
-
 def good_classifier(
     problem: ZeroOneProblem, rng: np.random.Generator, rounds: int, starts: Iterable[FloatArray] = ()
 ) -> FloatArray:
-    """Return a w of small 0-1 objective, with exactly satisfied margins.
+    """Return a w of small 0-1 objective, without a bound: the primal heuristic run to its end.
 
     Parameters
     ----------
@@ -347,43 +372,15 @@ def good_classifier(
         Starting points: the best multiple of each is polished.
     """
     reduced = reduce_problem(problem)
-    shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    shared = SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
     if not reduced.rows.size:
         return shared.incumbent.w
     origin = np.zeros(reduced.rows.shape[1])
     for w in starts:
-        v = reduced.contract(w)
+        v = reduced.to_reduced(w)
         steps, _ = line_minima(reduced.rows, reduced.weights, reduced.free, origin, v[:, None])
         shared.polish.improve(shared.incumbent, v * steps[0])
     heuristic = Heuristic(shared, rng, rounds, rounds)
     while not heuristic.finished:
         heuristic.step()
     return shared.incumbent.w
-
-
-@dataclass(frozen=True, eq=False)
-class LeastNorm:
-    """The hard-margin problem min Σ_{penalised} w_j² subject to a_i'w ≥ 1 on subsets of the points of one problem."""
-
-    polish: Polish
-
-    @classmethod
-    def of(cls, problem: ZeroOneProblem) -> LeastNorm:
-        """Return the solver for all subsets, which reduces the problem once."""
-        return cls(Polish.of(reduce_problem(problem)))
-
-    def keeping(self, demanded: BoolArray) -> FloatArray | None:
-        """Return the w of least norm that keeps these points (n,), margins exactly met; None without a w of moderate norm."""
-        reduced = self.polish.reduced
-        problem, rows = reduced.problem, reduced.member[demanded]
-        if not rows.size:
-            return np.zeros(problem.A.shape[1])
-        if (rows < 0).any():  # no w keeps a row of zeros
-            return None
-        row_mask = np.zeros(len(reduced.weights), dtype=bool)
-        row_mask[rows] = True
-        solution = self.polish.solve(row_mask)
-        if solution is None:
-            return None
-        _, w = evaluate(problem, solution, _NEAR)
-        return w if (problem.A[demanded] @ w >= 1.0).all() else None

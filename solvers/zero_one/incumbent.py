@@ -1,65 +1,61 @@
-"""Feasible points of `zero-one-bb`: the incumbent and its improvement by hard-margin problems, starting points; the rows that
-conflict kernels read.
+"""The incumbent of the exact 0-1 solver, and the hard-margin problems that improve it.
+
+The *hard-margin problem* of a set of points is min ||w||² over the w that keep all of them, a_i'w ≥ 1. The w that solves it for
+the points that a classifier keeps has at most the classifier's objective: this step is the *polish* of an incumbent.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
-from .reduced import ReducedZeroOneProblem, evaluate_multiples
-
-#: Share of the objective by which a stretched intercept may weaken a certificate of the conflict search.
-_INTERCEPT_SHARE = 1e-4
-#: Least norm of a row as a share of the median norm, when violations are scaled to distances: a point at the origin would have an
-#: infinite distance.
-_SHORTEST = 0.1
+from ...models.views import ZeroOneProblem
+from .reduced import ReducedZeroOneProblem, reduce_problem, scale_and_evaluate, scale_and_evaluate_all
 
 
 @dataclass
 class Incumbent:
-    """The best known point in original coordinates, with its true objective value."""
+    """The best known classifier."""
 
-    w: FloatArray
-    value: float
+    w: FloatArray  #: (p,) weights in original coordinates
+    value: float  #: its objective; ∞ without a classifier
 
     def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
-        """Accept w if it is better, scaled up so that margins near 1 are exactly met; return True if so."""
+        """Replace the incumbent by w if w is better, scaled up so that margins near 1 are met exactly; return whether it is."""
         improved = False
-        for value, scaled in evaluate_multiples(reduced.problem, w):
+        for value, scaled in scale_and_evaluate_all(reduced.problem, w):
             if value < self.value:
                 self.w, self.value, improved = scaled, value, True
         return improved
 
 
 @dataclass(frozen=True, eq=False)
-class Polish:
-    """The hard-margin problem on a chosen set of points, which improves incumbents; ``rows`` are `ConflictRows` with thresholds
-    1.
-    """
+class HardMarginSolver:
+    """Solver of hard-margin problems on sets of the reduced problem's points, by which incumbents are improved."""
 
     reduced: ReducedZeroOneProblem
-    rows: Any
+    rows: Any  #: `ConflictRows`: the points with thresholds 1, as the compiled dual active-set method reads them
 
     @classmethod
-    def of(cls, reduced: ReducedZeroOneProblem) -> Polish:
-        """Return the hard-margin problem of a reduced problem, with rows for the dual active-set method."""
+    def of(cls, reduced: ReducedZeroOneProblem) -> HardMarginSolver:
+        """Return the solver for the points of a reduced problem."""
+        from .loops.conflict_records import penalised_rows
+
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
     def solve(self, demanded: BoolArray, below: float = math.inf) -> FloatArray | None:
-        """Return the w of least norm, in original coordinates, with margins of at least 1 on the reduced rows ``demanded``.
+        """Return the w of least norm, in original coordinates, that keeps the reduced points of the mask ``demanded``.
 
-        None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
+        Return None if the method fails, or proves a squared norm of at least ``below``, in reduced units.
         """
-        from .loops.conflicts import OPTIMUM
+        from .loops.conflict_records import OPTIMUM
 
         rows, reduced = self.rows, self.reduced
-        status, active = hard_margin(rows, demanded, below)
+        status, active = solve_hard_margin(rows, demanded, below)
         if status != OPTIMUM:
             return None
         q = int(active.count[0])
@@ -69,96 +65,49 @@ class Polish:
             if np.abs(rows.a[demanded] @ (refined - v)).max(initial=0.0) < 1e-6:
                 v = refined
         if not reduced.free:
-            return reduced.expand(v)
+            return reduced.to_original(v)
         margins = rows.a @ v
         low, high = 1.0 - margins[demanded & (rows.sign > 0)], margins[demanded & (rows.sign < 0)] - 1.0
         if low.size and high.size:
             b = 0.5 * (float(low.max()) + float(high.min()))
         else:
             b = float(low.max()) if low.size else float(high.min(initial=-1.0))
-        return reduced.expand(np.append(v, b / reduced.stretch))
+        return reduced.to_original(np.append(v, b / reduced.stretch))
 
     def improve(self, incumbent: Incumbent, v: FloatArray, tolerance: float = 1e-7) -> bool:
-        """Offer the point ``v`` of the reduced problem, then the one of least norm that keeps the same points (to
-        ``tolerance``), while it improves.
+        """Offer the point ``v`` of the reduced problem and its polish to the incumbent; return whether the incumbent improves.
 
-        Return True if the incumbent improves.
+        The polish keeps the points with margins of at least 1 - ``tolerance``. It is repeated while it improves, three times at
+        most.
         """
         reduced = self.reduced
-        improved = incumbent.offer(reduced, reduced.expand(v))
+        improved = incumbent.offer(reduced, reduced.to_original(v))
         for _ in range(3):
             w = self.solve(reduced.rows @ v >= 1.0 - tolerance)
             if w is None or not incumbent.offer(reduced, w):
                 break
             improved = True
-            v = reduced.contract(incumbent.w)
+            v = reduced.to_reduced(incumbent.w)
         return improved
 
 
-def hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]:
-    """Solve the hard-margin problem of the rows ``demanded`` by the dual active-set method; return its status code and the
-    final active set (an S-pair).
+def solve_hard_margin(rows: Any, demanded: BoolArray, below: float) -> tuple[int, Any]:
+    """Solve the hard-margin problem of the points of the mask ``demanded``; return the status code and the final `ActiveSet`.
 
-    The code is CONFLICT as soon as the squared norm is proved to be at least ``below``.
+    ``rows`` are `ConflictRows`. The code is one of `minimise_norm`: CONFLICT if the squared norm is proved to be at least
+    ``below``.
     """
-    from .loops.conflicts import active_set, empty_scratch, no_active
+    from .loops.active_set import minimise_norm
+    from .loops.conflict_records import empty_active_set, empty_dual_workspace
 
     n, p = rows.a.shape
-    active = no_active(p)
-    status, _ = active_set(rows, demanded, np.ones(n), below, active, empty_scratch(n, p))
+    active = empty_active_set(p)
+    status, _ = minimise_norm(rows, demanded, np.ones(n), below, active, empty_dual_workspace(n, p))
     return int(status), active
 
 
-def penalised_rows(reduced: ReducedZeroOneProblem, tau: FloatArray) -> Any:
-    """Return the `ConflictRows` of the penalised coordinates: row i asks for a margin of at least tau_i. A free intercept is
-    left to pairs of points.
-    """
-    from .loops.conflicts import ConflictRows
-
-    n = len(reduced.weights)
-    a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
-    sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
-    pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return ConflictRows(*_layouts(a, pull), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
-
-
-def stretched_rows(reduced: ReducedZeroOneProblem, tau: FloatArray, upper: float) -> Any:
-    """Return the `ConflictRows` with a free intercept as a further coordinate, scaled so that its square adds at most a small
-    share of ``upper`` to the squared norm.
-    """
-    from .loops.conflicts import ConflictRows
-
-    if not reduced.free:
-        exact = penalised_rows(reduced, tau)
-        a, t, single, widest, size = _layouts(_padded(exact.a), exact.pull)
-        return exact._replace(a=a, t=t, single=single, widest=widest, size=size)
-    reach = reduced.intercept_bound(upper) * reduced.stretch
-    stretch = reach / math.sqrt(_INTERCEPT_SHARE * upper)
-    a = reduced.rows.copy()
-    a[:, -1] = np.sign(a[:, -1]) * stretch
-    norms = np.linalg.norm(a[:, :-1], axis=1)
-    pull = 1.0 / np.maximum(norms, max(_SHORTEST * float(np.median(norms)), 1e-300))
-    reach = reach / stretch * (1 + 1e-15)
-    return ConflictRows(*_layouts(_padded(a), pull), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
-
-
-def _padded(a: FloatArray) -> FloatArray:
-    """Return the rows with leading zero coordinates, a multiple of four in all, for vector instructions without a remainder."""
-    return np.pad(a, ((0, 0), (-a.shape[1] % 4, 0)))
-
-
-def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, Any, FloatArray, FloatArray]:
-    """Return the rows, their transpose, normalised rows in single precision, largest entries by coordinate, and squared norms."""
-    t = np.ascontiguousarray(a.T)
-    unit = t * pull
-    widest = np.append(np.abs(unit).max(axis=1, initial=0.0), pull.max(initial=0.0))
-    with np.errstate(over="ignore"):  # the kernels ignore ``single`` where ``widest`` overflows single precision
-        single = unit.astype(np.float32)
-    return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
-
-
 def trivial_incumbent(reduced: ReducedZeroOneProblem) -> Incumbent:
-    """Return the better of w = 0 and, with a free intercept, b = ±1."""
+    """Return the incumbent w = 0 or, with a free intercept, w = 0 and b = ±1, whichever is best."""
     p = reduced.problem.penalised.size
     incumbent = Incumbent(np.zeros(p), math.inf)
     incumbent.offer(reduced, np.zeros(p))
@@ -168,28 +117,36 @@ def trivial_incumbent(reduced: ReducedZeroOneProblem) -> Incumbent:
     return incumbent
 
 
-def hinge_path(reduced: ReducedZeroOneProblem, deadline: float = math.inf) -> FloatArray:
-    """Return the minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starting points.
+#: Margins within this distance below 1 are raised to 1 by scaling w: the accuracy of the active-set method.
+_NEAR = 1e-7
 
-    Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.
-    """
-    from ..exact.loops.newton import empty_relaxation, newton
 
-    n, p = reduced.rows.shape
-    width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial, 1e-300)))
-    if reduced.free:
-        width[-1] = reduced.intercept_bound(reduced.trivial)
-    relaxation = empty_relaxation(n, p)
-    relaxation.rows[:], relaxation.b[:], relaxation.q[:] = reduced.rows.T, 1.0, 0.0
-    starts, w, elapsed = [], np.zeros(p), 0.0
-    for low in (0.0, -1.0, -3.0, -10.0, -30.0):
-        relaxation.cap[:] = reduced.weights / (1.0 - low)
-        for smoothing in (1.0, 0.1, 0.01):
-            start = time.perf_counter()
-            if start + 2.0 * elapsed >= deadline:  # the next solve may take twice as long as the last one
-                break
-            relaxation.h[:] = relaxation.cap / ((1.0 - low) * smoothing)
-            newton(relaxation, n, 0.0, -width, width, w, np.inf, 1e-6)
-            elapsed = time.perf_counter() - start
-        starts.append(w.copy())
-    return np.array(starts)
+@dataclass(frozen=True, eq=False)
+class LeastNormSolver:
+    """Solver of min Σ_{penalised} w_j² subject to a_i'w ≥ 1 on any subset of a 0-1 problem's points, in original coordinates."""
+
+    polish: HardMarginSolver
+
+    @classmethod
+    def of(cls, problem: ZeroOneProblem) -> LeastNormSolver:
+        """Return the solver for subsets of a problem, which is reduced once."""
+        return cls(HardMarginSolver.of(reduce_problem(problem)))
+
+    def solve(self, demanded: BoolArray) -> FloatArray | None:
+        """Return the w (p,) of least norm whose margins on the points of the mask ``demanded`` (n,) are exactly at least 1.
+
+        Return None if such a w does not exist or has a norm beyond the method's accuracy.
+        """
+        reduced = self.polish.reduced
+        problem, rows = reduced.problem, reduced.member[demanded]
+        if not rows.size:
+            return np.zeros(problem.A.shape[1])
+        if (rows < 0).any():  # no w keeps a row of zeros
+            return None
+        row_mask = np.zeros(len(reduced.weights), dtype=bool)
+        row_mask[rows] = True
+        solution = self.polish.solve(row_mask)
+        if solution is None:
+            return None
+        _, w = scale_and_evaluate(problem, solution, _NEAR)
+        return w if (problem.A[demanded] @ w >= 1.0).all() else None

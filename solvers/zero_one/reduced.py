@@ -1,14 +1,12 @@
-"""Reduction of the original 0-1 problem to the problem that the engines search, with all rounding errors on the safe side.
+"""Reduction of a 0-1 problem to few, well-scaled coordinates for the search engines, with all rounding errors on the safe side.
 
-The engines use rows g_i in few, well-scaled coordinates v with w = T v. A bound that they prove for
+The engines use rows g_i in coordinates v with w = T v. A bound that they prove for
 
     min ||v_pen||² + Σ_i λ_i' 1{g_i'v < 1}
 
-holds for the original problem after `ReducedZeroOneProblem.proved`. All errors of the reduction are absorbed in g_i =
+holds for the original problem after `ReducedZeroOneProblem.original_bound`. All errors of the reduction are absorbed in g_i =
 fl(T'a_i)/(1 - η_i) (a point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
-Proofs: ``docs/explanation/zero-one-bb.md``, section "Reduction".
-
-The warm-up instance, whose solution loads the compiled kernels.
+Proofs: ``docs/explanation/zero-one-bb.md``, section "Reduction". A point is *kept* if its margin is at least 1, else *violated*.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _MAX_DIVISOR = 6
 
 @dataclass(frozen=True, eq=False)
 class ReducedZeroOneProblem:
-    """The reduced problem and its map to the original one."""
+    """The problem in reduced coordinates, with the map to the original one. Weights and bounds are in units of ``unit``."""
 
     #: (m, k) fl(T'a_i) of the distinct non-zero rows, in reduced coordinates; the last one is the free intercept's if ``free``
     rows: FloatArray
@@ -48,12 +46,12 @@ class ReducedZeroOneProblem:
 
     @property
     def stretch(self) -> float:
-        """Scale of the free intercept: b = stretch × reduced coordinate; the column of ``rows`` holds ±stretch."""
+        """The scale of the free intercept: b = stretch × reduced coordinate, and the last column of ``rows`` holds ±stretch."""
         return abs(float(self.rows[0, -1])) if self.free and self.rows.size else 1.0
 
     @property
     def step(self) -> float:
-        """A number in reduced units of which every original weight is an exact multiple; 0 if none is found."""
+        """A number, in reduced units, of which every original weight is an exact integer multiple; 0 if none is found."""
         distinct = [Fraction(x) for x in np.unique(self.problem.weights).tolist()]
         for divisor in range(1, _MAX_DIVISOR + 1):
             step = float(distinct[0]) / divisor
@@ -62,16 +60,16 @@ class ReducedZeroOneProblem:
         return 0.0
 
     @property
-    def trivial(self) -> float:
-        """Value of w = 0 (with b = ±1, whichever is better), in reduced units."""
+    def trivial_value(self) -> float:
+        """The objective of w = 0 (with b = ±1, whichever is better) in reduced units, without ``constant``."""
         total = float(self.weights.sum())
         if not self.free:
             return total
         positive = float(self.weights[self.rows[:, -1] > 0].sum())
         return min(positive, total - positive)
 
-    def restretched(self, upper: float) -> ReducedZeroOneProblem:
-        """Return the same problem with the free column scaled for an optimum of at most ``upper``, in reduced units."""
+    def with_intercept_scale(self, upper: float) -> ReducedZeroOneProblem:
+        """Return the problem with the free intercept rescaled for an optimum of at most ``upper``, in reduced units."""
         if not self.free or not self.rows.size:
             return self
         factor = _stretch(self.rows[:, :-1], upper) / self.stretch
@@ -89,8 +87,8 @@ class ReducedZeroOneProblem:
         reach = float(np.linalg.norm(self.rows[:, :-1], axis=1).max(initial=0.0) + self.residual.max(initial=0.0))
         return (1.0 + reach * math.sqrt(upper)) / self.stretch * (1.0 + 1e-12)
 
-    def radius(self, upper: float) -> FloatArray:
-        """Return the half-widths of the root box for an optimum of at most ``upper``, in reduced units."""
+    def root_half_widths(self, upper: float) -> FloatArray:
+        """Return half-widths (k,) of a box |v| ≤ half that holds an optimal v, for an optimum ≤ ``upper`` in reduced units."""
         half = np.full(self.rows.shape[1], math.sqrt(upper / (1.0 - self.shrink)) * (1.0 + 1e-12))
         if self.free:
             half[-1] = self.intercept_bound(upper)
@@ -99,7 +97,7 @@ class ReducedZeroOneProblem:
     def thresholds(self, upper: float) -> FloatArray:
         """Return 1 - η_i: a lower bound of fl(T'a_i)'v, exactly, for every kept point i at any w of value ≤ ``upper``."""
         p = self.T.shape[0]
-        half = self.radius(upper)
+        half = self.root_half_widths(upper)
         reach = np.abs(self.rows) @ half
         norms = np.linalg.norm(self.rows, axis=1) * math.sqrt(upper)
         eta = 16.0 * (p + 4) * _EPS * (1.0 + reach + norms) + 1.1 * self.residual * math.sqrt(upper)
@@ -117,12 +115,12 @@ class ReducedZeroOneProblem:
         """Return g_i = fl(T'a_i)/(1 - η_i): every point kept by a w of value ≤ ``upper`` has g_i'v ≥ 1."""
         return np.ascontiguousarray(self.rows / self.thresholds(upper)[:, None])
 
-    def expand(self, v: FloatArray) -> FloatArray:
-        """Return w = T v."""
+    def to_original(self, v: FloatArray) -> FloatArray:
+        """Return the original w = T v."""
         return np.asarray(self.T @ v)
 
-    def contract(self, w: FloatArray) -> FloatArray:
-        """Return the v of an original w, by its part in the range of T."""
+    def to_reduced(self, w: FloatArray) -> FloatArray:
+        """Return the reduced v of an original w, by the part of w in the range of T."""
         v = np.zeros(self.T.shape[1])
         penalised = self.problem.penalised
         block = self.T[penalised][:, : v.size - 1 if self.free else v.size]
@@ -131,16 +129,16 @@ class ReducedZeroOneProblem:
             v[-1] = w[~penalised][0] / self.T[~penalised, -1][0]
         return v
 
-    def proved(self, bound: float) -> float:
+    def original_bound(self, bound: float) -> float:
         """Return the lower bound of the original problem from one of the reduced problem, rounded down."""
         original_bound = max(bound, 0.0) * (1.0 - self.shrink) * self.unit + self.constant
         return original_bound * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
 
 
 def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> ReducedZeroOneProblem:
-    """Validate the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
+    """Return the reduction of a problem: scaled by a power of two, equal rows merged, rotated, null directions dropped.
 
-    With ``full`` no direction is dropped.
+    With ``full`` no direction is dropped, so that T is square. Raise InputError for data outside the solver's domain.
     """
     A = np.asarray(problem.A, dtype=np.float64)
     weights = np.asarray(problem.weights, dtype=np.float64)
@@ -175,8 +173,8 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> ReducedZer
     )
 
 
-def for_boxes(reduced: ReducedZeroOneProblem) -> ReducedZeroOneProblem:
-    """Return the same problem, row by row, in coordinates in which boxes exclude many pairs of points."""
+def rotate_for_boxes(reduced: ReducedZeroOneProblem) -> ReducedZeroOneProblem:
+    """Return the same problem in rotated coordinates, in which boxes exclude many pairs of points."""
     problem, member, penalised = reduced.problem, reduced.member, np.asarray(reduced.problem.penalised, dtype=bool)
     if not reduced.rows.size:
         return reduced
@@ -227,8 +225,8 @@ def _stretch(block: FloatArray, upper: float) -> float:
     return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
 
 
-def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float) -> tuple[float, FloatArray]:
-    """Return (value, w) with w scaled up so that margins within ``tolerance`` of 1 hold in any floating-point order of summation.
+def scale_and_evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float) -> tuple[float, FloatArray]:
+    """Scale w up so that margins within ``tolerance`` of 1 hold in any order of summation; return (objective, scaled w).
 
     A margin counts as kept if fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|. Then the exact margin is at least 1, and so is every
     floating-point evaluation of it.
@@ -248,12 +246,12 @@ def evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float) -> tuple[
     return value, w
 
 
-def evaluate_multiples(problem: ZeroOneProblem, w: FloatArray) -> list[tuple[float, FloatArray]]:
-    """Return `evaluate` at the tolerances of an accurate solve, of a poor one, and of an iterative method."""
-    return [evaluate(problem, w, tolerance) for tolerance in (1e-12, 1e-9, 1e-7)]
+def scale_and_evaluate_all(problem: ZeroOneProblem, w: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Return the results of `scale_and_evaluate` at tolerances for an accurate, a poor, and an iterative solution w."""
+    return [scale_and_evaluate(problem, w, tolerance) for tolerance in (1e-12, 1e-9, 1e-7)]
 
 
-def smallest_problem() -> ZeroOneProblem:
-    """Return a problem of four points, the smallest nontrivial one: its solution calls every kernel."""
+def warm_up_problem() -> ZeroOneProblem:
+    """Return a problem of four points whose solution calls every compiled loop, and so compiles or loads it."""
     rows = np.array([[1.0, 0.5, 0.1], [1.0, -0.4, 0.2], [-1.0, 0.3, 0.7], [-1.0, -0.2, -0.3]])
     return ZeroOneProblem(rows, np.full(4, 0.3), np.array([True, True, True]))

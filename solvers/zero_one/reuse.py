@@ -1,4 +1,4 @@
-r"""Bounds from solved 0-1 problems for a related one: other λ, other class costs, points added or removed.
+r"""Lower bounds for a 0-1 problem from solved related ones: other λ, other class costs, points added or removed.
 
 Let f_λ(w) = ||w||² + Σ λ_i 1{a_i'w < 1}, where a point that a problem lacks has λ_i = 0. Let L_k be a proved lower bound of min
 f_{λ^k}. For θ ≥ 0 with Σθ ≤ 1 and every w
@@ -24,7 +24,7 @@ from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..certification.result import Result
-from ..exact.check.sealed import stated_bound
+from ..exact.check.log_reader import stated_bound
 from ..exact.options import earlier_bound
 from .check.checker import ZeroOneChecker
 
@@ -33,11 +33,11 @@ _EPS = 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class SolvedProblem:
-    """A related 0-1 problem with a point and a lower bound of its optimum."""
+    """A related 0-1 problem with a classifier and a lower bound of its optimum."""
 
     problem: ZeroOneProblem
     bound: float  #: proved lower bound; 0 if none is known
-    w: FloatArray | None  #: (p,)
+    w: FloatArray | None  #: (p,) a classifier; None without one
     log: str | None = None  #: path of the proof log of the bound
 
     @classmethod
@@ -54,9 +54,8 @@ class SolvedProblem:
             return cls(view, bound, None, str(evidence))
         return cls(view, bound, evidence.values.get("w"), evidence.answer.proof or None)
 
-    @property
-    def logged(self) -> SolvedProblem:
-        """The record with the bound that its log states, which is 0 without a log."""
+    def with_logged_bound(self) -> SolvedProblem:
+        """Return the same problem with the part of the bound that its log claims: 0 without a log."""
         return replace(self, bound=0.0 if self.log is None else min(self.bound, max(stated_bound(self.log), 0.0)))
 
     def __repr__(self) -> str:
@@ -64,15 +63,15 @@ class SolvedProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Transfer:
-    """The bound that earlier problems imply, with the share θ_k of each one that counts."""
+class TransferredBound:
+    """The lower bound that solved problems imply, with the shares θ_k > 0 of those on which it rests."""
 
     bound: float = 0.0
     shares: tuple[tuple[SolvedProblem, float], ...] = ()
 
 
-def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> Transfer:
-    """Return the best lower bound of this problem's optimum that the earlier problems imply (see the module's text)."""
+def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> TransferredBound:
+    """Return the best lower bound of a problem's optimum that earlier problems imply by the module's inequality."""
     for item in earlier:
         if not np.array_equal(item.problem.penalised, problem.penalised):
             raise InputError(
@@ -83,7 +82,7 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
             )
     bounded = [item for item in earlier if item.bound > 0.0]
     if not bounded:
-        return Transfer()
+        return TransferredBound()
     weights, counts = _weights(problem, bounded)
     bounds = np.array([item.bound for item in bounded])
     candidates = [np.eye(len(bounded))[k] for k in range(len(bounded))]
@@ -94,7 +93,7 @@ def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem])
     values = [_bound_at(theta, weights, counts, bounds) for theta in candidates]
     k = int(np.argmax(values))
     shares = [(item, share) for item, share in zip(bounded, _feasible(candidates[k]).tolist(), strict=True) if share > 0.0]
-    return Transfer(values[k], tuple(shares)) if values[k] > 0.0 else Transfer()
+    return TransferredBound(values[k], tuple(shares)) if values[k] > 0.0 else TransferredBound()
 
 
 def _weights(problem: ZeroOneProblem, solved_problems: Sequence[SolvedProblem]) -> tuple[FloatArray, FloatArray]:
@@ -148,7 +147,10 @@ def _feasible(theta: FloatArray) -> FloatArray:
 
 
 def ends_first(ranked: list[int]) -> list[int]:
-    """Return the order first, last, then middles breadth-first, since a problem between two solved ones may need no search."""
+    """Return the elements of a list in the order first, last, then the middles of the gaps, breadth-first.
+
+    A problem whose λ lies between two solved ones may need no search.
+    """
     order = [ranked[0], ranked[-1]]
     spans = [(0, len(ranked) - 1)]
     while spans:

@@ -1,4 +1,6 @@
-"""The counterfactual optimum of many points: the least objective of a classifier that keeps a given row.
+"""Exact search for the counterfactual optima of many points: the least 0-1 objective of a classifier that keeps a given row.
+
+The sensitivity questions of `marginopt.questions.stability` call it.
 
 For targets a_t (rows s x_t of points x_t and forced signs s) and f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}
 
@@ -35,14 +37,15 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from .engines.boxes import SearchData, positive_side
-from .engines.open_nodes import MEMORY, add_root, empty_pool, grown_within, least_bound
+from .box_engine import SearchData, positive_side
 from .heuristic import LocalSearch
-from .incumbent import Polish, hard_margin
-from .loops import boxes as k
-from .reduced import ReducedZeroOneProblem, evaluate_multiples, for_boxes, reduce_problem
+from .incumbent import HardMarginSolver, solve_hard_margin
+from .loops.box_records import CANDIDATE, DONE, FREE, GROW, KEPT, LEAF, PAGE, VIOLATED, BoxData, BoxPool, empty_workspace
+from .loops.box_search import explore
+from .open_nodes import DEFAULT_MEMORY, allocate_pool, enlarge_within_memory, initialise_pool, least_bound
+from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, scale_and_evaluate_all
 
-#: Nodes between two looks at the limits.
+#: Nodes between two checks of the limits.
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.
 _PERIOD = 8
@@ -59,17 +62,17 @@ _ROUNDS, _SAMPLES, _DISTANCES = 2, 20, (0.01, 0.03, 0.1, 0.3, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class TargetBounds:
-    """The counterfactual optima of all targets, as intervals."""
+    """Intervals [bound, value] that hold the counterfactual optima L_t of all targets."""
 
     bound: FloatArray  #: (targets,) proved lower bounds of L_t; none is above the cap
     value: FloatArray  #: (targets,) objectives of the classifiers found; ∞ without one
     w: FloatArray  #: (targets, p) these classifiers; NaN without one
-    nodes: int
-    finished: bool  #: false if a limit ended the search
+    nodes: int  #: number of processed nodes
+    finished: bool  #: whether every interval is within the tolerance or above the cap; false if a limit ended the search
 
 
 class TargetSearch:
-    """The search for all targets.
+    """Search for the counterfactual optima of several targets.
 
     Parameters
     ----------
@@ -91,18 +94,18 @@ class TargetSearch:
     ) -> None:
         self._problem, self._targets, self._limits = problem, rows, limits
         self._optimum_bound = optimum_bound
-        plain = for_boxes(reduce_problem(problem, full=True))
+        plain = rotate_for_boxes(reduce_problem(problem, full=True))
         self._first = len(plain.weights)
         self._cap = (cap - plain.constant) / plain.unit
-        plain = plain.restretched(min(plain.trivial, self._cap))
+        plain = plain.with_intercept_scale(min(plain.trivial_value, self._cap))
         self._reduced = _with_targets(plain, rows)
         self._sides = positive_side(self._reduced, rows)
-        self._polish = Polish.of(self._reduced)
+        self._polish = HardMarginSolver.of(self._reduced)
         self._values = np.full(len(rows), math.inf)
         self._points = np.full((len(rows), self._reduced.rows.shape[1]), math.nan)
         self._proved = np.full(len(rows), max((optimum_bound - plain.constant) / plain.unit, 0.0))
         self.nodes = 0
-        self._offer_start(self._reduced.contract(w))
+        self._offer_start(self._reduced.to_reduced(w))
 
     @property
     def _cutoffs(self) -> FloatArray:
@@ -179,10 +182,10 @@ class TargetSearch:
     def _offer_kept(self, demanded: BoolArray) -> None:
         w = self._polish.solve(demanded)
         if w is not None:
-            self._offer(self._reduced.contract(w))
+            self._offer(self._reduced.to_reduced(w))
 
     def run(self) -> TargetBounds:
-        """Search target by target until all are decided or a limit ends the search."""
+        """Search target by target until all are decided or a limit ends the search; return the intervals."""
         decided, finished = self._proved >= self._cutoffs, True
         while not decided.all() and not self._out_of_budget:
             pending = np.flatnonzero(~decided)
@@ -211,23 +214,23 @@ class TargetSearch:
         """
         reduced = replace(self._reduced, weights=self._reduced.weights.copy())
         reduced.weights[self._first + target] = 2.0 * max(cutoff, float(reduced.weights.sum()))
-        ground = SearchData.of(reduced, cutoff)
+        search_data = SearchData.of(reduced, cutoff)
         scaled = reduced.step > 0.0 and reduced.shrink <= _SHRINK
-        unit = float(ground.data.weights[: self._first].mean())
-        data = ground.data._replace(unit=unit, positive=self._sides, scaled=scaled)
-        pool = self._root(target, cutoff, data, reduced.radius(cutoff))
-        workspace, total = k.empty_workspace(*data.rows.shape), float(data.weights.sum())
+        unit = float(search_data.data.weights[: self._first].mean())
+        data = search_data.data._replace(unit=unit, positive=self._sides, scaled=scaled)
+        pool = self._root(target, cutoff, data, reduced.root_half_widths(cutoff))
+        workspace, total = empty_workspace(*data.rows.shape), float(data.weights.sum())
         nodes_before, closed, open_bound = self.nodes, False, cutoff
         while not closed and not self._out_of_budget:
-            code = k.explore(data, pool, workspace, cutoff, _CHUNK, _PERIOD, total)
+            code = explore(data, pool, workspace, cutoff, _CHUNK, _PERIOD, total)
             self.nodes = nodes_before + int(pool.scalars.nodes)
-            closed = code == k.DONE
-            if code == k.CANDIDATE:
+            closed = code == DONE
+            if code == CANDIDATE:
                 self._offer_candidate(target, pool)
-            elif code == k.LEAF:
-                open_bound = min(open_bound, self._close_leaf(target, data, ground.leaf_rows, pool))
-            elif code == k.GROW:
-                larger = grown_within(pool, self._limits.memory_or(MEMORY))
+            elif code == LEAF:
+                open_bound = min(open_bound, self._close_leaf(target, data, search_data.leaf_rows, pool))
+            elif code == GROW:
+                larger = enlarge_within_memory(pool, self._limits.memory_or(DEFAULT_MEMORY))
                 if larger is None:
                     break
                 pool = larger
@@ -237,49 +240,49 @@ class TargetSearch:
             return open_bound
         return min(open_bound, least_bound(pool) - _excess(data))
 
-    def _root(self, target: int, cutoff: float, data: k.BoxData, half: FloatArray) -> k.BoxPool:
+    def _root(self, target: int, cutoff: float, data: BoxData, half: FloatArray) -> BoxPool:
         """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets whose L reaches the cutoff violated."""
         n, p = data.rows.shape
-        pool, cuts = empty_pool(n, p, 0), np.flatnonzero(self._proved >= cutoff)
-        add_root(pool, half, data.weights >= cutoff)
+        pool, cuts = allocate_pool(n, p, 0), np.flatnonzero(self._proved >= cutoff)
+        initialise_pool(pool, half, data.weights >= cutoff)
         self._add_root(pool, np.append(np.arange(self._first), self._first + target), self._first + cuts[cuts != target])
         pool.candidate[p] = cutoff
         return pool
 
-    def _add_root(self, pool: k.BoxPool, points: IntArray, cuts: IntArray) -> None:
+    def _add_root(self, pool: BoxPool, points: IntArray, cuts: IntArray) -> None:
         """Leave the root these points, and the rows that no solution of interest keeps."""
         chosen = np.concatenate([points, cuts])
         page = int(pool.page[0])
-        states = np.full(len(chosen), k.FREE, np.int8)
-        states[len(points) :] = k.VIOLATED
-        states[len(points) - 1] = k.KEPT
-        for start in range(0, len(chosen), k.PAGE):
-            part = slice(start, min(start + k.PAGE, len(chosen)))
+        states = np.full(len(chosen), FREE, np.int8)
+        states[len(points) :] = VIOLATED
+        states[len(points) - 1] = KEPT
+        for start in range(0, len(chosen), PAGE):
+            part = slice(start, min(start + PAGE, len(chosen)))
             count = part.stop - part.start
             pool.point[page, :count], pool.state[page, :count] = chosen[part], states[part]
             pool.lower[page, :count] = -np.inf
             page = int(pool.link[page])
         pool.count[0] = len(chosen)
 
-    def _offer_candidate(self, target: int, pool: k.BoxPool) -> None:
+    def _offer_candidate(self, target: int, pool: BoxPool) -> None:
         p = self._points.shape[1]
         self._offer_polished(pool.candidate[:p].copy())
         pool.candidate[p] = min(float(pool.candidate[p]) * (1.0 - _ROUNDING), float(self._cutoffs[target]))
 
-    def _close_leaf(self, target: int, data: k.BoxData, leaf_rows: Any, pool: k.BoxPool) -> float:
+    def _close_leaf(self, target: int, data: BoxData, leaf_rows: Any, pool: BoxPool) -> float:
         """Close a leaf by the least norm of its kept rows; return its bound if rounding leaves it unresolved, else ∞."""
-        from .loops.conflicts import CONFLICT
+        from .loops.conflict_records import CONFLICT
 
         state, bound = pool.leaf.copy(), float(pool.candidate[-1])
-        is_kept = state == k.KEPT
+        is_kept = state == KEPT
         is_kept[self._first :] = False
         is_kept[self._first + target] = True
-        violated = float(data.weights[: self._first][state[: self._first] == k.VIOLATED].sum())
+        violated = float(data.weights[: self._first][state[: self._first] == VIOLATED].sum())
         for attempt in range(2):  # the leaf may hold a better classifier, and the cutoff below its value
             level = float(self._cutoffs[target]) - violated * (1 - 1e-15 * len(state))
             if level <= 0.0:
                 return math.inf
-            if hard_margin(leaf_rows, is_kept, level)[0] == CONFLICT:
+            if solve_hard_margin(leaf_rows, is_kept, level)[0] == CONFLICT:
                 return math.inf
             if attempt == 0:
                 self._offer_kept(is_kept)
@@ -290,8 +293,8 @@ class TargetSearch:
         reduced = self._reduced
         values, points = np.full(len(self._values), math.inf), np.full(self._targets.shape, math.nan)
         for target in np.flatnonzero(np.isfinite(self._values)):
-            values[target], points[target] = self._verified(int(target), reduced.expand(self._points[target]))
-        bounds = np.array([max(reduced.proved(b), self._optimum_bound) for b in self._proved])
+            values[target], points[target] = self._verified(int(target), reduced.to_original(self._points[target]))
+        bounds = np.array([max(reduced.original_bound(b), self._optimum_bound) for b in self._proved])
         return TargetBounds(np.minimum(bounds, values), values, points, self.nodes, finished)
 
     def _verified(self, target: int, w: FloatArray) -> tuple[float, FloatArray]:
@@ -300,7 +303,7 @@ class TargetSearch:
         weight = 4.0 * float(problem.weights.sum()) + 1.0
         extended = ZeroOneProblem(np.vstack([problem.A, row]), np.append(problem.weights, weight), problem.penalised)
         best, point = math.inf, np.full(w.size, math.nan)
-        for value, scaled in evaluate_multiples(extended, w):
+        for value, scaled in scale_and_evaluate_all(extended, w):
             if value < best and float(row @ scaled) >= 1.0:
                 best, point = value, scaled
         return best, point
@@ -316,6 +319,6 @@ def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZe
     )
 
 
-def _excess(data: k.BoxData) -> float:
+def _excess(data: BoxData) -> float:
     """Return a bound on f(rw) - f(w) for the multiple rw of w that the boxes cover, see 6 above."""
     return float(data.step) if data.scaled else 0.0

@@ -26,7 +26,7 @@ import marginopt as mo
 from marginopt import files
 from marginopt.errors import DataError, InputError, WriteError
 from marginopt.instances import read as read_data
-from marginopt.solvers.exact.dispatcher import lines_of
+from marginopt.solvers.exact.dispatcher import unpack_log_lines
 
 CASES = 12
 
@@ -110,10 +110,10 @@ def test_a_small_archive_unpacks_to_little(tmp_path: Path) -> None:
 def test_a_part_of_a_log_that_unpacks_to_far_more_than_its_size_is_refused() -> None:
     """Workers send parts of logs, packed."""
     with pytest.raises(ValueError, check=lambda error: type(error) is ValueError):
-        lines_of(zlib.compress(b"0\n" * 9_000_000))
+        unpack_log_lines(zlib.compress(b"0\n" * 9_000_000))
     with pytest.raises(ValueError):
-        lines_of(zlib.compress(b"0\n" * 99)[:-4])
-    assert lines_of(zlib.compress(b"0\n")) == "0\n"
+        unpack_log_lines(zlib.compress(b"0\n" * 99)[:-4])
+    assert unpack_log_lines(zlib.compress(b"0\n")) == "0\n"
 
 
 def test_a_libsvm_index_of_two_thousand_million_is_refused_with_its_line(tmp_path: Path) -> None:

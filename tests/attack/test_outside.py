@@ -21,7 +21,7 @@ from sklearn.svm import SVC, NuSVC
 import marginopt as mo
 from marginopt.errors import InputError, MarginoptError
 from marginopt.solvers.backends.gurobi import _bound
-from marginopt.solvers.exact.dispatcher import check_numbers, check_state
+from marginopt.solvers.exact.dispatcher import check_numbers, check_point_states
 from marginopt.solvers.parallel.executor import TaskResult
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -42,7 +42,7 @@ class _Forgetful(attack_workers.LyingTeam):
         outcome = super().collect(seconds)
         for done in outcome:
             self.lies += len(done.value.nodes) > 0
-            object.__setattr__(done.value, "nodes", done.value.nodes.chosen(slice(0, 0)))
+            object.__setattr__(done.value, "nodes", done.value.nodes.select(slice(0, 0)))
         return outcome
 
 
@@ -151,7 +151,7 @@ def test_a_number_of_an_outcome_is_one(wrong: object) -> None:
 
 
 def test_states_of_an_outcome_are_bytes_of_all_points() -> None:
-    check_state(np.zeros(3, dtype=np.int8), 3)
+    check_point_states(np.zeros(3, dtype=np.int8), 3)
     for wrong in (np.zeros(3), np.zeros(4, dtype=np.int8), np.full(3, 2, dtype=np.int8), [0, 0, 0]):
         with pytest.raises(ValueError):
-            check_state(wrong, 3)
+            check_point_states(wrong, 3)

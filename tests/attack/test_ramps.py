@@ -14,7 +14,7 @@ from effort import trials
 import marginopt as mo
 from marginopt.models.views import MarginProblem
 from marginopt.solvers import Status
-from marginopt.solvers.exact.check import sealed
+from marginopt.solvers.exact.check import log_reader
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -80,7 +80,7 @@ def test_a_bound_without_squares_that_the_norm_does_not_know_is_refused(tmp_path
 
 def test_packed_logs_are_read_within_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four megabytes unpacked to four gigabytes in one line: every checker read it whole."""
-    monkeypatch.setattr(sealed, "_CHARACTERS", (10**5, 2))
+    monkeypatch.setattr(log_reader, "_CHARACTERS", (10**5, 2))
     (tmp_path / "line.gz").write_bytes(gzip.compress(b"0" * 10**6))
     assert not mo.check_proof(tmp_path / "line.gz").valid  # its first line is not read to its end
     (tmp_path / "lines.gz").write_bytes(gzip.compress(b'{"format": "marginopt-scoring-proof"}\n' * 10**5))

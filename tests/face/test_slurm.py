@@ -13,7 +13,7 @@ from clusters import PATIENCE
 from data import clouds
 
 import marginopt as mo
-from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees
+from marginopt.solvers.zero_one import distributed_boxes as subtrees
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
@@ -55,7 +55,7 @@ def test_submitit_starts_the_examples_jobs_and_they_end(tmp_path: Path, monkeypa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", f"{PATIENCE:g}")
-    monkeypatch.setattr(subtrees, "HEAD", 40)
+    monkeypatch.setattr(subtrees, "DISPATCH_NODES", 40)
     example = runpy.run_path(str(ROOT / "examples" / "cluster" / "submitit_workers.py"))
     alone = mo.solve(model, "zero-one-bb", threads=1)
     result, jobs = example["solve"](model, "127.0.0.1", jobs=2, workers=1, cluster="local")

@@ -17,7 +17,7 @@ from marginopt.solvers import Answer, Options, Status, get_solver
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.zero_one.incumbent import hinge_path
+from marginopt.solvers.zero_one.heuristic import hinge_path
 
 _RNG = np.random.default_rng(0)
 _Y = np.where(_RNG.random(40) < 0.5, -1.0, 1.0)

@@ -16,7 +16,7 @@ from ....models.views import ZeroOneProblem
 from ....solvers.records import Options, Status
 from ....solvers.registry import SolverSpec
 from ....solvers.solve import solve_problem
-from ....solvers.zero_one.heuristic import LeastNorm
+from ....solvers.zero_one.incumbent import LeastNormSolver
 from ...reduction import without_warnings
 from .record import InstanceAt, Record, SolverTask, as_number, outcome
 
@@ -172,7 +172,7 @@ class KappaTask(SolverTask[InstanceAt]):
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
         """
         A = dense_signed_rows(self.subject.model.X, self.subject.model.y)
-        least_norm = LeastNorm.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
+        least_norm = LeastNormSolver.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
         best: FloatArray | None = None
         first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
         for start in (w, self.w, A.sum(axis=0), first, -first):
@@ -180,7 +180,7 @@ class KappaTask(SolverTask[InstanceAt]):
             for _ in range(_TURNS):
                 keep = np.ones(A.shape[0], dtype=bool)
                 keep[np.argsort(A @ point, kind="stable")[:budget]] = False
-                result = least_norm.keeping(keep)
+                result = least_norm.solve(keep)
                 if result is None or (best is not None and result @ result >= best @ best * (1.0 - 1e-9)):
                     break
                 best = point = result

@@ -1,1 +1,1 @@
-"""The checker of proof logs, but for each problem's own rules. It shares no code with the searches."""
+"""Checker of proof logs: base classes, log reader, exact arithmetic, tree verification. It shares no code with the searches."""

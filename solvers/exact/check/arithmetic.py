@@ -1,6 +1,6 @@
-"""Arithmetic of the checkers: outward-rounded numbers, sums without error, points and rotations in fractions.
+"""Arithmetic of the proof checkers with guaranteed directions of rounding: outward-rounded floats, exact sums, rational numbers.
 
-Each operation is moved by one unit in the last place to the safe side.
+"Rounded down" (up) means a float64 that is at most (at least) the exact result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+#: A float64 array.
 Array = npt.NDArray[np.float64]
 
 
@@ -24,40 +25,41 @@ class InvalidProofError(Exception):
 
 
 def round_up(x: Any) -> Any:
-    """The next number above."""
+    """Return the next float64 above each entry."""
     return np.nextafter(x, np.inf)
 
 
 def round_down(x: Any) -> Any:
-    """The next number below."""
+    """Return the next float64 below each entry."""
     return np.nextafter(x, -np.inf)
 
 
 def sum_down(x: Array) -> float:
-    """Σx, rounded down."""
+    """Return Σx, rounded down."""
     return math.nextafter(math.fsum(x.tolist()), -math.inf)
 
 
 def sum_up(x: Array) -> float:
-    """Σx, rounded up."""
+    """Return Σx, rounded up."""
     return math.nextafter(math.fsum(x.tolist()), math.inf)
 
 
 def row_sums_down(x: Array) -> Array:
-    """The sum of each row, rounded down, column after column: rows are many and short."""
+    """Return the sum of each row, rounded down: column after column, since rows are many and short."""
     return np.asarray(reduce(lambda total, column: round_down(total + column), x.T, np.zeros(len(x))))
 
 
 def row_sums_up(x: Array) -> Array:
-    """The sum of each row, rounded up, column after column."""
+    """Return the sum of each row, rounded up."""
     return -row_sums_down(-x)
 
 
-def run_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the sum of each run of so many rows, and a bound on its distance from the exact sum of exact products.
+def segment_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the sums of consecutive segments of rows, ``sizes`` rows in each, and bounds on their rounding errors.
 
-    The rows are rounded products. The k products of a column and their sum are off by at most k half units in the last place of
-    the sum of their sizes, and by the least number each where they underflow; twice as much is the bound.
+    The rows are rounded products; an error is the distance from the exact sum of the exact products. The k products of a column
+    and their sum are off by at most k half units in the last place of the sum of their sizes, and by the least number each where
+    they underflow. The bound is twice as much.
     """
     run, count = np.repeat(np.arange(len(sizes)), sizes), sizes[:, None].astype(np.float64)
     sums, reach = (
@@ -67,8 +69,8 @@ def run_sums(rows: Array, sizes: npt.NDArray[np.int64]) -> tuple[Array, Array]:
     return sums, round_up(round_up(count * 2.0**-52 * reach) + count * 2.0**-1074)
 
 
-def rounded_up(exact: Fraction) -> float:
-    """Return the least number of float64 that is not below the fraction."""
+def ceil_to_float(exact: Fraction) -> float:
+    """Return the least float64 that is not below the fraction."""
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
@@ -77,8 +79,8 @@ def rounded_up(exact: Fraction) -> float:
 _LARGEST_EXPONENT = 900
 
 
-def stored_multipliers(exponent: Any, text: Any, count: int) -> Array:
-    """Return the multipliers of a record: multiples of 2^exponent, four bytes each in base 64."""
+def decode_multipliers(exponent: Any, text: Any, count: int) -> Array:
+    """Return multipliers from their text in a log record: ``count`` integers of four bytes in base 64, times 2^exponent."""
     numbers, power = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i4"), int(exponent)
     if numbers.shape != (count,) or abs(power) > _LARGEST_EXPONENT or (numbers < 0).any():
         raise InvalidProofError("the multipliers of a record are invalid")
@@ -87,23 +89,23 @@ def stored_multipliers(exponent: Any, text: Any, count: int) -> Array:
 
 @dataclass(frozen=True)
 class RationalPoint:
-    """A log's incumbent, evaluated in rational arithmetic."""
+    """A point of rational coordinates, for the exact evaluation of a log's incumbent w."""
 
     coordinates: tuple[Fraction, ...]
 
     @classmethod
     def of(cls, w: Sequence[float], size: int) -> RationalPoint:
-        """Return the point that a log states."""
+        """Return the point of a log's list of numbers; raise InvalidProofError unless it has ``size`` entries."""
         if len(w) != size:
             raise InvalidProofError("the incumbent has the wrong length")
         return cls(tuple(Fraction(float(x)) for x in w))
 
     def product(self, row: Iterable[float]) -> Fraction:
-        """Return row'w."""
+        """Return the inner product row'w."""
         return sum((Fraction(a) * x for a, x in zip(row, self.coordinates, strict=True)), Fraction(0))
 
     def product_and_size(self, row: Iterable[float]) -> tuple[Fraction, Fraction]:
-        """Return row'w and the sum of its terms' absolute values."""
+        """Return row'w and Σ_j |row_j w_j|."""
         terms = [Fraction(a) * x for a, x in zip(row, self.coordinates, strict=True)]
         return sum(terms, Fraction(0)), sum(map(abs, terms), Fraction(0))
 
@@ -112,8 +114,11 @@ class RationalPoint:
         return sum((Fraction(d) * x * x for d, x in zip(weights, self.coordinates, strict=True)), Fraction(0))
 
 
-def least_curvature(T: Array) -> float:
-    """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
+def gram_eigenvalue_bound(T: Array) -> float:
+    """Return σ > 0 with ||T v||² ≥ σ||v||² for all v: Gershgorin's bound of T'T's eigenvalues, in rational arithmetic.
+
+    Raise InvalidProofError if the bound is not positive, since T may then be singular.
+    """
     k = T.shape[1]
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
     curvature: Fraction | None = None
@@ -129,8 +134,8 @@ def least_curvature(T: Array) -> float:
     return sigma if Fraction(sigma) <= curvature else math.nextafter(sigma, 0.0)
 
 
-def rotate(rows: Array, T: Array) -> tuple[Array, Array]:
-    """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
+def rotate_rows(rows: Array, T: Array) -> tuple[Array, Array]:
+    """Return the rows T'a_i as float64, and bounds on the error of each entry; both from rational arithmetic."""
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
     g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
     for i, row in enumerate(rows.tolist()):

@@ -1,7 +1,7 @@
-"""Base classes of the checkers of proof logs: `ProofChecker`, and `TreeChecker` for logs of branch and bound. A subclass for a
-kind of problem says how to read the stated problem, its claim, and the rules of its nodes.
+"""Base classes for checkers of proof logs: `ProofChecker` for any format, `TreeChecker` for the logs of `solvers.exact.search`.
 
-The checker shares no code with the searches and trusts the problem's data alone. It reads a sealed log, compares the problem that
+A subclass for a kind of problem reads the problem that a log states, evaluates its incumbent, and gives the rules of its nodes.
+A checker shares no code with the searches and trusts the problem's data alone. It reads a sealed log, compares the problem that
 the log states with the user's, evaluates the incumbent, compares it with the claimed bound, and verifies the tree.
 """
 
@@ -23,14 +23,14 @@ from ....errors import SolverError
 from ....models.deadline import OutOfTimeError
 from ....models.model import Model
 from ....models.rounding import below
-from .arithmetic import InvalidProofError, rounded_up
-from .sealed import SealedLog
-from .trees import ROOT, NodeRules, SpotCheckingPool, VerifierPool, tree_of, verify_in_order, verify_tree
+from .arithmetic import InvalidProofError, ceil_to_float
+from .log_reader import SealedLog
+from .trees import ROOT, NodeRules, SpotCheckingPool, VerifierPool, index_by_parent, verify_in_order, verify_tree
 
 
 @dataclass(frozen=True)
 class ProofReport:
-    """The verdict on a proof log.
+    """The result of checking a proof log.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ProofReport:
     nodes : int
         Nodes verified.
     message : str
-        What is wrong, where something is.
+        The reason why the log is not valid; "every node is proved" for a valid one.
     problem : str
         n, p, λ or κ, the intercept and a digest of the data that the log states; empty where it states none.
     digest : str
@@ -69,7 +69,7 @@ class ProofReport:
 
     @property
     def gap(self) -> float:
-        """(value - bound)/max(|value|, |bound|)."""
+        """The relative gap (value - bound)/max(|value|, |bound|)."""
         scale = max(abs(self.value), abs(self.bound))
         return (self.value - self.bound) / scale if scale else 0.0
 
@@ -86,18 +86,18 @@ class ProofReport:
 
 
 class LoggedProblem(Protocol):
-    """The problem that a log or a model states; its text describes it in a report."""
+    """Protocol of a problem as a log or a model states it; ``str`` describes it in a report."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the data."""
+        """The SHA-256 of the problem's data, in hexadecimal."""
 
     def difference(self, other: Any) -> str | None:
-        """Return the difference of two problems in words; None if they are the same."""
+        """Return a sentence about the first difference from another problem; None if they are equal."""
 
 
 def first_difference(user_problem: object, logged: object, arrays: Iterable[str], scalars: Iterable[str]) -> str | None:
-    """Return the first field in which two problems differ, in words; None if they are the same."""
+    """Return a sentence that names the first of these fields in which two problems differ; None if all are equal."""
     for name in arrays:
         if not np.array_equal(getattr(user_problem, name), getattr(logged, name)):
             return f"{name} differs"
@@ -108,7 +108,7 @@ def first_difference(user_problem: object, logged: object, arrays: Iterable[str]
 
 
 def data_digest(facts: str, arrays: Iterable[npt.NDArray[Any]]) -> str:
-    """Return the SHA-256 of facts in words and of arrays as numbers in double precision."""
+    """Return the SHA-256, in hexadecimal, of a text and of arrays converted to float64."""
     digest = hashlib.sha256(facts.encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
@@ -117,7 +117,7 @@ def data_digest(facts: str, arrays: Iterable[npt.NDArray[Any]]) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """The claimed bound, and the value of the log's incumbent, which rounding has not lowered.
+    """The lower bound that a log claims, and the value of its incumbent, exact or rounded up.
 
     An infinite bound is the claim that no point is feasible, an infinite value that no point is known.
     """
@@ -130,23 +130,24 @@ P = TypeVar("P", bound=LoggedProblem)
 
 
 class ProofChecker(ABC, Generic[P]):
-    """Checker of one format of logs."""
+    """Base class of the checkers of one format of logs; `check` verifies a file."""
 
-    #: The format, the versions that are read, and whether a log may claim that no point is feasible.
+    #: The name of the format and the versions that are read, as the first record of a log states them.
     format: ClassVar[str]
     versions: ClassVar[tuple[int, ...]]
+    #: Whether a log may claim that no point is feasible.
     claims_infeasibility: ClassVar[bool] = False
-    #: Whether `prove` uses the records one by one: the log may then be larger than the memory.
+    #: Whether `prove` reads the records one by one, so that a log may be larger than the memory.
     streams: ClassVar[bool] = False
 
     @abstractmethod
     def of_model(self, model: Model) -> P:
-        """Return the user's problem.
+        """Return the problem that the user's model states.
 
         Raises
         ------
         InputError
-            The model is none that such logs are about.
+            Logs of this format are not about models of this kind.
         """
 
     @abstractmethod
@@ -156,22 +157,22 @@ class ProofChecker(ABC, Generic[P]):
         Raises
         ------
         InvalidProofError
-            It states no problem.
+            The header states no valid problem.
         """
 
     @abstractmethod
     def claim(self, problem: P, log: SealedLog) -> Claim:
-        """Return the claimed bound, and the exact value of the incumbent.
+        """Return the bound that a log claims, with the exact value of its incumbent.
 
         Raises
         ------
         InvalidProofError
-            The log makes no claim, or its incumbent is no point of the problem.
+            The log makes no claim, or its incumbent is not a feasible point of the problem.
         """
 
     @abstractmethod
-    def prove(self, problem: P, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float | Fraction, int]:
-        """Return the proved bound and the number of nodes, all of them verified.
+    def prove(self, problem: P, log: SealedLog, claim: Claim, verifiers: VerifierPool | None) -> tuple[float | Fraction, int]:
+        """Verify the nodes of a log; return the proved bound and the number of nodes.
 
         Raises
         ------
@@ -180,19 +181,19 @@ class ProofChecker(ABC, Generic[P]):
         """
 
     @final
-    def proved_by(self, log: SealedLog, sha256: str, crew: VerifierPool | None) -> tuple[P, float]:
-        """Return the problem of a cited log, and the bound that it proves.
+    def proved_by(self, log: SealedLog, sha256: str, verifiers: VerifierPool | None) -> tuple[P, float]:
+        """Verify a log that another log cites, once for each SHA-256; return its problem and the bound that it proves.
 
         Raises
         ------
         InvalidProofError
-            It does not prove its claim.
+            The cited log does not prove its claim.
         """
         if sha256 not in log.proved:
             problem = self.of_log(log.header)
             claim = self.claim(problem, log)
             self._check_claim(claim)
-            log.proved[sha256] = problem, _below(self.prove(problem, log, claim, crew)[0])
+            log.proved[sha256] = problem, _below(self.prove(problem, log, claim, verifiers)[0])
         problem, bound = log.proved[sha256]
         return problem, bound
 
@@ -207,10 +208,10 @@ class ProofChecker(ABC, Generic[P]):
         self,
         path: str | Path,
         model: Model | None = None,
-        crew: VerifierPool | None = None,
+        verifiers: VerifierPool | None = None,
         cited: Sequence[str | Path] = (),
     ) -> ProofReport:
-        """Verify a proof log.
+        """Verify a proof log and return the verdict.
 
         Parameters
         ----------
@@ -218,10 +219,10 @@ class ProofChecker(ABC, Generic[P]):
         model : Model, optional
             The problem that the log should be about: a log of other data, costs or restrictions is refused. Without it the log
             proves a bound of the problem that it states itself.
-        crew : VerifierPool, optional
+        verifiers : VerifierPool, optional
             Verifiers of the parts of the tree; two parts drawn at random are verified here again.
         cited : sequence of path-like, optional
-            Files of logs that the log cites; others are looked for beside it.
+            Files of logs that the log cites; other cited logs are searched in the log's folder.
 
         Returns
         -------
@@ -231,14 +232,14 @@ class ProofChecker(ABC, Generic[P]):
         Raises
         ------
         InputError
-            The model is none that such logs are about.
+            Logs of this format are not about models of this kind.
         SolverError
-            The crew is gone.
+            The verifiers cannot be reached.
         OutOfTimeError
             The deadline passed between two nodes.
         """
         model_problem = None if model is None else self.of_model(model)
-        spot_checked = None if crew is None or crew.size < 2 else SpotCheckingPool(crew)
+        spot_checked = None if verifiers is None or verifiers.size < 2 else SpotCheckingPool(verifiers)
         bound = value = math.nan
         statement = digest = ""
         try:
@@ -255,9 +256,9 @@ class ProofChecker(ABC, Generic[P]):
                 bound = _below(proved)
         except InvalidProofError as error:
             return ProofReport(False, bound, value, 0, str(error), statement, digest)
-        except (SolverError, OutOfTimeError):  # which say nothing of the log
+        except (SolverError, OutOfTimeError):  # errors that say nothing about the log
             raise
-        except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
+        except Exception as error:  # noqa: BLE001 -- any malformed file is a verdict, not an error
             message = f"the log cannot be read: {type(error).__name__}: {error}"
             return ProofReport(False, bound, value, 0, message, statement, digest)
         workers_note = (
@@ -269,7 +270,7 @@ class ProofChecker(ABC, Generic[P]):
 
 
 class TreeChecker(ProofChecker[P]):
-    """Checker of the logs of `solvers.exact.search`. A problem brings the value of a point and the rules of its nodes."""
+    """Base class of the checkers of `solvers.exact.search`'s logs; a subclass evaluates points and supplies the nodes' rules."""
 
     streams = True
 
@@ -285,12 +286,13 @@ class TreeChecker(ProofChecker[P]):
 
     @abstractmethod
     def rules(self, problem: P, bound: float) -> tuple[NodeRules[Any], Any]:
-        """Return the rules by which nodes prove ``bound``, and the state of the root; None as the state if nothing is left to
-        prove.
+        """Return the rules by which nodes prove ``bound``, and the state of the root.
+
+        The state is None if the bound needs no proof by nodes.
         """
 
-    def prepare_records(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """Yield the log's records for the rules; a subclass may add what it computes for many records at a time."""
+    def precompute_for_records(self, problem: P, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the records of a log; a subclass adds results that it computes faster for many records at a time."""
         return records
 
     @final
@@ -299,19 +301,19 @@ class TreeChecker(ProofChecker[P]):
         return Claim(float(log.claim["bound"]), self.value(problem, [float(x) for x in log.claim["w"]]))
 
     @final
-    def prove(self, problem: P, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
-        """Verify node after node as they stand in the log, or with a crew subtree by subtree."""
+    def prove(self, problem: P, log: SealedLog, claim: Claim, verifiers: VerifierPool | None) -> tuple[float, int]:
+        """Verify the nodes in the order of the log or, with several verifiers, subtree by subtree."""
         bound = float(claim.bound)
         rules, root = self.rules(problem, bound)
-        records = self.prepare_records(problem, log.records())
-        if crew is None or crew.size < 2:
+        records = self.precompute_for_records(problem, log.records())
+        if verifiers is None or verifiers.size < 2:
             return bound, verify_in_order(rules, records, root)
-        tree = tree_of(list(records))
+        tree = index_by_parent(list(records))
         if root is None:
             return bound, 0
         if ROOT not in tree:
             raise InvalidProofError("the log has no root")
-        return bound, verify_tree(rules, tree, (tree[ROOT], root), crew)
+        return bound, verify_tree(rules, tree, (tree[ROOT], root), verifiers)
 
 
 def _below(bound: float | Fraction) -> float:
@@ -319,4 +321,4 @@ def _below(bound: float | Fraction) -> float:
 
 
 def _above(value: float | Fraction) -> float:
-    return rounded_up(value) if isinstance(value, Fraction) else value
+    return ceil_to_float(value) if isinstance(value, Fraction) else value

@@ -1,4 +1,8 @@
-"""Trees of a proof log: nodes by parent and side, their verification, and its division among several verifiers."""
+"""Verification of the tree in a proof log by the rules of the problem's checker, in this process or by several verifiers.
+
+`verify_in_order` reads logs in which parents stand before their children, `verify_log` logs in any order. `verify_tree` verifies
+a tree whose records are all in memory, and divides it among verifiers.
+"""
 
 from __future__ import annotations
 
@@ -17,49 +21,49 @@ from .arithmetic import InvalidProofError
 #: Parent and side of the root in logs whose nodes are numbered from 1.
 ROOT = (0, 0)
 
-#: Records by parent and side.
+#: Records of nodes by the number of the parent and the side, the place among the parent's children.
 Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
-#: Parts for each member of a crew.
-PARTS = 8
-#: Parts that are verified here once more.
-AGAIN = 2
+#: Parts into which a tree is divided for each verifier, so that all of them are busy to the end.
+PARTS_PER_VERIFIER = 8
+#: Number of randomly chosen parts that this process verifies again.
+SPOT_CHECKS = 2
 
 S = TypeVar("S")
 
 
 class VerifierPool(Protocol):
-    """The protocol of verifiers: call a function on every task and return all results, or raise."""
+    """Protocol of a pool of workers that verify parts of a tree."""
 
     @property
     def size(self) -> int:
-        """Tasks at a time."""
+        """The number of tasks that run at a time."""
 
     def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
-        """The results, in order."""
+        """Return the results of ``job(task, threads)`` for all tasks, in order."""
 
 
 class SpotCheckingPool:
     """A pool of verifiers whose answers are spot-checked: this process repeats randomly chosen parts.
 
-    Who answers falsely for a share f of the parts is found out with probability 1 - (1 - f)²; the leftover is the crew's word.
+    A pool with false results for a share f of the parts is detected with probability 1 - (1 - f)².
     """
 
-    def __init__(self, crew: VerifierPool) -> None:
-        self._crew = crew
-        #: Parts that were verified here once more.
+    def __init__(self, verifiers: VerifierPool) -> None:
+        self._verifiers = verifiers
+        #: Number of parts that this process has verified again.
         self.spot_checks = 0
 
     @property
     def size(self) -> int:
-        """Tasks at a time."""
-        return self._crew.size
+        """The number of tasks that run at a time."""
+        return self._verifiers.size
 
     def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
-        """The results, in order."""
+        """Return the results of all tasks, in order; raise InvalidProofError if a repeated task has another result."""
         task_list = list(tasks)
-        sampled = random.SystemRandom().sample(range(len(task_list)), min(AGAIN, len(task_list)))
-        own_copies = {k: copy.deepcopy(task_list[k]) for k in sampled}  # a job may work on what it is given
-        outcomes = self._crew.all(job, task_list)
+        sampled = random.SystemRandom().sample(range(len(task_list)), min(SPOT_CHECKS, len(task_list)))
+        own_copies = {k: copy.deepcopy(task_list[k]) for k in sampled}  # a job may change its task
+        outcomes = self._verifiers.all(job, task_list)
         for k, task in own_copies.items():
             if (outcome := job(task, None)) != outcomes[k]:
                 raise InvalidProofError(f"a worker verified {outcomes[k]} nodes of a part that has {outcome}")
@@ -67,8 +71,8 @@ class SpotCheckingPool:
         return outcomes
 
 
-def tree_of(records: list[dict[str, Any]]) -> Tree:
-    """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
+def index_by_parent(records: list[dict[str, Any]]) -> Tree:
+    """Return the records by parent and side; raise InvalidProofError if two nodes have one number or one place in the tree."""
     tree: Tree = {}
     visited: set[int] = set()
     for record in records:
@@ -84,8 +88,8 @@ def tree_of(records: list[dict[str, Any]]) -> Tree:
     return tree
 
 
-def below(tree: Tree, record: dict[str, Any]) -> Tree:
-    """Return the tree below a node."""
+def subtree_below(tree: Tree, record: dict[str, Any]) -> Tree:
+    """Return the records of all descendants of a node."""
     records: Tree = {}
     idents = [int(record["id"])]
     while idents:
@@ -99,9 +103,14 @@ def below(tree: Tree, record: dict[str, Any]) -> Tree:
     return records
 
 
-def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
-    """Divide the pending nodes with their subtrees into about ``count`` parts, the largest first."""
-    parts = [(below(tree, record), [(record, state)]) for record, state in pending]
+def divide_subtrees(
+    tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int
+) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
+    """Divide pending nodes with their subtrees into about ``count`` parts of similar size.
+
+    A part is the records below its nodes, and its nodes with their states.
+    """
+    parts = [(subtree_below(tree, record), [(record, state)]) for record, state in pending]
     parts.sort(key=lambda part: -len(part[0]))
     part_size = max(len(tree) // count, 1)
     joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
@@ -115,10 +124,10 @@ def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> l
 
 
 class NodeRules(Protocol[S]):
-    """The rules of one problem's nodes, which any process may apply."""
+    """Base class of the rules by which a checker verifies nodes whose states have type S; any process may apply them."""
 
     def children(self, record: dict[str, Any], state: S) -> list[S]:
-        """Return the states of the children of a node, None for a child that the node's record proves; [] for a proved node.
+        """Verify a node's record; return its children's states: [] for a proved node, None for a child that the record proves.
 
         Raises
         ------
@@ -127,24 +136,24 @@ class NodeRules(Protocol[S]):
         """
 
     def all_children(self, records: list[dict[str, Any]], states: list[S]) -> list[list[S]]:
-        """Return the children of several nodes, none of which is another's child."""
+        """Return `children` of several nodes, none of which is another's child."""
         return [self.children(record, state) for record, state in zip(records, states, strict=True)]
 
-    def note(self, record: dict[str, Any]) -> None:
-        """Read a record between nodes."""
+    def read_other_record(self, record: dict[str, Any]) -> None:
+        """Read a record that is not a node, such as a cut that later nodes use; an error in formats without such records."""
         raise InvalidProofError("a record is neither a node nor the last one")
 
-    def skip(self, record: dict[str, Any]) -> None:
-        """Read a node that needs no proof, as a part of a proved one."""
+    def skip_node(self, record: dict[str, Any]) -> None:
+        """Read the record of a node that needs no proof, since its parent is proved."""
         return
 
-    def objection(self, state: S) -> str:
-        """Return the reason why an open node is not proved, as the end of a sentence."""
+    def reason_unproved(self, state: S) -> str:
+        """Return the reason why a node without a record is not proved, as the end of a sentence."""
         return "is not proved"
 
 
 def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> int:
-    """Return the number of nodes of a log whose parents stand before their children, one record at a time.
+    """Verify a log whose parents stand before their children, one record at a time; return the number of nodes.
 
     A node without a record must be proved by its parent's record. A proved node may be split all the same: the search had a worse
     incumbent. The records below it are skipped.
@@ -152,7 +161,7 @@ def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root
     Raises
     ------
     InvalidProofError
-        A node is not proved, or is part of no node before it.
+        A node is not proved, or its parent does not stand before it.
     OutOfTimeError
         The deadline passed between two nodes.
     """
@@ -162,14 +171,14 @@ def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root
     for record in records:
         check_deadline()
         if "id" not in record:
-            rules.note(record)
+            rules.read_other_record(record)
             continue
         number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
         nodes += 1
         if origin not in waiting and origin[0] not in proved:
             raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
         if (state := waiting.pop(origin, None)) is None:
-            rules.skip(record)
+            rules.skip_node(record)
             proved.add(number)
             continue
         children = rules.children(record, state)
@@ -181,18 +190,18 @@ def verify_in_order(rules: NodeRules[S], records: Iterable[dict[str, Any]], root
             waiting[number, side] = child
     for (parent, side), state in waiting.items():
         if state is not None:
-            raise InvalidProofError(f"part {side} of node {parent} {rules.objection(state)}")
+            raise InvalidProofError(f"part {side} of node {parent} {rules.reason_unproved(state)}")
     return nodes
 
 
 #: Parent and side of the root in logs whose nodes are numbered from 0.
-_FIRST = (-1, 0)
-#: Nodes that are verified at once.
-BATCH = 256
+_ROOT_FROM_ZERO = (-1, 0)
+#: Number of records that are read and verified at a time.
+BATCH_SIZE = 256
 
 
-class NumberSet:
-    """Whole numbers, held as runs of consecutive ones: those of a log are few runs."""
+class IntegerSet:
+    """A set of integers, stored as runs of consecutive ones, since the node numbers of a log are few runs."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -211,41 +220,43 @@ class NumberSet:
 
 
 def batches(records: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the records in lists of ``size``."""
+    """Yield the records in lists of ``size``; the last list may be shorter."""
     iterator = iter(records)
     while batch := list(islice(iterator, size)):
         yield batch
 
 
-def verify_log(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S, crew: VerifierPool | None) -> tuple[int, int]:
-    """Return the number of verified nodes of a log, and of records that belong to no open node; with a crew, in parts.
+def verify_log(
+    rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S, verifiers: VerifierPool | None
+) -> tuple[int, int]:
+    """Verify a log in any order of its nodes; return the number of verified nodes, and that of records that no node needs.
 
     Raises
     ------
     InvalidProofError
-        A node is not proved, or there is no record of one.
+        A node is not proved, or has no record.
     OutOfTimeError
         The deadline passed between two batches.
     """
-    if crew is None or crew.size < 2:
+    if verifiers is None or verifiers.size < 2:
         return _verify_in_batches(rules, records, root)
-    tree = tree_of(list(records))
-    if _FIRST not in tree:
+    tree = index_by_parent(list(records))
+    if _ROOT_FROM_ZERO not in tree:
         raise InvalidProofError("the tree has no root")
-    nodes = verify_tree(rules, tree, (tree[_FIRST], root), crew)
+    nodes = verify_tree(rules, tree, (tree[_ROOT_FROM_ZERO], root), verifiers)
     return nodes, len(tree) - nodes
 
 
 def _verify_in_batches(rules: NodeRules[S], records: Iterable[dict[str, Any]], root: S) -> tuple[int, int]:
-    """Return the same, with open nodes and a batch of records in the memory, and records that stand before their parents'.
+    """Return `verify_log` with only open nodes, a batch of records, and records that stand before their parents' in memory.
 
     A batch is verified generation by generation. Records below a node that is proved without them are dropped.
     """
-    waiting: dict[tuple[int, int], S] = {_FIRST: root}
+    waiting: dict[tuple[int, int], S] = {_ROOT_FROM_ZERO: root}
     early: Tree = {}
     proved: set[int] = set()  # split all the same
-    numbers, nodes, leftover = NumberSet(), 0, 0
-    for batch in batches(records, BATCH):
+    numbers, nodes, leftover = IntegerSet(), 0, 0
+    for batch in batches(records, BATCH_SIZE):
         for origin, record in _origins(batch):
             if not numbers.add(int(record["id"])):
                 raise InvalidProofError(f"node {record['id']} occurs twice")
@@ -281,11 +292,11 @@ def _origins(records: Iterable[dict[str, Any]]) -> Iterator[tuple[tuple[int, int
         yield (int(record["parent"]), int(record["side"])), record
 
 
-def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], crew: VerifierPool | None = None) -> int:
-    """Return the number of nodes below the root, itself included; each must be proved or split into children that are.
+def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S], verifiers: VerifierPool | None = None) -> int:
+    """Verify the nodes from the root on, each proved or split into verified children; return their number.
 
-    A node's verdict depends on its ancestors' alone. So with a crew the tree is verified from the root until there are several
-    subtrees for each member, then subtree by subtree.
+    A node's verdict depends on its ancestors alone. So with several verifiers this process starts at the root, until there are
+    several subtrees for each of them.
 
     Raises
     ------
@@ -295,13 +306,13 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
         The deadline passed between two nodes.
     """
     pending = [root]
-    if crew is None or crew.size < 2:
+    if verifiers is None or verifiers.size < 2:
         return _verify(rules, tree, pending)
-    count = PARTS * crew.size
+    count = PARTS_PER_VERIFIER * verifiers.size
     nodes = _verify(rules, tree, pending, until=count)
-    parts = parted(tree, pending, count)
+    parts = divide_subtrees(tree, pending, count)
     tasks = [(rules, part, heads) for part, heads in parts]
-    return nodes + sum(crew.all(_verify_part, tasks))
+    return nodes + sum(verifiers.all(_verify_part, tasks))
 
 
 def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any], S]], until: int | None = None) -> int:

@@ -1,1 +1,23 @@
-"""Compiled parts that several searches call."""
+"""Compiled loops that several exact searches call, and the decorators that compile the loops of every exact search.
+
+The loops handle infinities and NaN, so the flags ``nnan`` and ``arcp`` of `solvers.interface.numba_flags` are not allowed.
+Reassociation and contraction only reorder rounding: the loops' error bounds hold for every order of summation.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...interface.numba_flags import Loops
+
+#: Half a unit in the last place of 1, in double and in single precision.
+EPS, SINGLE = 2.0**-53, 2.0**-24
+
+
+def loops_of(folder: Path) -> Loops:
+    """Return the decorators for the loops of a folder, which call one another and those of this folder."""
+    return Loops({"reassoc", "contract", "nsz"}, folder, Path(__file__).parent)
+
+
+_loops = loops_of(Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner

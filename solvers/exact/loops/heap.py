@@ -1,6 +1,7 @@
-"""A binary heap of open nodes, the least bound first.
+"""Binary heap of open nodes for compiled tree searches: the node with the least lower bound first.
 
-The code of a node is 2·record + side, and its bound ``key[record, side]``: two children may share a record.
+A node is an integer code, 2·record + side, with the bound ``key[record, side]``: the two children of a branched node share its
+record.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import inner
+from . import inner
 
 
 @inner
 def push(heap: Any, size: int, key: Any, code: int) -> None:
-    """Add an open node to a heap of ``size`` nodes."""
+    """Insert the node ``code`` into a heap of ``size`` nodes with the bounds ``key``."""
     k = size
     x = key[code >> 1, code & 1]
     while k > 0:
@@ -28,7 +29,7 @@ def push(heap: Any, size: int, key: Any, code: int) -> None:
 
 @inner
 def pop(heap: Any, size: int, key: Any) -> Any:
-    """Remove and return the open node with the least bound of a heap of ``size`` nodes."""
+    """Remove and return the code of the node with the least bound from a heap of ``size`` nodes."""
     top = heap[0]
     code = heap[size - 1]
     size -= 1

@@ -1,4 +1,7 @@
-"""A largest matching in a bipartite graph of bit sets, by augmenting paths."""
+"""Largest matching in a bipartite graph given by bit sets, by augmenting paths.
+
+The pair bounds of the exact solvers match points of opposite classes that a box excludes from being kept together.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...interface.numba_flags import by_reference
-from .compiled import inner
+from . import inner
 
-#: Largest number of points of one side that are considered for pairs.
+#: Largest number of points on one side of the graph, since time and memory grow with its square.
 WIDEST = 2048
 
 
 @by_reference
 class Pairs(NamedTuple):
-    """The arrays of the pairing of a node's points."""
+    """The arrays of a matching of a node's points, and those that pair bounds need to build the graph and record its pairs."""
 
-    side: Any  #: (2, n) the two sides by decreasing margin
-    adjacent: Any  #: (n, words) adjacency bits
+    side: Any  #: (2, n) the points of both sides, by decreasing margin
+    adjacent: Any  #: (n, words) bit k of row r: an edge between row r and column k
     free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
     dead: Any
     visited: Any
@@ -29,15 +32,16 @@ class Pairs(NamedTuple):
     code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
     bins: Any  #: (257,)
     scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
-    sums: Any  #: (64 words,) float32: values by column, and of the current row
+    #: (64 words,) float32: largest margins and hinge losses by column, and the excess of the current row's pairs
+    sums: Any
     envs: Any
     acc: Any
-    points: Any  #: (n, 2) the pairs
-    price: Any  #: (n,) price of each pair
+    points: Any  #: (n, 2) the recorded pairs
+    price: Any  #: (n,) price of each pair: the weight that both points pay
 
 
 def empty_pairs(n: int, p: int) -> Pairs:
-    """Return the arrays of a pairing for n points in p coordinates."""
+    """Return uninitialised arrays for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
     free, dead, visited = (np.empty(words, np.uint64) for _ in range(3))
@@ -101,7 +105,10 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
 
 @inner
 def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
-    """Find a largest matching of rows and columns with residual weight; ``column_of[r]`` is the column of row r or -1."""
+    """Find a largest matching of the rows and columns with positive ``left``; ``P.column_of[r]`` is the column of row r, or -1.
+
+    ``rows`` and ``columns`` are points, ``P.adjacent`` the edges, and ``left`` (n,) the residual weights of all points.
+    """
     words = (columns.size + 63) >> 6
     free, dead = P.free, P.dead
     for q in range(words):

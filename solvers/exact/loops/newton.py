@@ -1,4 +1,8 @@
-"""The smoothed hinge relaxation over a box: projected semismooth Newton steps, and the rounding error of its bound."""
+"""Hinge relaxation of a 0-1-loss or ramp problem over a box: smoothed minimisation by Newton's method, and certified dual bounds.
+
+`newton` runs projected semismooth Newton steps. `rounding_error_bound` bounds the rounding error of its bound, and
+`reduced_cost_tightening` shrinks the box by the bound. Compiled searches call them at every node.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...interface.numba_flags import by_reference
-from .compiled import EPS, entry, inner
+from . import EPS, entry, inner
 
 
 @by_reference
 class BoxRelaxation(NamedTuple):
-    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
+    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i).
+
+    Data, solution and work arrays for n points in p coordinates; g_i are the columns of ``rows``.
+    """
 
     rows: Any  #: (p, n) by column; rows of violated points with opposite sign
-    b: Any  #: (n,)
-    cap: Any  #: (n,)
-    h: Any  #: (n,)
-    q: Any  #: (p,)
-    alpha: Any  #: (n,)
+    b: Any  #: (n,) thresholds of the margins
+    cap: Any  #: (n,) largest slope of each loss φ_i
+    h: Any  #: (n,) curvature of each loss φ_i
+    q: Any  #: (p,) linear term
+    alpha: Any  #: (n,) dual multipliers α_i = φ_i'(b_i - g_i'w)
     u: Any  #: (n,) margins at w
     curved: Any  #: (n,) h_i where φ_i is curved, else 0
     s: Any  #: (p,) Σ α_i g_i - q
@@ -28,23 +35,26 @@ class BoxRelaxation(NamedTuple):
     ds: Any  #: (p,) bound on the rounding error of s
     left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
     position: Any  #: (n,) position of each row in the node
-    g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
+    #: (p,) Newton's method: gradient, step, trial point, coordinates that are free to move
+    g: Any
     d: Any
     trial: Any
     active: Any
-    H: Any  #: (p, p) Newton matrix and its Cholesky factor
-    L: Any
-    mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
+    H: Any  #: (p, p) Newton matrix
+    L: Any  #: (p, p) its Cholesky factor
+    #: (p,) centre of the box, half-widths, and their error bounds
+    mid: Any
     half: Any
     wide: Any
-    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
-    largest_margin: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
+    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
+    #: (n,) from `activity_bounds`: largest and least margin over the box, and Σ_j |g_ij| max |w_j|; buffers in pair bounds
+    largest_margin: Any
     env: Any
     err: Any
 
 
 def empty_relaxation(n: int, p: int) -> BoxRelaxation:
-    """Return the arrays of a relaxation for n points in p coordinates."""
+    """Return uninitialised arrays for n points in p coordinates."""
     by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
     b, cap, h, alpha, u, curved, left, largest_margin, env = by_point
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
@@ -92,7 +102,7 @@ def _solve(H: Any, g: Any, active: Any, d: Any, L: Any, p: int) -> None:
 
 @inner
 def margins(G: Any, m: int, w: Any, u: Any) -> None:
-    """Compute u = G'w of the first m points."""
+    """Write the margins u = G'w of the first m columns of G to ``u``."""
     p = w.size
     w0 = w[0]
     for i in range(m):
@@ -104,8 +114,12 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 
 @inner
-def ranges(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
-    """Compute the activity bounds ``env``, ``largest_margin`` of the first m margins, and ``err`` Σ_j |g_ij| max |w_j|."""
+def activity_bounds(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
+    """Write the activity bounds of the first m margins over the box to ``R``.
+
+    ``R.env`` is the least margin, ``R.largest_margin`` the largest one, and ``R.err`` Σ_j |g_ij| max |w_j|, from which their
+    rounding errors follow.
+    """
     minimum, maximum, size = R.env, R.largest_margin, R.err
     for i in range(m):
         minimum[i] = maximum[i] = size[i] = 0.0
@@ -135,10 +149,11 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
 def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
-    """Minimise the smoothed relaxation of m points by projected semismooth Newton; return (D, iterations) and fill α, s, c.
+    """Minimise the smoothed relaxation of m points by projected semismooth Newton steps; return (bound D, iterations).
 
     The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
-    iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate.
+    iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate,
+    apart from `rounding_error_bound`. ``w`` is changed in place, and α, s and c are written to ``R``.
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
@@ -208,8 +223,8 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
 
 
 @inner
-def rounding(R: BoxRelaxation, m: int, const: float) -> float:
-    """Return a bound on the rounding error of D, and write a bound on the error of each s_j to ``ds``.
+def rounding_error_bound(R: BoxRelaxation, m: int, const: float) -> float:
+    """Return a bound on the rounding error of `newton`'s D, and write a bound on the error of each s_j to ``R.ds``.
 
     Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
     """

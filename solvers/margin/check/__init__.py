@@ -29,7 +29,7 @@ from ....models.rounding import transposed_product
 from ....models.views import MarginProblem
 from ...exact.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...exact.check.checker import Claim, ProofChecker
-from ...exact.check.sealed import SealedLog
+from ...exact.check.log_reader import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_in_order
 from .boxes import CheckedBox, margin_ranges, propagate, root_box, sum_error
 from .logged_problem import FORMAT, VERSION, LoggedMarginProblem, exact_value
@@ -344,7 +344,7 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
             raise InvalidProofError(f"the claimed bound {bound:g} is not finite")
         return Claim(bound, math.inf if claim["w"] is None else exact_value(problem, claim["w"], claim["combination"]))
 
-    def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
+    def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None) -> tuple[float, int]:
         """Return the proved bound and the number of nodes; a claim of infeasibility is tried first, then the finite bound."""
         bound = float(claim.bound)
         if math.isfinite(bound) and log.claim.get("infeasible", False) is True:
@@ -373,28 +373,28 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
         """Return the box; None if it is proved."""
         return box if _open(box, self._target) else None
 
-    def note(self, record: dict[str, Any]) -> None:
+    def read_other_record(self, record: dict[str, Any]) -> None:
         """Read the cutoff of a better point found between two nodes."""
         self._cut = min(self._cut, max(float(record["cut"]), self._target))
 
-    def skip(self, record: dict[str, Any]) -> None:
+    def skip_node(self, record: dict[str, Any]) -> None:
         """Read the cutoffs in the rounds of a node, without checking them."""
         for entry in record["rounds"]:
-            self.note({"cut": entry.get("cut", self._cut)})
+            self.read_other_record({"cut": entry.get("cut", self._cut)})
 
     def children(self, record: dict[str, Any], state: CheckedBox | None) -> list[CheckedBox | None]:
         """Return the two boxes of a split; None for each that is proved."""
         problem, box = self._problem, state
         for entry in record["rounds"]:
-            self.note({"cut": entry.get("cut", self._cut)})
+            self.read_other_record({"cut": entry.get("cut", self._cut)})
             box = None if box is None else self.waiting(_apply_round(problem, box, entry, self._cut))
         if box is None:
             return []
         if _SPLITS & record.keys():
             return [self.waiting(_part(problem, box, record, side)) for side in (0, 1)]
-        raise InvalidProofError(f"node {record['id']} {self.objection(box)}")
+        raise InvalidProofError(f"node {record['id']} {self.reason_unproved(box)}")
 
-    def objection(self, state: CheckedBox | None) -> str:
+    def reason_unproved(self, state: CheckedBox | None) -> str:
         """Return a sentence on the bound of an open box."""
         assert state is not None
         if self._target == math.inf:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray
 from ....models.views import Budget, EqualRates, MarginProblem, PiecewiseLinearLoss
-from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, ceil_to_float
 
 #: Share of its own target by which a margin, a row or an end may be short.
 _SHORT = Fraction(1, 10**9)
@@ -46,7 +46,7 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
     total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
     for cost, kind, (margin, terms) in zip(problem.costs.tolist(), problem.loss_numbers.tolist(), margins, strict=True):
         total += Fraction(cost) * _loss_value(problem.losses[kind], margin, terms, len(point))
-    return rounded_up(total)
+    return ceil_to_float(total)
 
 
 def least_combination(atoms: Array, w: Array) -> list[float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
 from ....models.views import PiecewiseLinearLoss
-from ...exact.check.arithmetic import Array, InvalidProofError, least_curvature, rotate, round_down, round_up
+from ...exact.check.arithmetic import Array, InvalidProofError, gram_eigenvalue_bound, rotate_rows, round_down, round_up
 from .logged_problem import LoggedMarginProblem
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
@@ -89,7 +89,7 @@ def in_log_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> 
     in_norm[0] = not logged.intercept
     squares = _squares(logged, T, in_norm)
     half = _reach(logged, T, squares, target, in_norm)
-    g, radius = rotate(logged.A, T)
+    g, radius = rotate_rows(logged.A, T)
     lo, hi = np.maximum(-half, logged.lower), np.minimum(half, logged.upper)
     reach = np.where(in_norm, np.maximum(np.abs(lo), np.abs(hi)), 0.0)
     if not np.isfinite(reach).all():
@@ -115,7 +115,7 @@ def _squares(logged: LoggedMarginProblem, T: Array, in_norm: BoolArray) -> Array
         return d
     if np.ptp(d[in_norm]) > 0.0:
         raise InvalidProofError("T turns coordinates whose squares differ")
-    return np.where(in_norm, round_down(d * least_curvature(T[np.ix_(in_norm, in_norm)])), 0.0)
+    return np.where(in_norm, round_down(d * gram_eigenvalue_bound(T[np.ix_(in_norm, in_norm)])), 0.0)
 
 
 def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float, in_norm: BoolArray) -> Array:
@@ -142,7 +142,7 @@ def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float,
     delta = math.nextafter(math.sqrt(math.nextafter(float(squared), math.inf)), math.inf)
     if delta >= 0.5:
         raise InvalidProofError("T is not close enough to a rotation")
-    rotated_atoms, radius = rotate(logged.atoms[:, columns], inner)
+    rotated_atoms, radius = rotate_rows(logged.atoms[:, columns], inner)
     lengths = np.sqrt(round_up((logged.atoms**2).sum(axis=1) * (1.0 + 2.0**-40)))
     error = round_up(2.0 * delta * lengths[:, None] * (1.0 + 2.0**-40))
     span = round_up(round_up(np.abs(rotated_atoms) + radius) + error).max(axis=0)

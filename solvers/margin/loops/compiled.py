@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...exact.loops.compiled import loops_of
+from ...exact.loops import loops_of
 
 _loops = loops_of(Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner

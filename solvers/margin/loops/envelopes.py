@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...exact.loops.compiled import EPS
+from ...exact.loops import EPS
 from ...exact.loops.newton import margins
 from .compiled import inner
 from .data_structures import LoopNode, LoopProblem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...exact.loops.compiled import EPS
+from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.newton import margins
 from .compiled import entry, inner

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ....models.arrays import FloatArray
-from ...exact.loops.compiled import EPS
+from ...exact.loops import EPS
 from .compiled import inner
 from .data_structures import LoopNode, LoopProblem
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops.compiled import EPS, SINGLE
+from ...exact.loops import EPS, SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .compiled import inner

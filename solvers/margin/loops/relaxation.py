@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...exact.loops.compiled import EPS
-from ...exact.loops.newton import newton, reduced_cost_tightening, rounding
+from ...exact.loops import EPS
+from ...exact.loops.newton import newton, reduced_cost_tightening, rounding_error_bound
 from .compiled import inner
 from .data_structures import LoopNode, LoopProblem
 from .norm import norm_at, scale_into_polar, vertex_of_box
@@ -265,7 +265,7 @@ def relax(
         for t in range(rows):
             R.h[t] = R.cap[t] / (width * k.spread[t])
         bound, _ = newton(R, rows, const, k.bottom, k.scale, x, cut, _STOP * width * abs(cut))
-        bound -= rounding(R, rows, const)
+        bound -= rounding_error_bound(R, rows, const)
         slack = 0.0
         for t in range(rows):
             slack += (R.cap[t] - R.alpha[t]) * max(R.b[t] - R.u[t], 0.0)

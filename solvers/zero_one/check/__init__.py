@@ -1,1 +1,1 @@
-"""The independent checker of proof logs of `zero-one-bb`: rational arithmetic, no code of the solver."""
+"""Checker of the proof logs of `zero-one-bb`: outward-rounded and rational arithmetic, no code of the solver."""

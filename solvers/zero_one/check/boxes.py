@@ -1,7 +1,8 @@
-"""The independent checker of the box search's proof logs: the problem in the log's coordinates, the rules of a node, the tree.
+"""Checker of the box search's proof logs: the problem in the log's coordinates, and the rules that prove or split a node.
 
 The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
-(``docs/explanation/zero-one-bb.md``).
+(``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes` has one node a row. A *round* is the list
+[points, states, α, pairs, prices] of a node's record, with a factor θ on the losses as an optional sixth entry.
 """
 
 from __future__ import annotations
@@ -18,72 +19,69 @@ import numpy.typing as npt
 from ...exact.check.arithmetic import (
     Array,
     InvalidProofError,
-    least_curvature,
-    rotate,
+    gram_eigenvalue_bound,
+    rotate_rows,
     round_down,
     round_up,
     row_sums_down,
     row_sums_up,
-    run_sums,
+    segment_sums,
     sum_down,
 )
-from ...exact.check.sealed import SealedLog
+from ...exact.check.log_reader import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_log
 
 Flags = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.int64]
 
+#: States of a point in a node.
 FREE, KEPT, VIOLATED = -1, 0, 1
-#: Share of stated prices that is paid, so that sums that rounding has enlarged cost no point more than its weight.
+#: Share of the stated prices that counts, so that rounded sums of prices exceed no point's weight.
 _SHARE = 1.0 - 2.0**-43
 
 
 @dataclass(eq=False)
 class BoxProblem:
-    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
+    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ."""
 
-    Margins are g_i'v ± e_i over the root box. All λ_i are whole multiples of some u ∈ ``step``, (0, 0) where no such number
-    is stated.
-    """
-
-    g: Array
-    e: Array
-    norm2: Array
-    weights: Array
-    free: bool
-    target: float
-    lo: Array
-    hi: Array
-    step: tuple[float, float] = (0.0, 0.0)
+    g: Array  #: (n, p) rows g_i
+    e: Array  #: (n,) bounds on the errors of the margins g_i'v over the root box
+    norm2: Array  #: (n,) ||g_i||², rounded up
+    weights: Array  #: (n,) λ_i, rounded down
+    free: bool  #: whether the last coordinate is a free intercept
+    target: float  #: the bound to be proved
+    lo: Array  #: (p,) lower ends of the root box
+    hi: Array  #: (p,) upper ends of the root box
+    step: tuple[float, float] = (0.0, 0.0)  #: an interval with some u of which all λ_i are integer multiples; (0, 0) without one
 
 
 @dataclass(eq=False)
 class Boxes:
-    """Nodes, one a row: boxes, states of their points, lower ends of margins where they are violated, bounds."""
+    """Nodes of the tree, one in each row."""
 
-    lo: Array
-    hi: Array
-    state: npt.NDArray[np.int8]
-    lower: Array
-    bound: Array
+    lo: Array  #: (nodes, p) lower ends of the boxes
+    hi: Array  #: (nodes, p) upper ends of the boxes
+    state: npt.NDArray[np.int8]  #: (nodes, n) states of the points
+    lower: Array  #: (nodes, n) l_i: the margin of a free point is at least l_i if the point is violated
+    bound: Array  #: (nodes,) proved lower bounds
 
     @classmethod
     def root(cls, problem: BoxProblem) -> Boxes:
-        """Return the root: points that cost the target are kept."""
+        """Return the root node; points that cost the target or more are kept."""
         state = np.where(problem.weights >= problem.target, KEPT, FREE).astype(np.int8)
         return cls(problem.lo[None], problem.hi[None], state[None], np.full((1, len(state)), -np.inf), np.zeros(1))
 
     @classmethod
-    def joined(cls, parts: list[Boxes]) -> Boxes:
-        """Return a copy of several nodes as one."""
+    def concatenate(cls, parts: list[Boxes]) -> Boxes:
+        """Return the nodes of all parts as one object, copied."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
 
-    def chosen(self, rows: Any) -> Boxes:
-        """Return a copy of some nodes."""
+    def select(self, rows: Any) -> Boxes:
+        """Return a copy of the chosen rows."""
         return Boxes(*(getattr(self, name)[rows] for name in _FIELDS))
 
     def update(self, rows: Any, part: Boxes) -> None:
-        """Change some nodes."""
+        """Replace the chosen rows by those of ``part``."""
         for name in _FIELDS:
             getattr(self, name)[rows] = getattr(part, name)
 
@@ -93,16 +91,16 @@ _FIELDS = ("lo", "hi", "state", "lower", "bound")
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The weights that the pairs of a round leave to each node, and lower bounds of the pairs' costs."""
+    """The outcome of a round's pairs, one node in each row."""
 
-    left: Array
-    paid: Array
+    left: Array  #: (nodes, n) the points' weights less the prices of their pairs
+    paid: Array  #: (nodes,) lower bounds of the pairs' costs
 
 
 def reduced_box_problem(
     header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
 ) -> BoxProblem | None:
-    """Return the problem in the log's coordinates; None where the zero rows alone prove the bound."""
+    """Return the problem in the coordinates that a log's header states; None if the zero rows alone prove the bound."""
     T = np.array(header["T"], dtype=np.float64)
     member = np.array(header["member"], dtype=np.int64)
     p = A.shape[1]
@@ -120,9 +118,9 @@ def reduced_box_problem(
     if constant >= bound:
         return None
     first, summed = _merge(A, weights, member)
-    sigma = least_curvature(T[penalised, : p - 1] if free else T)
+    sigma = gram_eigenvalue_bound(T[penalised, : p - 1] if free else T)
     target = float(round_up(round_up(bound - constant) / sigma))
-    g, radius = rotate(first, T)
+    g, radius = rotate_rows(first, T)
     half = np.full(p, float(round_up(math.sqrt(target))))
     if free:
         length = round_up(np.sqrt(row_sums_up(round_up(first[:, penalised] ** 2))))
@@ -149,7 +147,7 @@ def _step(step: Any, weights: Array) -> float:
 
 
 def scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
-    """Return the problem with losses weighed θ times, whose target bounds the solutions of interest in the node's box.
+    """Return the problem with losses times θ, and a target that bounds the solutions of interest in the node's box.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
     ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
@@ -199,7 +197,7 @@ def _margins(problem: BoxProblem, lo: Array, hi: Array) -> tuple[Array, Array]:
 
 
 def apply_box(problem: BoxProblem, nodes: Boxes) -> Flags:
-    """Decide the points that the boxes decide; False for empty nodes."""
+    """Set the states of points that the boxes decide; return a mask of nodes, False for empty ones."""
     low, high = _margins(problem, nodes.lo, nodes.hi)
     below, above = high < 1.0, low >= 1.0
     empty = ((nodes.state == KEPT) & below) | ((nodes.state == VIOLATED) & above)
@@ -223,11 +221,11 @@ def _owners(entries: list[list[Any]], *places: int) -> Points:
     return np.repeat(np.arange(len(entries)), sizes)
 
 
-def pack(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[Packing, Flags]:
-    """Pay pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, from the weights of free points.
+def apply_pairs(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> tuple[Packing, Flags]:
+    """Apply the pairs of rounds: points that cannot both be kept, max over the box of (g_i + g_j)'v < 2, pay a price together.
 
-    Of a pair with one kept point the other is violated from here on. The second result is True where both are kept: the node is
-    empty. Pairs that the box does not exclude, or with a violated point, count nothing.
+    Return the packing, and a mask of empty nodes, in which both points of a pair are kept. If one point of a pair is kept, the
+    other becomes violated. Pairs that the box does not exclude, or with a violated point, are ignored.
     """
     owner, n = _owners(entries, 3, 4), len(problem.weights)
     pairs, prices = (
@@ -275,16 +273,16 @@ def _exclusive(problem: BoxProblem, lo: Array, hi: Array, i: Points, j: Points) 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """α of rows u ≥ 1 (free and kept points) and of rows u ≤ 1 (violated points), one an entry, clipped to what is valid."""
+    """Valid dual multipliers of rounds, in one entry for each point that a round names."""
 
-    owner: Points  #: the node of each
-    points: Points
-    alpha: Array
-    flipped: Array
+    owner: Points  #: the node of each entry
+    points: Points  #: the point of each entry
+    alpha: Array  #: multipliers of rows u ≥ 1, for free and kept points
+    flipped: Array  #: multipliers of rows u ≤ 1, for violated points
 
 
 def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
-    """Return the multipliers of rounds, one for each node.
+    """Return the multipliers of rounds, one round for each node, clipped to what is valid.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
@@ -304,7 +302,10 @@ def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Mul
 
 @dataclass(frozen=True, eq=False)
 class LinearBound:
-    """F(v) ≥ ||v||² + constant - s'v for some s within ``error`` of ``slope``, the norm of the penalised coordinates."""
+    """A lower bound F(v) ≥ ||v||² + constant - s'v of the objective, for some s within ``error`` of ``slope``; one node a row.
+
+    The norm is that of the penalised coordinates.
+    """
 
     constant: Array
     slope: Array
@@ -318,17 +319,17 @@ def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
 
 
 def linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing: Packing) -> LinearBound:
-    """Return the violated weights, the prices of the pairs and Σ α b, rounded down, and enclosures of Σ ±α_i g_i."""
+    """Return the linear bound: violated weights, prices of pairs and Σ α b as constant, and Σ ±α_i g_i as slope."""
     e = problem.e[duals.points]
     products = problem.g[duals.points] * (duals.alpha - duals.flipped)[:, None]
     gains = round_down(duals.alpha * round_down(1.0 - e)), round_down(duals.flipped * round_down(-1.0 - e))
-    sums, error = run_sums(np.column_stack([products, *gains]), np.bincount(duals.owner, minlength=len(nodes.bound)))
+    sums, error = segment_sums(np.column_stack([products, *gains]), np.bincount(duals.owner, minlength=len(nodes.bound)))
     constant = [_violated_weights(problem, nodes), packing.paid, *round_down(sums - error).T[-2:]]
     return LinearBound(row_sums_down(np.column_stack(constant)), sums[:, :-2], error[:, :-2])
 
 
 def square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tuple[Array, Array, Array]:
-    """Return D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the boxes; also c and the slopes."""
+    """Return (D, c, slope) with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the boxes."""
     const, s, delta = linear.constant, linear.slope.copy(), linear.error.copy()
     if problem.free:
         # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
@@ -345,7 +346,7 @@ def square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tupl
 
 
 def intercept_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> Array:
-    """Return the same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
+    """Return the lower bound with the intercept's linear term only: better if the multipliers balance the classes."""
     if not problem.free:
         return np.full(len(nodes.bound), -np.inf)
     s, delta = linear.slope, linear.error
@@ -360,10 +361,10 @@ def intercept_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> A
 
 
 def tighten(problem: BoxProblem, nodes: Boxes, alpha: Array, left: Array, bound: Array, c: Array, slope: Array) -> Flags:
-    """Shrink boxes and decide points by the balls Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D; all D are finite.
+    """Shrink boxes and decide points by the balls Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D, D the finite ``bound``.
 
-    ``alpha`` and ``left`` are the multipliers and the weights that remain of all points. False for empty nodes: also where a ball
-    excludes what a decided point demands, for a search may have decided that point the other way.
+    ``alpha`` and ``left`` (nodes, n) are the multipliers and residual weights of all points. Return a mask of nodes, False for
+    empty ones. A node is empty also if its ball excludes the state of a decided point.
     """
     r = round_up(problem.target - bound)[:, None]
     radius = round_up(np.sqrt(np.maximum(r, 0.0)))
@@ -396,19 +397,19 @@ def tighten(problem: BoxProblem, nodes: Boxes, alpha: Array, left: Array, bound:
 
 @dataclass(frozen=True, eq=False)
 class BoxRules(NodeRules[Boxes]):
-    """The rules of the nodes of a tree of boxes."""
+    """The rules by which records of a box log prove or split nodes."""
 
     problem: BoxProblem
 
     def children(self, record: dict[str, Any], state: Boxes) -> list[Boxes]:
-        """Apply a node's box and rounds; return its children, none if nothing below the target remains."""
+        """Apply a node's box and rounds; return its children, [] if no solution below the target remains."""
         return self.all_children([record], [state])[0]
 
     def all_children(self, records: list[dict[str, Any]], states: list[Boxes]) -> list[list[Boxes]]:
-        """Return the same of several nodes."""
-        nodes = Boxes.joined(states)
-        closed = _settled(self.problem, nodes, [record["rounds"] for record in records])
-        return [[] if closed[b] else self._split(record, nodes.chosen(slice(b, b + 1))) for b, record in enumerate(records)]
+        """Return `children` of several nodes, evaluated at once."""
+        nodes = Boxes.concatenate(states)
+        closed = _closed_nodes(self.problem, nodes, [record["rounds"] for record in records])
+        return [[] if closed[b] else self._split(record, nodes.select(slice(b, b + 1))) for b, record in enumerate(records)]
 
     def _split(self, record: dict[str, Any], node: Boxes) -> list[Boxes]:
         if "split" not in record:
@@ -417,13 +418,13 @@ class BoxRules(NodeRules[Boxes]):
         return [_child(node, int(record["split"][0]), float(record["split"][1]), side) for side in (0, 1)]
 
 
-def check_box_tree(problem: BoxProblem, log: SealedLog, crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log of boxes, with a crew subtree by subtree; return the number of its nodes."""
-    return verify_log(BoxRules(problem), log.records(), Boxes.root(problem), crew)[0]
+def check_box_tree(problem: BoxProblem, log: SealedLog, verifiers: VerifierPool | None = None) -> int:
+    """Verify the tree of a log of boxes; return the number of its nodes."""
+    return verify_log(BoxRules(problem), log.records(), Boxes.root(problem), verifiers)[0]
 
 
 def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
-    """Return a child by a coordinate's part or a point's state; children share what they do not change."""
+    """Return a child: one side of a coordinate's interval, or one state of a point."""
     if name >= 0:
         if name >= node.lo.shape[1] or not math.isfinite(mid):
             raise InvalidProofError("a split names no coordinate")
@@ -443,26 +444,26 @@ def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
     return child
 
 
-def _settled(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
-    """Apply the boxes and the rounds; True where nothing below the target remains."""
+def _closed_nodes(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
+    """Apply boxes and rounds; return a mask, True for nodes without solutions below the target."""
     closed = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
-    closed |= _settled_by_count(problem, nodes)
+    closed |= _closed_without_multipliers(problem, nodes)
     for k in range(max(map(len, rounds), default=0)):
         rows = [b for b in np.flatnonzero(~closed).tolist() if len(rounds[b]) > k]
         levels = [b for b in rows if len(rounds[b][k]) > 5]
         for chosen in ([b for b in rows if b not in levels], *([b] for b in levels)):
             if not chosen:
                 continue
-            part, entries = nodes.chosen(chosen), [rounds[b][k] for b in chosen]
-            by_round = _emptied_by_levels if len(entries[0]) > 5 else _settled_by_round
+            part, entries = nodes.select(chosen), [rounds[b][k] for b in chosen]
+            by_round = _closed_by_scaled_losses if len(entries[0]) > 5 else _closed_by_round
             closed[chosen] = by_round(problem, part, entries)
             nodes.update(chosen, part)
     return closed
 
 
-def _settled_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> Flags:
-    """Apply a round to each node; True where nothing below the target remains."""
-    packing, closed = pack(problem, nodes, entries)
+def _closed_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> Flags:
+    """Apply a round to each node; return a mask, True for nodes without solutions below the target."""
+    packing, closed = apply_pairs(problem, nodes, entries)
     duals = multipliers(nodes, entries, packing)
     linear = linear_bound(problem, nodes, duals, packing)
     bound, c, slope = square_bound(problem, nodes, linear)
@@ -471,26 +472,26 @@ def _settled_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]
     alpha = np.zeros(packing.left.shape)
     alpha[duals.owner, duals.points] = duals.alpha
     rows = np.flatnonzero(~closed & np.isfinite(bound))
-    part = nodes.chosen(rows)
+    part = nodes.select(rows)
     closed[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
     nodes.update(rows, part)
-    return np.asarray(closed | ~apply_box(problem, nodes) | _settled_by_count(problem, nodes))
+    return np.asarray(closed | ~apply_box(problem, nodes) | _closed_without_multipliers(problem, nodes))
 
 
-def _emptied_by_levels(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
+def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
     """Return whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no
     bound.
     """
     (entry,) = entries
     theta = float(entry[5])
     scaled = scale_losses(problem, node, theta)
-    packing, empty = pack(scaled, node, [[*entry[:4], [theta * float(price) for price in entry[4]]]])
+    packing, empty = apply_pairs(scaled, node, [[*entry[:4], [theta * float(price) for price in entry[4]]]])
     linear = linear_bound(scaled, node, multipliers(node, entries, packing), packing)
     bound = np.maximum(square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear))
     return np.asarray(empty | (bound >= scaled.target))
 
 
-def _settled_by_count(problem: BoxProblem, nodes: Boxes) -> Flags:
+def _closed_without_multipliers(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Return the bound of no multipliers at all: violated points and the least norm in the box."""
     zeros = np.zeros(nodes.lo.shape)
     linear = LinearBound(_violated_weights(problem, nodes), zeros, zeros)

@@ -1,4 +1,4 @@
-"""An independent checker of proof logs: it shares no code with the solver and trusts nothing but the problem's data.
+"""Checker of the proof logs of `zero-one-bb`: `check_proof` calls it; it shares no code with the solver and trusts only the data.
 
 What is verified, for the stated problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B: no w has a value
 below B, and the incumbent has the value that is reported. Every inequality is evaluated in outward-rounded arithmetic (each
@@ -26,9 +26,9 @@ from ....errors import InputError
 from ....models.arrays import to_dense
 from ....models.formulations.zero_one import ZeroOneSVM
 from ....models.model import Model
-from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, rounded_up
+from ...exact.check.arithmetic import Array, InvalidProofError, RationalPoint, ceil_to_float
 from ...exact.check.checker import Claim, ProofChecker, data_digest
-from ...exact.check.sealed import SealedLog
+from ...exact.check.log_reader import SealedLog
 from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree, reduced_box_problem
 from .conflicts import check_conflict_tree, norm_within_budget, reduced_conflict_problem
@@ -38,16 +38,16 @@ _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 @dataclass(frozen=True, eq=False)
 class LoggedZeroOneProblem:
-    """min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated in place of their costs."""
+    """The problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated instead of costs."""
 
     A: Array  #: (n, p) a_i = y_i x_i
     weights: Array  #: (n,) λ_i; ones with a budget
-    penalised: npt.NDArray[np.bool_]  #: (p,)
-    budget: int | None
+    penalised: npt.NDArray[np.bool_]  #: (p,) whether each weight is in the norm
+    budget: int | None  #: largest number of violated points; None with costs
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedZeroOneProblem:
-        """Return the problem that a log's header states."""
+        """Return the problem that a log's header states; raise InvalidProofError if it states none."""
         if header["kind"] not in _KINDS:
             raise InvalidProofError(f"the log is of an unknown kind, {header['kind']!r}")
         A = np.array(header["A"], dtype=np.float64)
@@ -64,7 +64,7 @@ class LoggedZeroOneProblem:
 
     @classmethod
     def of_model(cls, model: Model) -> LoggedZeroOneProblem:
-        """Return the same from the user's X, y, λ or κ, and kind of intercept."""
+        """Return the problem of a `ZeroOneSVM` from its X, y, λ or κ, and kind of intercept."""
         # exempt (formulation): a proof log is about this formulation alone
         if not isinstance(model, ZeroOneSVM):
             raise InputError(
@@ -82,7 +82,7 @@ class LoggedZeroOneProblem:
         return cls(A, np.ones(n), penalised, min(math.floor(share + 1e-9 * max(share, 1.0)), n))
 
     def difference(self, other: LoggedZeroOneProblem) -> str | None:
-        """Return the difference of two problems in words; None where they are the same."""
+        """Return a sentence about the difference from another problem; None if they are equal."""
         if self.A.shape != other.A.shape:
             return f"{_size(self.A)} against {_size(other.A)}"
         if not (self.penalised == other.penalised).all():
@@ -97,7 +97,7 @@ class LoggedZeroOneProblem:
 
     @property
     def cost(self) -> str:
-        """λ, or the budget, in words."""
+        """λ, or the budget, in words for a report."""
         if self.budget is not None:
             n = len(self.A)
             return f"at most {self.budget} of {n} points violated (kappa = {self.budget / n if n else 0.0:.6g})"
@@ -106,7 +106,7 @@ class LoggedZeroOneProblem:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the shape, the rows, the costs and which weights are penalised."""
+        """The SHA-256 of shape, rows, costs and which weights are penalised, in hexadecimal."""
         return data_digest(f"{self.A.shape} {self.budget}", (self.A, self.weights, self.penalised))
 
     def __str__(self) -> str:
@@ -119,22 +119,22 @@ def _size(A: Array) -> str:
 
 
 class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
-    """Checker of the logs of ``zero-one-bb``: of boxes, of conflicts, and of conflicts within a budget of violations."""
+    """Checker of the four kinds of logs of `zero-one-bb`: boxes, conflicts, conflicts within a budget, and cited logs."""
 
     format = "marginopt-zero-one-proof"
-    #: Rounds of 4 may weigh losses; conflicts of 5 say their numbers; 6 may cite other logs.
+    #: From version 4 on rounds may scale losses; from 5 on conflicts hold their numbers; from 6 on a log may cite others.
     versions = (3, 4, 5, 6)
 
     def of_model(self, model: Model) -> LoggedZeroOneProblem:
-        """Return the rows, costs and intercept of a `ZeroOneSVM`, built anew from X and y."""
+        """Return the problem of a `ZeroOneSVM`, built from X and y."""
         return LoggedZeroOneProblem.of_model(model)
 
     def of_log(self, header: dict[str, Any]) -> LoggedZeroOneProblem:
-        """Return the stated rows, costs and intercept."""
+        """Return the problem that a log's header states."""
         return LoggedZeroOneProblem.of_log(header)
 
     def claim(self, problem: LoggedZeroOneProblem, log: SealedLog) -> Claim:
-        """Return the claimed bound, and the incumbent's objective or, within a budget, its squared norm."""
+        """Return the claimed bound, and the incumbent's exact objective or, within a budget, its squared norm."""
         w = log.claim["w"]
         if log.header["kind"] == "budget":
             value = norm_within_budget(log.header, problem.A, problem.penalised, w)
@@ -142,31 +142,33 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
             value = _incumbent_value(problem, w)
         return Claim(float(log.claim["bound"]), value)
 
-    def prove(self, problem: LoggedZeroOneProblem, log: SealedLog, claim: Claim, crew: VerifierPool | None) -> tuple[float, int]:
-        """Verify the tree; a bound of 0 needs none."""
+    def prove(
+        self, problem: LoggedZeroOneProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None
+    ) -> tuple[float, int]:
+        """Verify the tree of the log; return the proved bound and the number of nodes. A bound of 0 needs no tree."""
         bound = float(claim.bound)
         if not bound > 0.0:
             return bound, 0
         if log.header["kind"] == "cited":
-            return self._prove_by_citation(problem, log, bound, crew)
+            return self._prove_by_citation(problem, log, bound, verifiers)
         data = (log.header, problem.A, problem.weights, problem.penalised, bound)
         if log.header["kind"] in ("conflicts", "budget"):
             target = float(log.claim.get("target", bound))
             if not bound <= target < math.inf:
                 raise InvalidProofError(f"the tree's target, {target:.12g}, must be finite and at least the claimed bound")
             groups = reduced_conflict_problem(*data, target)
-            return bound, 0 if groups is None else check_conflict_tree(groups, log, crew)
+            return bound, 0 if groups is None else check_conflict_tree(groups, log, verifiers)
         rotated = reduced_box_problem(*data)
-        return bound, 0 if rotated is None else check_box_tree(rotated, log, crew)
+        return bound, 0 if rotated is None else check_box_tree(rotated, log, verifiers)
 
     def _prove_by_citation(
-        self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, crew: VerifierPool | None
+        self, problem: LoggedZeroOneProblem, log: SealedLog, bound: float, verifiers: VerifierPool | None
     ) -> tuple[float, int]:
         """Verify the cited logs, and the bound that they imply."""
         items: list[tuple[Fraction, LoggedZeroOneProblem, float]] = []
         for record in log.records():
             sha256, theta = str(record["sha256"]), Fraction(float(record["theta"]))
-            other, proved = self.proved_by(log.cited_log(str(record["file"]), sha256), sha256, crew)
+            other, proved = self.proved_by(log.cited_log(str(record["file"]), sha256), sha256, verifiers)
             if other.budget is not None or not np.array_equal(other.penalised, problem.penalised):
                 raise InvalidProofError("a cited log is about a problem with other columns, another intercept or a budget")
             items.append((theta, other, proved))
@@ -199,9 +201,9 @@ def _incumbent_value(problem: LoggedZeroOneProblem, w: list[float]) -> float:
     for row, weight in zip(problem.A.tolist(), problem.weights.tolist(), strict=True):
         if point.product(row) < 1:
             total += Fraction(weight)
-    return rounded_up(total)
+    return ceil_to_float(total)
 
 
 def checker_script() -> str:
-    """Return the checker in JavaScript, which shares no line with this one and which pages hold."""
+    """Return the source of the checker in JavaScript, which reports and proof pages embed; it shares no code with this one."""
     return resources.files(__package__).joinpath("checker.js").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""The independent checker of the conflict search's proof logs: the nodes of its tree and the conflicts that prune them.
+"""Checker of the conflict search's proof logs: the nodes of its tree and the conflicts that prune them.
 
-See `check` and ``docs/explanation/zero-one-bb.md``.
+Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
 
 For the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, suppose that some w has a value below B.
 With a free intercept some such w has |b| ≤ 1 + max||x_i||√B. In a node that has deleted points of weight V and proved that w
@@ -44,37 +44,38 @@ from ...exact.check.arithmetic import (
     Array,
     InvalidProofError,
     RationalPoint,
+    ceil_to_float,
     round_down,
     round_up,
-    rounded_up,
     row_sums_up,
-    run_sums,
+    segment_sums,
 )
-from ...exact.check.sealed import SealedLog
-from ...exact.check.trees import NodeRules, NumberSet, VerifierPool, batches, verify_log
+from ...exact.check.log_reader import SealedLog
+from ...exact.check.trees import IntegerSet, NodeRules, VerifierPool, batches, verify_log
 
+#: States of a point in a node.
 FREE, KEPT, DELETED = 0, 1, 2
 #: Records whose conflicts are evaluated at once.
 _BATCH = 1024
 
 
 def next_up(x: float) -> float:
-    """Return the next number above."""
+    """Return the next float64 above."""
     return math.nextafter(x, math.inf)
 
 
 def next_down(x: float) -> float:
-    """Return the next number below."""
+    """Return the next float64 below."""
     return math.nextafter(x, -math.inf)
 
 
 @dataclass(eq=False, slots=True)
 class OpenNode:
-    """A node as its ancestors leave it: states of the points, V and e, the last two rounded down."""
+    """A node as its ancestors' records leave it."""
 
-    states: bytearray
-    deleted: float  #: V, the weight of the deleted points
-    extra: float  #: e, the proved weight of further deletions
+    states: bytearray  #: state of each point
+    deleted: float  #: V, the weight of the deleted points, rounded down
+    extra: float  #: e, the proved weight of further deletions, rounded down
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +92,16 @@ class ConflictProblem:
 
     @property
     def counted(self) -> bool:
-        """Return whether deletions are counted, not paid."""
+        """True if deletions are limited by a budget instead of paid from the target."""
         return math.isfinite(self.budget)
 
     def root(self) -> OpenNode:
-        """Return the root: points that cost the target are kept."""
+        """Return the root node; points that cost the target or more are kept."""
         is_kept = [not self.counted and weight >= self.target for weight in self.weights]
         return OpenNode(bytearray(KEPT if keep else FREE for keep in is_kept), 0.0, 0.0)
 
     def round_down(self, x: float) -> float:
-        """Return a rounded sum from below; sums of whole numbers are exact."""
+        """Return a lower bound of the sum that has been rounded to x; sums of integers are exact."""
         return x if self.counted and x.is_integer() else next_down(x)
 
     def norm_cutoff(self, node: OpenNode, spent: float) -> float:
@@ -116,7 +117,7 @@ class ConflictProblem:
         return (norm if self.counted else next_down(next_down(node.deleted + node.extra) + norm)) >= self.claim
 
     def delete(self, node: OpenNode, point: int) -> None:
-        """Delete a free point."""
+        """Mark a free point as deleted, and update V and e."""
         weight = self.weights[point]
         node.states[point] = DELETED
         node.deleted = self.round_down(node.deleted + weight)
@@ -141,7 +142,7 @@ class ConflictProblem:
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Points that no w with ||w||² < ``norm`` keeps all, provided that it violates all of ``away``."""
+    """A conflict: no w with ||w||² < ``norm`` that violates all of ``away`` keeps all of ``points``."""
 
     points: list[int]
     away: list[int]
@@ -150,21 +151,14 @@ class Conflict:
 
 def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
     """Return the exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one."""
-    budget = _whole_budget(header)
+    budget: int = header["budget"]
     if w is None:
         return math.inf
     point = RationalPoint.of(w, A.shape[1])
     violated = sum(point.product(row) < 1 for row in A.tolist())
     if violated > budget:
         raise InvalidProofError(f"the incumbent violates {violated} margins, of at most {budget}")
-    return rounded_up(point.square(penalised.astype(np.float64).tolist()))
-
-
-def _whole_budget(header: dict[str, Any]) -> int:
-    budget = header["budget"]
-    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
-        raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
-    return budget
+    return ceil_to_float(point.square(penalised.astype(np.float64).tolist()))
 
 
 def reduced_conflict_problem(
@@ -191,7 +185,7 @@ def reduced_conflict_problem(
         groups.setdefault(k, []).append(float(weights[i]))
     counted = header["kind"] == "budget"
     fixed_cost = 0.0 if counted or not constant else next_down(math.fsum(constant))
-    budget = float(_whole_budget(header) - len(constant)) if counted else math.inf
+    budget = float(header["budget"] - len(constant)) if counted else math.inf
     if fixed_cost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):
@@ -239,7 +233,7 @@ def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) ->
         else:
             signs = list(zip(names[chosen], multipliers[chosen], strict=True))
             sides.append(([i for i, a in signs if not a < 0.0], [i for i, a in signs if a < 0.0]))
-    sums, error = run_sums(problem.rows[points] * alpha[:, None], sizes)
+    sums, error = segment_sums(problem.rows[points] * alpha[:, None], sizes)
     proved, longest = np.array(gains), round_up(np.abs(sums) + error)
     square = row_sums_up(round_up(longest * longest))
     norms = np.where(proved <= 0.0, 0.0, round_down(round_down(proved * proved) / square))
@@ -268,7 +262,7 @@ def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[d
 
 def _evaluated(problem: ConflictProblem, log: SealedLog) -> Iterator[tuple[dict[str, Any], int, Conflict | None]]:
     """Yield each record with its number and its conflict, whose number is stated or that of its order; None for a node."""
-    count, numbers = 0, NumberSet()
+    count, numbers = 0, IntegerSet()
     for batch in batches(log.records(), _BATCH):
         conflicts = iter(stated_conflicts(problem, [record for record in batch if "conflict" in record]))
         for record in batch:
@@ -294,9 +288,9 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
     yield from (int(number) for number in record.get("open", ()))
 
 
-def check_conflict_tree(problem: ConflictProblem, log: SealedLog, crew: VerifierPool | None = None) -> int:
-    """Verify the tree of a log, and return the number of its nodes."""
-    nodes, leftover = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), crew)
+def check_conflict_tree(problem: ConflictProblem, log: SealedLog, verifiers: VerifierPool | None = None) -> int:
+    """Verify the tree of a log of conflicts; return the number of its nodes."""
+    nodes, leftover = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), verifiers)
     if leftover:
         raise InvalidProofError(f"{leftover} nodes are no open children of others")
     return nodes
@@ -304,12 +298,12 @@ def check_conflict_tree(problem: ConflictProblem, log: SealedLog, crew: Verifier
 
 @dataclass(frozen=True, eq=False)
 class ConflictRules(NodeRules[OpenNode]):
-    """The rules of nodes whose records hold the conflicts that they name."""
+    """The rules by which records of a conflict log prove or split nodes."""
 
     problem: ConflictProblem
 
     def children(self, record: dict[str, Any], state: OpenNode) -> list[OpenNode]:
-        """Apply a node's steps; return its children, none if the node is proved to be empty."""
+        """Apply a node's steps; return its children, [] if the node is proved to be empty."""
         problem, node, ident = self.problem, state, int(record["id"])
         problem.keep_undeletable(node)
         if problem.is_excluded(node):

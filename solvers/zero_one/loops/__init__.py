@@ -1,1 +1,10 @@
-"""Compiled kernels of the engines; functions that call each other share a folder."""
+"""Compiled loops of `zero-one-bb`, and the decorators that compile them with the flags of `solvers.exact.loops`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...exact.loops import loops_of
+
+_loops = loops_of(Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner

@@ -21,7 +21,7 @@ from ..models.arrays import FloatArray
 from ..models.deadline import OutOfTimeError, deadline
 from ..models.model import fingerprint
 from ..solvers import Options, Result, load_result
-from ..solvers.exact.check.arithmetic import rounded_up
+from ..solvers.exact.check.arithmetic import ceil_to_float
 from ..solvers.margin.algorithm import MarginBB
 from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
@@ -191,7 +191,7 @@ def _with_point(entry: Entry, result: Result, X: FloatArray, y: FloatArray) -> E
         return None
     try:
         point = book_model.point(result.values, X)
-        return replace(entry, point=point, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, point)))
+        return replace(entry, point=point, value=ceil_to_float(exact_value(entry.model, entry.parameters, X, y, point)))
     except InputError:  # a solver's tolerance is not zero
         return None
 
@@ -210,7 +210,7 @@ def _with_evidence(
     if book_model.multipliers is not None:
         try:
             multipliers = tuple(book_model.multipliers(result.multipliers or {}, entry.parameters))
-            bound = -rounded_up(-exact_bound(entry.model, entry.parameters, X, y, multipliers))
+            bound = -ceil_to_float(-exact_bound(entry.model, entry.parameters, X, y, multipliers))
         except InputError:  # none, or of a solver's tolerance
             return None
         return replace(entry, bound=bound, evidence="multipliers", multipliers=multipliers)

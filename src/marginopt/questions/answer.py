@@ -22,7 +22,7 @@ from ..drawing import new_axes
 from ..errors import DataError, InputError
 from ..files import READ_ERRORS, read_error
 from ..solvers.exact.check.checker import ProofReport
-from ..solvers.exact.check.sealed import digest_of
+from ..solvers.exact.check.log_reader import file_sha256
 from ..solvers.proofs import Question, check_proof
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class ProofLog:
             The file cannot be read.
         """
         try:
-            return cls(problem, str(path), digest_of(Path(path)))
+            return cls(problem, str(path), file_sha256(Path(path)))
         except READ_ERRORS as error:
             raise DataError(f"the proof log {path} cannot be read: {read_error(error)}", file=path) from error
 

@@ -29,8 +29,8 @@ from ..labelled import attribute_columns, label_codes
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.exact.check.arithmetic import rounded_up
-from ..solvers.exact.check.sealed import stated_bound
+from ..solvers.exact.check.arithmetic import ceil_to_float
+from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, checked_evidence
 from .half_spaces import BestHalfSpace, HalfSpace, coded_columns
@@ -252,7 +252,7 @@ class FairnessQuestion(BoundedQuestion):
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the upper bound of the disparity, from lower bounds of the problems."""
-        return rounded_up(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
+        return ceil_to_float(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return that rule, sizes or rates of the group are not those of its half-space."""

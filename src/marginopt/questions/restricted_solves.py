@@ -22,7 +22,7 @@ from ..models.arrays import as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
-from ..solvers.exact.check.sealed import stated_bound
+from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.parallel import SerialExecutor, choose_executor
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog

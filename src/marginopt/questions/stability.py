@@ -37,7 +37,7 @@ from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result
-from ..solvers.exact.check.sealed import stated_bound
+from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.exact.options import Limits
 from ..solvers.records import Options
 from ..solvers.solve import solve

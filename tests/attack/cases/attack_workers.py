@@ -22,8 +22,12 @@ import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
-from marginopt.solvers.zero_one import algorithm, conflict_log as conflict_proof
-from marginopt.solvers.zero_one.engines import distributed_boxes as engine, distributed_conflicts as conflict_engine
+from marginopt.solvers.zero_one import (
+    algorithm,
+    conflict_log as conflict_proof,
+    distributed_boxes as engine,
+    distributed_conflicts as conflict_engine,
+)
 
 #: Anything, in place of a field of an outcome.
 ODD: tuple[Any, ...] = (
@@ -99,7 +103,7 @@ def _other_nodes(nodes: Any, rng: np.random.Generator) -> Any:
         name = [f.name for f in fields(node)][int(rng.integers(4))]
         return [replace(node, **{name: ODD[int(rng.integers(len(ODD)))]}), *nodes[1:]]
     if how == 0:
-        return nodes.chosen(slice(1, None))
+        return nodes.select(slice(1, None))
     name = sorted(nodes.arrays())[int(rng.integers(len(nodes.arrays())))]
     array = getattr(nodes, name)
     if how == 1:
@@ -156,8 +160,9 @@ def stated(number: int) -> tuple[mo.ZeroOneSVM, float]:
 def _small_slices(team: LyingTeam) -> Iterator[None]:
     """Slices of a few nodes each, so that small trees go in many pieces."""
     changed = [
-        (engine, "HEAD", 3), (engine, "EFFORT", 1.0), (conflict_engine, "HEAD", 1.0), (conflict_proof, "HEAD", 2),
-        (batch_size, "SHORT", 1e-3), (batch_size, "LONG", 1e-3),
+        (engine, "DISPATCH_NODES", 3), (engine, "DISPATCH_EFFORT", 1.0),
+        (conflict_engine, "DISPATCH_EFFORT", 1.0), (conflict_proof, "DISPATCH_NODES", 2),
+        (batch_size, "LEAST_SECONDS", 1e-3), (batch_size, "TARGET_SECONDS", 1e-3),
         (algorithm, "cluster_executor", lambda cluster: team),
     ]  # fmt: skip
     rows = [getattr(where, name) for where, name, _ in changed]

@@ -33,7 +33,7 @@ from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 from marginopt.models.deadline import OutOfTimeError, deadline
 from marginopt.solvers import Options
-from marginopt.solvers.exact.check.arithmetic import rounded_up
+from marginopt.solvers.exact.check.arithmetic import ceil_to_float
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
 import proof_pages
@@ -144,8 +144,8 @@ def test_multipliers_bound_every_point():
 
 def test_rounding_is_upward():
     for value in (Fraction(1, 3), Fraction(2, 3), Fraction(-1, 3), Fraction(1, 2)):
-        assert Fraction(rounded_up(value)) >= value
-    assert rounded_up(Fraction(1, 2)) == 0.5
+        assert Fraction(ceil_to_float(value)) >= value
+    assert ceil_to_float(Fraction(1, 2)) == 0.5
 
 
 @pytest.mark.parametrize("entry", SMALL, ids=lambda e: e.model)
@@ -168,7 +168,7 @@ def test_a_run_of_a_solver_without_logs_has_the_value_of_its_point(entry, solver
     run = run_entry(entry, solver, time_limit=20.0)
     X, y = build_data(entry.data)
     point = {"w": run.result.values["w"].tolist()}
-    assert run.row["value"] == rounded_up(exact_value(entry.model, entry.parameters, X, y, point)) >= entry.bound
+    assert run.row["value"] == ceil_to_float(exact_value(entry.model, entry.parameters, X, y, point)) >= entry.bound
     assert run.row["above_book"] == pytest.approx((run.value - entry.value) / max(run.value, entry.value))
     assert (run.new_entry is None) == (entry.evidence == "log")
 
@@ -451,7 +451,7 @@ def test_an_open_entry_is_made_anew_up_to_its_bound():
     entry = find_entry("zero-one/flipped-n80-p4-s0-lam1", ENTRIES)
     X, y = build_data(entry.data)
     zero = {"w": [0.0] * X.shape[1]}
-    poor = replace(entry, point=zero, value=rounded_up(exact_value(entry.model, entry.parameters, X, y, zero)))
+    poor = replace(entry, point=zero, value=ceil_to_float(exact_value(entry.model, entry.parameters, X, y, zero)))
     assert poor.value > 1.5 * entry.value
     for claim in (replace(entry, bound=0.6 * entry.value), replace(poor, bound=0.6 * entry.value)):
         verdict = book.remake_entry(claim, 60.0)

@@ -117,7 +117,7 @@ class CoverRule(BoundingRule[Cover]):
         self.improve(np.where(state == OUT, 0.0, 1.0), incumbent)
         self.improve(np.where(state == IN, 1.0, 0.0), incumbent)
         free = np.flatnonzero((state == FREE) & A[uncovered].any(axis=0))
-        if bound >= incumbent.cut or not free.size:
+        if bound >= incumbent.cutoff or not free.size:
             return Branching(bound, record={"rows": rows})
         j = int(free[np.argmax(A[uncovered][:, free].sum(axis=0) / costs[free])])
         children = []
@@ -307,8 +307,8 @@ def test_workers_search_subtrees(faulty: bool, tmp_path: Path, monkeypatch: pyte
     model, team = instance(3, 30, 20, 0.12), Team(faulty)
     whole = mo.solve(model, "cover-bb")
     monkeypatch.setattr(algorithm, "cluster_executor", lambda cluster: team)
-    monkeypatch.setattr(room, "CALL", 5)
-    for name in ("LONG", "SHORT"):
+    monkeypatch.setattr(room, "PRELOAD_NODES", 5)
+    for name in ("TARGET_SECONDS", "LEAST_SECONDS"):
         monkeypatch.setattr(batches, name, 0.001)
     options: dict[str, Any] = {"checkpoint": str(tmp_path / "search.npz"), "proof": str(tmp_path / "a.log"), "cluster": "here"}
     first = mo.solve(model, "cover-bb", node_limit=whole.nodes // 2, **options)

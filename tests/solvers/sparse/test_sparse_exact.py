@@ -88,7 +88,7 @@ def _enumerated(X, y, costs, loss, k, price=0.0):
 def _searched(problem):
     search = TreeSearch(SparseRule(problem), Incumbent(1e-6))
     while not search.done:
-        search.step()
+        search.process_node()
     return search
 
 

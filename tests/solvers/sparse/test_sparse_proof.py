@@ -302,12 +302,12 @@ def test_workers_continue_with_the_largest_coefficients(tmp_path: Path, monkeypa
     assert view is not None
     alone = TreeSearch(SparseRule(view), Incumbent(1e-4))
     while not alone.done:
-        alone.step()
+        alone.process_node()
     search = TreeSearch(SparseRule(view), Incumbent(1e-4))
     header = {"format": SparseRule.format, "version": SparseRule.version, **search.rule.header()}
     search.log = TreeLog(LogFile(str(tmp_path / "a.log")), header)
-    search.listener = search.log.append
-    search.step()
+    search.record_listener = search.log.append
+    search.process_node()
     nodes = search.take_nodes(10)
     assert any(node.arrays["tried"].any() for node in nodes)
     result = solve_subproblem(pickle.loads(pickle.dumps(search.task(1, nodes, 300.0))), None)

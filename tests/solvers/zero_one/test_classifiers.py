@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import nnls
 
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.zero_one.heuristic import LeastNorm, good_classifier
+from marginopt.solvers.zero_one.heuristic import good_classifier
+from marginopt.solvers.zero_one.incumbent import LeastNormSolver
 
 
 def problem(A: np.ndarray, free: bool = False) -> ZeroOneProblem:
@@ -24,7 +25,7 @@ def test_the_least_norm_satisfies_its_optimality_conditions(n: int, free: bool) 
     A = y[:, None] * np.column_stack([np.ones(n), rng.normal(size=(n, 4)) + 4.0 * y[:, None]])
     asked = problem(A, free)
     mask = rng.random(n) < 0.8
-    w = LeastNorm.of(asked).keeping(mask)
+    w = LeastNormSolver.of(asked).solve(mask)
     assert w is not None
     assert (A[mask] @ w >= 1.0).all()
     # multipliers u >= 0 of the active margins with sum u_i a_i = w on the norm's part and 0 on the intercept
@@ -35,21 +36,21 @@ def test_the_least_norm_satisfies_its_optimality_conditions(n: int, free: bool) 
 
 def test_copies_and_rows_of_zeros() -> None:
     A = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [-1.0, 3.0]])
-    least = LeastNorm.of(problem(A))
-    one, both = (least.keeping(np.array(remaining)) for remaining in ([True, False, False, True], [True, True, False, True]))
+    least = LeastNormSolver.of(problem(A))
+    one, both = (least.solve(np.array(remaining)) for remaining in ([True, False, False, True], [True, True, False, True]))
     assert one is not None and both is not None
     np.testing.assert_array_equal(one, both)
-    assert least.keeping(np.array([True, False, True, False])) is None
-    np.testing.assert_array_equal(least.keeping(np.zeros(4, dtype=bool)), np.zeros(2))
+    assert least.solve(np.array([True, False, True, False])) is None
+    np.testing.assert_array_equal(least.solve(np.zeros(4, dtype=bool)), np.zeros(2))
 
 
 def test_margins_that_contradict_each_other() -> None:
-    assert LeastNorm.of(problem(np.array([[1.0, 0.5], [-1.0, -0.5]]))).keeping(np.ones(2, dtype=bool)) is None
+    assert LeastNormSolver.of(problem(np.array([[1.0, 0.5], [-1.0, -0.5]]))).solve(np.ones(2, dtype=bool)) is None
 
 
 def test_a_free_intercept_has_no_price() -> None:
     A = np.array([[1.0, 3.0], [-1.0, -2.0]])  # x = 3 labelled +1, x = 2 labelled -1
-    w = LeastNorm.of(problem(A, free=True)).keeping(np.ones(2, dtype=bool))
+    w = LeastNormSolver.of(problem(A, free=True)).solve(np.ones(2, dtype=bool))
     assert w is not None
     np.testing.assert_allclose(w, [-5.0, 2.0], rtol=1e-12)
 

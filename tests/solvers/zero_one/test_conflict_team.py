@@ -15,17 +15,20 @@ from data import clouds
 import marginopt as mo
 from marginopt.solvers.exact import dispatcher as batch_size
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.zero_one import conflict_log as conflict_proof
-from marginopt.solvers.zero_one.engines import conflicts as passes, distributed_conflicts as conflict_engine
+from marginopt.solvers.zero_one import (
+    conflict_engine as passes,
+    conflict_log as conflict_proof,
+    distributed_conflicts as conflict_engine,
+)
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices of a few nodes, so that small trees go in many pieces."""
-    monkeypatch.setattr(conflict_engine, "HEAD", 1e5)
-    monkeypatch.setattr(conflict_proof, "HEAD", 5)
-    monkeypatch.setattr(batch_size, "LONG", 0.02)
-    monkeypatch.setattr(batch_size, "SHORT", 0.005)
+    monkeypatch.setattr(conflict_engine, "DISPATCH_EFFORT", 1e5)
+    monkeypatch.setattr(conflict_proof, "DISPATCH_NODES", 5)
+    monkeypatch.setattr(batch_size, "TARGET_SECONDS", 0.02)
+    monkeypatch.setattr(batch_size, "LEAST_SECONDS", 0.005)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     arrived = list[int]()
-    for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofParts):
+    for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofPool):
         monkeypatch.setattr(owner, "add_result", _killing(owner.add_result, arrived, cluster))
     path = tmp_path / "proof.jsonl"
     result = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
@@ -104,13 +107,13 @@ def test_auto_takes_conflicts_on_a_cluster_where_there_are_many_coordinates(stat
 
 
 def test_targets_grow_to_the_cut() -> None:
-    result, nodes = passes.Passes(10.0), 0
+    result, nodes = passes.PassTargets(10.0), 0
     targets = [result.target]
     for many in (20, 100, 400, 2000, 9000, 50_000):
         nodes += many
         result.advance(nodes, 10.0, True)
         targets.append(result.target)
     assert targets[0] == 5.0 and targets == sorted(targets) and targets[-1] == 10.0
-    again = passes.Passes(10.0)
+    again = passes.PassTargets(10.0)
     again.advance(10, 10.0, False)
     assert again.target == 10.0

@@ -12,8 +12,9 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.budget import BudgetBB
-from marginopt.solvers.zero_one.engines.conflicts import ConflictSearchData
-from marginopt.solvers.zero_one.loops.conflicts import CANDIDATE, DONE, FREE
+from marginopt.solvers.zero_one.conflict_engine import ConflictSearchData
+from marginopt.solvers.zero_one.loops.conflict_records import FREE
+from marginopt.solvers.zero_one.loops.conflict_search import CANDIDATE, DONE
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -239,8 +240,8 @@ def test_a_search_just_above_the_optimum_finds_it(seed):
     reduced = reduce_problem(problem)
     for share, code in ((1 + 1e-4, CANDIDATE), (1 - 1e-4, DONE)):
         cut = (share * optimum - reduced.constant) / reduced.unit
-        ground = ConflictSearchData.of(reduced, cut, np.ones(len(reduced.weights)))
-        dive = ground.dive()
+        search_data = ConflictSearchData.of(reduced, cut, np.ones(len(reduced.weights)))
+        dive = search_data.new_dive()
         dive.start_search(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
         assert dive.run(cut, 100_000) == code
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from marginopt.solvers.exact.loops.matching import empty_pairs
-from marginopt.solvers.zero_one.loops import boxes as k, compiled
-from marginopt.solvers.zero_one.loops.boxes import pairing
+from marginopt.solvers.exact.loops.matching import WIDEST, empty_pairs
+from marginopt.solvers.zero_one.loops import box_pairs, entry
+from marginopt.solvers.zero_one.loops.box_records import FREE, KEPT, VIOLATED, BoxData, empty_workspace
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):
@@ -20,30 +20,30 @@ def case(seed, n=90, p=4, half=0.6, weighted=False):
     weights = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
     w = 2.0 * rng.standard_normal(p)
     width = half * rng.uniform(0.2, 1.0, p)
-    data = k.BoxData(rows, weights, np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
+    data = BoxData(rows, weights, np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
     return data, w - width, w + width, w
 
 
-@compiled.entry
+@entry
 def paired(data, node, m, relaxation, pairs):
-    return pairing.pair_up(data, node, m, relaxation, pairs)
+    return box_pairs.pack_pairs(data, node, m, relaxation, pairs)
 
 
-@compiled.entry
+@entry
 def edged(G, rows, columns, most, env, half, pairs):
-    pairing.set_edges(G, rows, columns, most, env, half, pairs)
+    box_pairs.set_exclusion_edges(G, rows, columns, most, env, half, pairs)
 
 
-@compiled.entry
+@entry
 def sorted_by(key, m, order, pairs):
-    pairing.sort_by_decreasing_key(key, m, order, pairs)
+    box_pairs.sort_by_decreasing_key(key, m, order, pairs)
 
 
-def pair_up(data, lo, hi, w, z=None):
+def pack_pairs(data, lo, hi, w, z=None):
     n, p = data.rows.shape
-    z = np.full(n, k.FREE) if z is None else z
+    z = np.full(n, FREE) if z is None else z
     l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
-    node, relaxation, room, _ = k.empty_workspace(n, p)
+    node, relaxation, room, _ = empty_workspace(n, p)
     vector = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
     for name, values in vector.items():
         getattr(node, name)[:] = values
@@ -62,9 +62,9 @@ def test_pairs_are_excluded_by_the_box_and_paid_once(weighted):
     met = 0
     for seed in range(30):
         data, lo, hi, w = case(seed, half=0.3 + 0.05 * (seed % 10), weighted=weighted)
-        total, pairs, price, left, z = pair_up(data, lo, hi, w)
+        total, pairs, price, left, z = pack_pairs(data, lo, hi, w)
         met += len(pairs)
-        assert (z == k.FREE).all()
+        assert (z == FREE).all()
         assert (greatest(data, lo, hi, pairs[:, 0], pairs[:, 1]) < 2.0).all()
         assert (data.positive[pairs[:, 0]] != data.positive[pairs[:, 1]]).all()
         spent = np.bincount(pairs.ravel(), np.repeat(price, 2), len(left))
@@ -83,13 +83,13 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
         w, width = rng.integers(-9, 10, 3) / 10.0 + 0.01, np.array([1.0, 2.0, 3.0]) * [0.1, 1e-3][seed % 2]
         slopes = rng.integers(-3, 4, (40, 3)) / 3.0
         slopes[:, 0] = (1.0 + rng.integers(-12, 1, 40) * width[0] / 3.0 - slopes[:, 1:] @ w[1:]) / w[0]  # g_i'w = 1 - k·width/3
-        data = k.BoxData(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0, 0.0)
+        data = BoxData(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0, 0.0)
         lo, hi = (w - width) / unit, (w + width) / unit
         lo[0] = hi[0] = w[0] / unit[0]  # so that the other two coordinates alone decide, in steps of width/3
         one, other = np.arange(20), np.arange(20, 40)
         ties += int((abs(greatest(data, lo, hi, other[:, None], one[None, :]) - 2.0) < 1e-12).sum())
         low, high = [Fraction(x) for x in lo], [Fraction(x) for x in hi]
-        for i, j in pair_up(data, lo, hi, w / unit)[1]:
+        for i, j in pack_pairs(data, lo, hi, w / unit)[1]:
             count += 1
             d = [Fraction(a) + Fraction(b) for a, b in zip(data.rows[i], data.rows[j], strict=True)]
             wrong += sum(max(x * a, x * b) for x, a, b in zip(d, low, high, strict=True)) >= 2
@@ -121,7 +121,7 @@ def test_as_many_as_any_matching():
     counts = []
     for seed in range(30):
         data, lo, hi, w = case(seed, n=150, half=0.3 + 0.05 * (seed % 10))
-        _, pairs, _, _, _ = pair_up(data, lo, hi, w)
+        _, pairs, _, _, _ = pack_pairs(data, lo, hi, w)
         u = data.rows @ w
         env = np.maximum(1 - u, 0) / np.maximum(1 - np.minimum(data.rows * lo, data.rows * hi).sum(axis=1), 1e-9)
         one, other = np.flatnonzero(data.positive), np.flatnonzero(~data.positive)
@@ -136,21 +136,21 @@ def test_kept_points_exclude_others():
     excluded = emptied = 0
     for seed in range(40):
         data, lo, hi, w = case(seed, half=0.3)
-        z = np.full(len(data.weights), k.FREE)
+        z = np.full(len(data.weights), FREE)
         kept_at_w = data.rows @ w >= 1.0
-        z[np.arange(len(z)) % 7 == seed % 7 if seed % 2 else kept_at_w & (np.arange(len(z)) % 3 == 0)] = k.KEPT
+        z[np.arange(len(z)) % 7 == seed % 7 if seed % 2 else kept_at_w & (np.arange(len(z)) % 3 == 0)] = KEPT
         before = z.copy()
-        total, pairs, price, left, z = pair_up(data, lo, hi, w, z)
-        mask = before == k.KEPT
+        total, pairs, price, left, z = pack_pairs(data, lo, hi, w, z)
+        mask = before == KEPT
         if total == np.inf:
             emptied += 1
             assert mask[pairs[0]].all() and greatest(data, lo, hi, *pairs[0]) < 2.0
             continue
-        gone = np.flatnonzero((before == k.FREE) & (z == k.VIOLATED))
+        gone = np.flatnonzero((before == FREE) & (z == VIOLATED))
         excluded += gone.size
         for point in gone:
             assert (greatest(data, lo, hi, np.full(mask.sum(), point), np.flatnonzero(mask)) < 2.0).any()
-        assert (z[mask] == k.KEPT).all() and (left[gone] == 0.0).all() and (left[mask] == 0.0).all()
+        assert (z[mask] == KEPT).all() and (left[gone] == 0.0).all() and (left[mask] == 0.0).all()
         assert total == pytest.approx(price.sum())
     assert excluded > 5 and emptied > 5
 
@@ -158,19 +158,19 @@ def test_kept_points_exclude_others():
 def test_the_packing_is_a_lower_bound_of_the_violations_in_the_box():
     for seed in range(20):
         data, lo, hi, w = case(seed, half=0.5, weighted=bool(seed % 2))
-        total, *_ = pair_up(data, lo, hi, w)
+        total, *_ = pack_pairs(data, lo, hi, w)
         points = np.random.default_rng(seed).uniform(lo, hi, (2000, lo.size))
         cost = ((points @ data.rows.T < 1.0) * data.weights).sum(axis=1)
         assert 0.0 < total <= cost.min() * (1 + 1e-12)
 
 
 def test_many_points_are_cut_down_to_those_near_their_margin():
-    n = 2 * k.WIDEST + 3000
+    n = 2 * WIDEST + 3000
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
     rows = y[:, None] * np.column_stack([np.ones(n), rng.standard_normal(n)])
-    data = k.BoxData(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
+    data = BoxData(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0, 0.0)
     w = np.array([0.0, 1.0])
-    _, pairs, _, _, _ = pair_up(data, w - 0.01, w + 0.01, w)
-    assert k.WIDEST >= len(pairs) > 0.5 * k.WIDEST
+    _, pairs, _, _, _ = pack_pairs(data, w - 0.01, w + 0.01, w)
+    assert WIDEST >= len(pairs) > 0.5 * WIDEST
     assert (greatest(data, w - 0.01, w + 0.01, pairs[:, 0], pairs[:, 1]) < 2.0).all()

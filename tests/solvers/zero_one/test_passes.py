@@ -14,14 +14,31 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import conflicts as dives
-from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine, Dive
-from marginopt.solvers.zero_one.engines.engine import SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
-from marginopt.solvers.zero_one.loops import conflicts as k
-from marginopt.solvers.zero_one.loops.compiled import entry
-from marginopt.solvers.zero_one.loops.conflicts.active_set import back_solve, exclude, extend, farthest, orthogonalise, weigh
+from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
+from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
+from marginopt.solvers.zero_one.engine import SharedState
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
+from marginopt.solvers.zero_one.loops import entry
+from marginopt.solvers.zero_one.loops.active_set import (
+    back_solve,
+    entering_constraint,
+    exclude,
+    extend,
+    orthogonalise,
+    set_scales,
+)
+from marginopt.solvers.zero_one.loops.conflict_records import (
+    DELETED,
+    FREE,
+    KEPT,
+    ConflictRows,
+    _layouts,
+    empty_active_set,
+    empty_dual_workspace,
+    penalised_rows,
+    stretched_rows,
+)
+from marginopt.solvers.zero_one.loops.conflict_search import CANDIDATE, DONE, OUT_OF_NODES
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -52,23 +69,23 @@ def test_a_short_run_has_a_good_bound(lam, sigma):
 @pytest.mark.parametrize("seed", [1, 3, 4])
 def test_the_last_pass_takes_about_what_is_forecast(seed):
     reduced = reduce_problem(model(60, 6, 10.0, seed, sigma=2.0).view(ZeroOneProblem))
-    polish = Polish.of(reduced)
+    polish = HardMarginSolver.of(reduced)
     # the search of the optimum's value, so that passes are planned by it
     search = ConflictEngine(SharedState(reduced, trivial_incumbent(reduced), polish, Limits()), np.ones(len(reduced.weights)))
     drive(search)
     again = ConflictEngine(SharedState(reduced, search._shared.incumbent, polish, Limits()), np.ones(len(reduced.weights)))
     forecasts = drive(again)
     assert len(forecasts) > 2
-    assert all(0.5 * again.spent <= forecast <= 2.0 * again.spent for forecast in forecasts)
+    assert all(0.5 * again.spent_nanoseconds <= forecast <= 2.0 * again.spent_nanoseconds for forecast in forecasts)
 
 
 def drive(engine):
     """Forecasts between the rounds of the last pass."""
     forecasts, outcome = [], Outcome.RUNNING
     while outcome is Outcome.RUNNING:
-        engine.pause = engine.nodes + 1
+        engine.slice_end = engine.nodes + 1
         outcome = engine.work(60.0)
-        if engine._passes.target >= engine._shared.cut:
+        if engine._passes.target >= engine._shared.cutoff:
             forecasts.append(engine.forecast)
     assert outcome is Outcome.CONVERGED
     return forecasts
@@ -79,7 +96,7 @@ def dive_of(stated, upper):
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
     dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
-    dive.start_search(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    dive.start_search(np.full(n, FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
 
@@ -87,7 +104,7 @@ def least(dive, cut):
     """The least value that a search reports, each candidate lowering what the next has to beat."""
     value = np.inf
     while dive.running:
-        if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
+        if dive.run(min(cut, value), 10**6) == CANDIDATE:
             value = float(dive.stack.candidate_value[0])
     return value
 
@@ -112,15 +129,15 @@ def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
 
     dive = begun()
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
-    assert (dive.stack.state == k.FREE).all() and dive.stack.scalars.trailed == 0
+    assert (dive.stack.state == FREE).all() and dive.stack.scalars.trailed == 0
     assert (dive.stack.scalars.probes > 0) == probed
     for nodes in (1, 2, 5, 9, 40):
         dive = begun()
         before = dive.nodes
         code = dive.run(cut, nodes)
         assert dive.nodes - before <= nodes
-        best = float(dive.stack.candidate_value[0]) if code == k.CANDIDATE else np.inf
-        for bound, extra, state in dive.frontier():
+        best = float(dive.stack.candidate_value[0]) if code == CANDIDATE else np.inf
+        for bound, extra, state in dive.take_open_nodes():
             _, below = dive_of(stated, cut)
             below.start_search(np.frombuffer(state, np.int8), extra, bound, cut)
             best = min(best, least(below, cut))
@@ -134,7 +151,7 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum * 1.5)
     dive.stack.candidate_value[0] = optimum * 1.5
-    assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
+    assert dive.run(optimum * (1 - 1e-6), 10**6) == DONE
     assert dive.stack.unresolved[0] == np.inf
 
 
@@ -156,19 +173,19 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
-        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.scalars.expand:
+        if dive.run(optimum * (1 - 1e-6), 1) != OUT_OF_NODES or not stack.scalars.expand:
             continue
         parent = int(stack.scalars.level) - 1
-        mask = stack.state == k.KEPT
+        mask = stack.state == KEPT
         mask[stack.point[parent]] = False
-        violated = stack.state == k.DELETED
+        violated = stack.state == DELETED
         violated[stack.point[parent]] = False
         for c in range(stack.end[parent], stack.end[parent + 1]):
             points = stack.listed[c, : stack.size[c]]
             needed = mask.copy()
             needed[points] = True
             assert len(set(points.tolist())) == len(points)
-            assert (stack.state[points] != k.DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
+            assert (stack.state[points] != DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
             assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-5)  # its intercept has a little norm
             checked += 1
     assert checked > 100
@@ -181,7 +198,7 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     solves = []
     for points in (1, 100, 10**6):
-        monkeypatch.setattr(dives, "LISTED", points)
+        monkeypatch.setattr(dives, "LISTED_POINTS", points)
         _, dive = dive_of(stated, optimum * 1.3)
         assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
         assert dive.stack.size.size <= max(points // 14, 1)
@@ -227,13 +244,13 @@ def _taken_up(rows, ok, keen, active, scratch):
     """The point taken up with as many active constraints as are counted, once they are factored."""
     for a in range(active.count[0]):
         extend(active.g, active.V, active.R, a, scratch.z)
-    weigh(rows, ok, keen, scratch.single, True)
-    return farthest(rows, ok, keen, active, active.count[0], scratch)
+    set_scales(rows, ok, keen, scratch.single, True)
+    return entering_constraint(rows, ok, keen, active, active.count[0], scratch)
 
 
 def rows_of(a, tau):
     pull = 1.0 / np.linalg.norm(a, axis=1)
-    return k.ConflictRows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
+    return ConflictRows(*_layouts(a, pull), np.zeros(len(a)), tau, pull, False, 0.0, True)
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 1), (9, 3), (16, 4), (45, 7)])
@@ -253,7 +270,7 @@ def test_the_point_taken_up_is_the_steepest_of_the_candidates(n, p, far, unit):
         a, w = unit * a, w / unit
         size, q = np.square(a).sum(axis=1), 0 if far else int(rng.integers(0, p))
         rows, ok = rows_of(a, tau), rng.random(n) < 0.8
-        active, scratch = k.no_active(p + 1), k.empty_scratch(n, p + 1)
+        active, scratch = empty_active_set(p + 1), empty_dual_workspace(n, p + 1)
         active.w[:], active.g[:q], active.count[0] = w, rng.standard_normal((q, p + 1)), q
         violation = np.array(
             [
@@ -282,7 +299,7 @@ def test_probes_save_nodes():
         unit = reduce_problem(stated.view(ZeroOneProblem)).unit
         cut = ZeroOneBB().run(stated, Options(threads=1)).objective / unit * (1 - 1e-6)
         without, with_probes = dive_of(stated, cut)[1], probing(dive_of(stated, cut)[1])
-        assert without.run(cut, 10**6) == with_probes.run(cut, 10**6) == k.DONE
+        assert without.run(cut, 10**6) == with_probes.run(cut, 10**6) == DONE
         assert without.stack.scalars.probes == 0
         plain, probed = plain + without.nodes, probed + with_probes.nodes - 1000
     assert probed < plain / 1.5
@@ -294,7 +311,7 @@ def test_subtrees_are_counted_by_what_their_roots_lack():
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
     cut = ZeroOneBB().run(stated, Options(threads=1)).objective / unit * (1 - 1e-6)
     dive = dive_of(stated, cut)[1]
-    assert dive.run(cut, 10**6) == k.DONE
+    assert dive.run(cut, 10**6) == DONE
     stack = dive.stack
     assert 2 * stack.finished_subtrees.sum() + 1 == dive.nodes  # each has two children
     assert stack.subtree_nodes[np.flatnonzero(stack.finished_subtrees)[-1]] >= dive.nodes - 1

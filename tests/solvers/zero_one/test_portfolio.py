@@ -7,10 +7,10 @@ import pytest
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.zero_one.engines import engine as module
-from marginopt.solvers.zero_one.engines.conflicts import Passes
-from marginopt.solvers.zero_one.engines.engine import Engine, Portfolio, Progress, SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
+from marginopt.solvers.zero_one import engine as module
+from marginopt.solvers.zero_one.conflict_engine import PassTargets
+from marginopt.solvers.zero_one.engine import Engine, GapForecast, Portfolio, SharedState
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -23,8 +23,8 @@ class Steady(Engine):
 
     def work(self, seconds):
         self._stretches += 1
-        self.pause = self.nodes
-        return self._conclude(self.proved + self._share * (self._shared.cut - self.proved), Outcome.RUNNING)
+        self.slice_end = self.nodes
+        return self._conclude(self.proved_bound + self._share * (self._shared.cutoff - self.proved_bound), Outcome.RUNNING)
 
     @property
     def effort(self):
@@ -35,10 +35,10 @@ class Steady(Engine):
         return 10 * self._stretches
 
     @property
-    def open_nodes(self):
+    def open_count(self):
         return 1
 
-    def figures(self):
+    def statistics(self):
         return {}
 
 
@@ -51,9 +51,9 @@ class Doubling(Steady):
 
     def work(self, seconds):
         self._stretches += 1
-        self.pause = self.nodes
-        proved = min(self._first + self._share * math.log2(self._stretches), 0.99) * self._shared.cut
-        return self._conclude(max(proved, self.proved), Outcome.RUNNING)
+        self.slice_end = self.nodes
+        proved = min(self._first + self._share * math.log2(self._stretches), 0.99) * self._shared.cutoff
+        return self._conclude(max(proved, self.proved_bound), Outcome.RUNNING)
 
 
 @pytest.fixture
@@ -62,27 +62,27 @@ def shared():
 
     rows = np.random.default_rng(0).standard_normal((12, 3))
     reduced = reduce_problem(ZeroOneProblem(rows, np.ones(12), np.ones(3, dtype=bool)))
-    return SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+    return SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
 
 
 @pytest.mark.parametrize("better", [0, 1])
 def test_the_engine_ahead_gets_most_of_the_effort(shared, better):
     engines = [Steady(shared, 0.1 if k == better else 0.001) for k in range(2)]
     portfolio = Portfolio(shared, engines[0], lambda: engines[1], 3e8)
-    while portfolio.effort < 20 * module.TRIAL:
-        portfolio.begin_stretch()
+    while portfolio.effort < 20 * module.TRIAL_EFFORT:
+        portfolio.begin_slice()
         assert portfolio.work(1.0) is Outcome.RUNNING
     ahead, behind = engines[better], engines[1 - better]
     assert ahead.effort > 5 * behind.effort
-    assert behind.effort >= module.TRIAL
-    assert (behind.effort + module.TRIAL) * module.FAR >= ahead.effort - module.TRIAL
+    assert behind.effort >= module.TRIAL_EFFORT
+    assert (behind.effort + module.TRIAL_EFFORT) * module.LARGEST_SHARE_RATIO >= ahead.effort - module.TRIAL_EFFORT
 
 
 def test_engines_alike_get_alike(shared):
     engines = [Steady(shared, 0.001) for _ in range(2)]
     portfolio = Portfolio(shared, engines[0], lambda: engines[1], 3e8)
-    while portfolio.effort < 20 * module.TRIAL:
-        portfolio.begin_stretch()
+    while portfolio.effort < 20 * module.TRIAL_EFFORT:
+        portfolio.begin_slice()
         portfolio.work(1.0)
     assert max(engine.effort for engine in engines) <= 1.5 * min(engine.effort for engine in engines)
 
@@ -90,10 +90,10 @@ def test_engines_alike_get_alike(shared):
 def test_a_low_bound_that_rises_fast_goes_before_a_high_one_that_does_not(shared):
     slow, fast = Doubling(shared, 0.5, 0.04), Doubling(shared, 0.01, 0.12)
     portfolio = Portfolio(shared, slow, lambda: fast, 3e8)
-    while portfolio.effort < 20 * module.TRIAL:
-        portfolio.begin_stretch()
+    while portfolio.effort < 20 * module.TRIAL_EFFORT:
+        portfolio.begin_slice()
         portfolio.work(1.0)
-    assert fast.proved < slow.proved + 0.2 * shared.cut
+    assert fast.proved_bound < slow.proved_bound + 0.2 * shared.cutoff
     assert fast.effort > 5 * slow.effort
 
 
@@ -109,7 +109,7 @@ def test_a_forecast_of_its_own_counts_where_the_bound_stands_still(shared):
     knowing, other = Passing(shared, 0.0), Doubling(shared, 0.1, 0.1)
     portfolio = Portfolio(shared, knowing, lambda: other, 3e8)
     while knowing.effort < 1e9:
-        portfolio.begin_stretch()
+        portfolio.begin_slice()
         portfolio.work(1.0)
     assert other.effort <= 0.3 * knowing.effort
 
@@ -119,7 +119,7 @@ def test_passes_foresee_all_nodes_where_they_grow_evenly(factor):
     def size(target):
         return 3000.0 * factor ** (10.0 * (target - 1.0))
 
-    passes, nodes, forecasts = Passes(1.0), 0, [math.inf]
+    passes, nodes, forecasts = PassTargets(1.0), 0, [math.inf]
     while passes.target < 1.0:
         assert passes.forecast(nodes, 1.0) == math.inf or len(forecasts) > 2
         nodes += size(passes.target)
@@ -135,12 +135,12 @@ def test_passes_foresee_all_nodes_where_they_grow_evenly(factor):
 
 @pytest.mark.parametrize("bend", [1.0, 1.5])
 def test_a_forecast_goes_on_as_the_bound_rose(bend):
-    progress = Progress(bend)
-    assert progress.total(1.0) == math.inf
+    progress = GapForecast(bend)
+    assert progress.total_effort(1.0) == math.inf
     for k in range(12):  # 0.05 for each doubling
-        progress.note(2.0**k, 0.05 * (k + 1))
-    assert progress.total(1.0) == pytest.approx(2.0 ** (11 + bend * (1.0 - 0.6) / 0.05))
-    before = progress.total(1.0)
-    progress.note(2.0**13, 0.6)  # nothing new is proved: a pass is on
-    assert progress.total(1.0) == before
-    assert progress.total(0.5) == 2.0**11
+        progress.record(2.0**k, 0.05 * (k + 1))
+    assert progress.total_effort(1.0) == pytest.approx(2.0 ** (11 + bend * (1.0 - 0.6) / 0.05))
+    before = progress.total_effort(1.0)
+    progress.record(2.0**13, 0.6)  # nothing new is proved: a pass is on
+    assert progress.total_effort(1.0) == before
+    assert progress.total_effort(0.5) == 2.0**11

@@ -20,7 +20,7 @@ from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check.boxes import Boxes, BoxProblem, pack as packed, tighten
+from marginopt.solvers.zero_one.check.boxes import Boxes, BoxProblem, apply_pairs, tighten
 from marginopt.solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker
 
 
@@ -95,7 +95,7 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
         problem = BoxProblem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
         nodes = Boxes.root(problem)
         nodes.state[0] = states
-        packing, empty = packed(problem, nodes, [[[], [], [], pairs, prices]])
+        packing, empty = apply_pairs(problem, nodes, [[[], [], [], pairs, prices]])
         return packing.paid[0], packing.left[0], empty[0], nodes.state[0].tolist()
 
     paid, left, _, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])

@@ -32,10 +32,9 @@ from marginopt.solvers.exact import checkpoint as files, dispatcher as batch_siz
 from marginopt.solvers.parallel.executor import AsynchronousExecutor, Job, TaskResult
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.records import Options
-from marginopt.solvers.zero_one import ZeroOneBB, algorithm
-from marginopt.solvers.zero_one.engines import distributed_boxes as subtrees, engine as stretches
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine, ResumedBoxes
-from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes, grown
+from marginopt.solvers.zero_one import ZeroOneBB, algorithm, distributed_boxes as subtrees, engine as stretches
+from marginopt.solvers.zero_one.box_engine import BoxEngine, BoxSearchSnapshot
+from marginopt.solvers.zero_one.open_nodes import OpenNodes, enlarge_pool
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
@@ -72,10 +71,10 @@ def middle() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretches and slices of a few nodes, so that small trees go in many pieces."""
-    monkeypatch.setattr(stretches, "STRETCH", 2e5)
-    monkeypatch.setattr(subtrees, "HEAD", 40)
-    monkeypatch.setattr(batch_size, "LONG", 0.02)
-    monkeypatch.setattr(batch_size, "SHORT", 0.005)
+    monkeypatch.setattr(stretches, "SLICE_EFFORT", 2e5)
+    monkeypatch.setattr(subtrees, "DISPATCH_NODES", 40)
+    monkeypatch.setattr(batch_size, "TARGET_SECONDS", 0.02)
+    monkeypatch.setattr(batch_size, "LEAST_SECONDS", 0.005)
 
 
 def _same(result: mo.Result, alone: mo.Result) -> None:
@@ -113,9 +112,9 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
     stated, alone, whole = large
     team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._distribute
     monkeypatch.setattr(algorithm, "cluster_executor", lambda cluster: team)
-    monkeypatch.setattr(stretches, "STRETCH", 2e5)
-    monkeypatch.setattr(subtrees, "HEAD", whole.nodes + 1)
-    monkeypatch.setattr(subtrees, "EFFORT", np.inf)
+    monkeypatch.setattr(stretches, "SLICE_EFFORT", 2e5)
+    monkeypatch.setattr(subtrees, "DISPATCH_NODES", whole.nodes + 1)
+    monkeypatch.setattr(subtrees, "DISPATCH_EFFORT", np.inf)
     monkeypatch.setattr(subtrees.SubtreeEngine, "_distribute", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
     result = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
     _same(result, whole)
@@ -132,24 +131,24 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
     start = Options(threads=1, start={"w": alone.values["w"]})
     shared = ZeroOneBB(engine="boxes", restarts=0).init(view, start, np.random.default_rng(0)).shared
     first = BoxEngine(shared)
-    first.pause = alone.nodes // 3
+    first.slice_end = alone.nodes // 3
     first.work(60.0)
-    nodes = first.open
+    nodes = first.open_nodes
     assert len(nodes) > 5 and (np.diff(nodes.key) >= 0).all()
-    again = OpenNodes.of_pool(nodes.to_pool(len(shared.reduced.rows), 0, shared.upper), np.inf)
+    again = OpenNodes.from_pool(nodes.to_pool(len(shared.reduced.rows), 0, shared.upper), np.inf)
     for name, array in nodes.arrays().items():
         if name not in ("side",):
             np.testing.assert_array_equal(array, again.arrays()[name], err_msg=name)
     middle = len(nodes) // 2  # nodes with equal bounds stay in their order
-    halves = [nodes.chosen(slice(0, middle)), nodes.chosen(slice(middle, None))]
-    joined = OpenNodes.joined(halves)
+    halves = [nodes.select(slice(0, middle)), nodes.select(slice(middle, None))]
+    joined = OpenNodes.concatenate(halves)
     for name, array in nodes.arrays().items():
         np.testing.assert_array_equal(array, joined.arrays()[name], err_msg=name)
     total = first.nodes
     for half in halves:
-        rest = BoxEngine(shared, resumed=ResumedBoxes(first.ground, half))
-        rest.pause = 10**9
-        while rest.open_nodes and len(rest.open):
+        rest = BoxEngine(shared, snapshot=BoxSearchSnapshot(first.search_data, half))
+        rest.slice_end = 10**9
+        while rest.open_count and len(rest.open_nodes):
             rest.work(1.0)
         assert rest.unresolved == np.inf
         total += rest.nodes
@@ -161,11 +160,11 @@ def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(sma
     start = Options(threads=1, start={"w": alone.values["w"]})
     shared = ZeroOneBB(engine="boxes", restarts=0).init(stated.view(ZeroOneProblem), start, np.random.default_rng(0)).shared
     first = BoxEngine(shared)
-    first.pause = alone.nodes // 3
+    first.slice_end = alone.nodes // 3
     first.work(60.0)
     engine = subtrees.SubtreeEngine(shared, first, Here(True), None)
     engine._distribute()
-    whole = first.open
+    whole = first.open_nodes
     drawn = engine.take_nodes(len(whole) // 4)
     rest = engine._parts[0][2]
     assert drawn.lower.base is rest.lower.base is not None and engine._bytes() == whole.nbytes
@@ -174,7 +173,7 @@ def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(sma
     assert more.lower.base is drawn.lower.base and left.lower.base is None and engine._bytes() == left.nbytes < whole.nbytes / 2
     for name, array in whole.arrays().items():
         np.testing.assert_array_equal(array, np.concatenate([n.arrays()[name] for n in (drawn, more, left)]), err_msg=name)
-    assert len(drawn.chosen(slice(0, 0))) == 0 and len(engine.take_nodes(10**6)) == len(left) and not engine._parts
+    assert len(drawn.select(slice(0, 0))) == 0 and len(engine.take_nodes(10**6)) == len(left) and not engine._parts
 
 
 @pytest.mark.parametrize("times", [2, 4])
@@ -183,17 +182,17 @@ def test_a_pool_that_grows_keeps_its_open_nodes_and_all_that_is_new_is_free(smal
     start = Options(threads=1, start={"w": alone.values["w"]})
     shared = ZeroOneBB(engine="boxes", restarts=0).init(stated.view(ZeroOneProblem), start, np.random.default_rng(0)).shared
     engine = BoxEngine(shared)
-    engine.pause = alone.nodes // 3
+    engine.slice_end = alone.nodes // 3
     engine.work(60.0)
-    nodes = engine.open
+    nodes = engine.open_nodes
     pool = nodes.to_pool(len(shared.reduced.rows), 0, shared.upper)
     records, pages = len(pool.base), len(pool.link)
     pool.scalars.records = pool.scalars.pages = 0  # no room is left
-    larger = grown(pool, times)
+    larger = enlarge_pool(pool, times)
     assert sorted(larger.free_records[: larger.scalars.records]) == list(range(records, times * records))
     assert sorted(larger.free_pages[: larger.scalars.pages]) == list(range(pages, times * pages))
-    for name, array in OpenNodes.of_pool(pool, np.inf).arrays().items():
-        np.testing.assert_array_equal(array, OpenNodes.of_pool(larger, np.inf).arrays()[name], err_msg=name)
+    for name, array in OpenNodes.from_pool(pool, np.inf).arrays().items():
+        np.testing.assert_array_equal(array, OpenNodes.from_pool(larger, np.inf).arrays()[name], err_msg=name)
 
 
 # -- a file ---------------------------------------------------------------------------------------------------------
@@ -258,10 +257,10 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import marginopt as mo
-from marginopt.solvers.zero_one.engines import engine
+from marginopt.solvers.zero_one import engine
 from marginopt.solvers.exact import checkpoint
 data = np.load(sys.argv[2])
-engine.STRETCH, checkpoint.INTERVAL = 2e5, 0.0
+engine.SLICE_EFFORT, checkpoint.SECONDS_BETWEEN_SAVES = 2e5, 0.0
 stated = mo.ZeroOneSVM(data["X"], data["y"], 10.0, intercept="free")
 mo.solve(stated, "zero-one-bb", engine="boxes", threads=1, restarts=0, start={"w": data["w"]}, checkpoint=sys.argv[3])
 """
@@ -281,7 +280,7 @@ def test_a_search_that_is_killed_goes_on_from_its_file(large: Any, tmp_path: Pat
         pytest.skip("it was over before the kill")
     _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path), whole)
     assert not path.exists()
-    assert files.INTERVAL > 1.0
+    assert files.SECONDS_BETWEEN_SAVES > 1.0
 
 
 def _nodes_of(path: Path) -> int:
@@ -433,7 +432,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     stated, alone, whole = middle
     path, proof = tmp_path / "search.npz", tmp_path / "proof.jsonl.gz"
     words = {**alone, "cluster": client, "checkpoint": path, "proof": str(proof)}
-    monkeypatch.setattr(batch_size, "LONG", 0.008)
+    monkeypatch.setattr(batch_size, "TARGET_SECONDS", 0.008)
     arrived, take_in = list[int](), subtrees.SubtreeEngine.add_result
 
     def counted(self: Any, number: int, result: Any) -> None:

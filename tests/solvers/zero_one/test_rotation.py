@@ -10,10 +10,10 @@ from marginopt.solvers.exact.rotation import basis_errors, constant_column, rota
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.engines.engine import SharedState
-from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
-from marginopt.solvers.zero_one.reduced import for_boxes, reduce_problem
+from marginopt.solvers.zero_one.box_engine import BoxEngine
+from marginopt.solvers.zero_one.engine import SharedState
+from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
+from marginopt.solvers.zero_one.reduced import reduce_problem, rotate_for_boxes
 
 
 def rows_of(seed, p, values):
@@ -74,9 +74,9 @@ def problem_of(seed, free):
 def test_turned_rows_are_the_same_points(free):
     for seed in range(4):
         reduced = reduce_problem(problem_of(seed, free))
-        computed, w = for_boxes(reduced), np.random.default_rng(seed).standard_normal(reduced.T.shape[0])
-        assert np.allclose(computed.rows @ computed.contract(w), reduced.rows @ reduced.contract(w), atol=1e-9)
-        assert np.allclose(computed.expand(computed.contract(w)), w, atol=1e-9)
+        computed, w = rotate_for_boxes(reduced), np.random.default_rng(seed).standard_normal(reduced.T.shape[0])
+        assert np.allclose(computed.rows @ computed.to_reduced(w), reduced.rows @ reduced.to_reduced(w), atol=1e-9)
+        assert np.allclose(computed.to_original(computed.to_reduced(w)), w, atol=1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True])
@@ -89,11 +89,11 @@ def test_boxes_of_their_own_coordinates_find_and_prove_the_optimum(free):
             pass
         optimum = conflicts.measure(state).objective
         reduced = reduce_problem(problem)
-        shared = SharedState(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
-        engine = BoxEngine(shared, reduced_problem=for_boxes(reduced))
+        shared = SharedState(reduced, trivial_incumbent(reduced), HardMarginSolver.of(reduced), Limits())
+        engine = BoxEngine(shared, reduced_problem=rotate_for_boxes(reduced))
         outcome = Outcome.RUNNING
         while outcome is Outcome.RUNNING:
-            engine.begin_stretch()
+            engine.begin_slice()
             outcome = engine.work(1.0)
         assert outcome is Outcome.CONVERGED
         assert shared.lower_bound <= optimum * (1 + 1e-9)

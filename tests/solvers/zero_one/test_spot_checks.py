@@ -37,7 +37,7 @@ class Believing(Honest):
 
 @pytest.fixture(params=[("boxes", 40, 3), ("conflicts", 44, 5)], ids=["boxes", "conflicts"])
 def log(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(trees, "PARTS", 2)  # small trees have parts too
+    monkeypatch.setattr(trees, "PARTS_PER_VERIFIER", 2)  # small trees have parts too
     engine, n, p = request.param
     X, y = clouds(np.random.default_rng(5), n, p, 0.4, order="turns", spread=0.6)
     mo.solve(mo.ZeroOneSVM(X, y, lam=1.0), "zero-one-bb", engine=engine, proof=str(tmp_path / "log.jsonl"))
@@ -56,10 +56,10 @@ def without_multipliers(path: Path) -> Path:
 
 
 def test_an_honest_crew_agrees_and_the_report_says_what_was_found_again(log: Path) -> None:
-    alone, shared = check_proof(log), check_proof(log, crew=Honest())
+    alone, shared = check_proof(log), check_proof(log, verifiers=Honest())
     assert alone.valid and shared == alone, shared
     assert shared.workers == 2
-    assert 0 < shared.spot_checks <= trees.AGAIN
+    assert 0 < shared.spot_checks <= trees.SPOT_CHECKS
     assert not alone.spot_checks
     assert json.loads(log.read_text().splitlines()[0])["format"].startswith("marginopt")
 
@@ -67,7 +67,7 @@ def test_an_honest_crew_agrees_and_the_report_says_what_was_found_again(log: Pat
 def test_a_crew_that_believes_everything_is_found_out(log: Path) -> None:
     spoilt = without_multipliers(log)
     assert not check_proof(spoilt).valid
-    assert not check_proof(spoilt, crew=Believing()).valid
+    assert not check_proof(spoilt, verifiers=Believing()).valid
 
 
 def test_a_crew_that_counts_wrongly_is_found_out(log: Path) -> None:
@@ -75,5 +75,5 @@ def test_a_crew_that_counts_wrongly_is_found_out(log: Path) -> None:
         def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
             return [10_000 for _ in tasks]
 
-    report = check_proof(log, crew=Guessing())
+    report = check_proof(log, verifiers=Guessing())
     assert not report.valid

@@ -34,7 +34,7 @@ def test_batches_and_the_order_of_records_change_no_verdict(tmp_path: Path, monk
         bad = log if trial == 0 else (damage if engine == "boxes" else damage_conflicts)(rng, log)[1]
         reports = []
         for batch, records in ((256, bad), (1, bad), (7, bad), (5, _disordered(rng, bad))):
-            monkeypatch.setattr(trees, "BATCH", batch)
+            monkeypatch.setattr(trees, "BATCH_SIZE", batch)
             monkeypatch.setattr(conflicts, "_BATCH", 2 * batch)
             path.write_text(sealed(records))
             reports.append(check_proof(path))
@@ -59,7 +59,7 @@ def test_conflicts_are_held_until_the_next_node_alone(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(conflicts, "Conflict", Counted)
     monkeypatch.setattr(conflicts, "_BATCH", 8)
-    monkeypatch.setattr(trees, "BATCH", 1)
+    monkeypatch.setattr(trees, "BATCH_SIZE", 1)
     path = tmp_path / "log"
     write(problem_of(5, 60, 6, True, 1.0), path, engine="conflicts")
     log = read(path)

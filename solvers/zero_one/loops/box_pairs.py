@@ -1,4 +1,8 @@
-"""The pair bound: the bipartite graph of pairs of points that a box excludes, and a packing of them."""
+"""Compiled pair bound of a box: pairs of points that no w of the box keeps both, and a packing of such pairs by their weights.
+
+One point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
+every round.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS, SINGLE
-from ....exact.loops.matching import WIDEST, Pairs, match
-from ....exact.loops.newton import BoxRelaxation, margins
-from ..compiled import inner
-from .records import FREE, KEPT, VIOLATED, BoxData, BoxNode
+from ...exact.loops import EPS, SINGLE
+from ...exact.loops.matching import WIDEST, Pairs, match
+from ...exact.loops.newton import BoxRelaxation, margins
+from . import inner
+from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
 SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
 
 
 @inner
 def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
-    """Sort positions 0 .. m - 1 by decreasing key into ``order``.
+    """Write the positions 0 .. m - 1 to ``order``, by decreasing key.
 
     A radix sort by sixteen bits of t/(1 + |t|), which avoids unpredictable branches, is followed by an insertion sort of
     neighbours with equal bits.
@@ -50,9 +54,9 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 @inner
 def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
-    """Write the points of one side that a pair can gain from, by decreasing margin, and return the range to use.
+    """Write the points of a side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
 
-    The range of ``P.side[side_number]`` has at most `WIDEST` points, those with margins nearest to 1.
+    The range has at most `WIDEST` points, those with margins nearest to 1.
     """
     idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[side_number]
     positive = side_number == 1
@@ -68,8 +72,8 @@ def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs
 
 
 @inner
-def set_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
-    """Set bit k of ``adjacent[r]`` if rows[r] and columns[k] are a useful pair that the box excludes: max (g_i + g_j)'w < 2.
+def set_exclusion_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
+    """Set bit k of ``P.adjacent[r]`` if the box excludes the pair (rows[r], columns[k]), max (g_i + g_j)'w < 2, and it is useful.
 
     ``largest_margin`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
     """
@@ -111,8 +115,8 @@ def set_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, ha
             P.adjacent[r, q] = bits
 
 
-#: Number of matchings, each on the residual weights.
-REPEATS = 3
+#: Largest number of matchings, each on the weights that the previous ones leave.
+_MATCHINGS = 3
 
 
 @inner
@@ -153,10 +157,10 @@ def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> t
 
 
 @inner
-def pair_up(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) -> tuple[float, int]:
-    """Pack pairs of points that no w of the box keeps both; return (a lower bound of their cost, number of pairs).
+def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) -> tuple[float, int]:
+    """Pack pairs of points that no w of the box keeps both; return (a lower bound of the loss, number of pairs).
 
-    The return value for two kept points that exclude each other is (∞, 1).
+    Return (∞, 1) if two kept points exclude each other: the box is empty.
 
     The price of every pair is subtracted from the residual weights of its points, which stay in the relaxation. The partner of a
     kept point becomes violated. Two points are not paired if their hinge losses at w already add up to a full weight.
@@ -188,13 +192,13 @@ def pair_up(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) ->
     for side in range(2):
         first, last = select_side(data, node, m, R, P, side)
         rows, columns = columns, P.side[side, first:last]
-    set_edges(G, rows, columns, offset, env, half, P)
+    set_exclusion_edges(G, rows, columns, offset, env, half, P)
     total, count = _fix_partners(P, rows, columns, z, residual)
     if total == np.inf:
         return total, count
     for i in range(m):
         residual[i] = 0.0 if z[i] == KEPT else residual[i]
-    for _ in range(REPEATS):
+    for _ in range(_MATCHINGS):
         match(P, rows, columns, residual)
         remaining = False
         for r in range(rows.size):

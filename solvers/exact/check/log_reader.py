@@ -1,4 +1,7 @@
-"""Reader of proof logs, plain or compressed, within a memory limit; the last line is the digest of all others."""
+"""Reader of proof logs for the checkers: verifies a log's seal, the SHA-256 in its last line, and yields its records one by one.
+
+A log is plain text or gzip. The unpacked size is limited, since a small file can unpack to gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ from typing import Any
 
 from .arithmetic import InvalidProofError
 
-#: What a packed log may unpack to in the memory: so many characters and JSON values (at most 72 bytes each), whatever its size,
-#: and for each byte of its file. Logs have two characters for each byte, and matrices of zeros and ones twenty.
+#: Characters, and JSON values (at most 72 bytes each), to which a packed log may unpack: a base, and a number for each byte
+#: of its file. Logs have two characters for each byte, and matrices of zeros and ones twenty.
 _CHARACTERS, _VALUES = (2**22, 64), (10**6, 8)
-#: What begins a value in a line of JSON.
+#: Characters that begin a value in a line of JSON.
 _BEGINS = (",", "[", "{")
 
 
 @dataclass
 class _Allowance:
-    """The share of a packed log that may still be held in memory."""
+    """The characters and JSON values that a packed log may still unpack to."""
 
     characters: int
     values: int
@@ -36,15 +39,15 @@ class _Allowance:
         return cls(*(base + share * size for base, share in (_CHARACTERS, _VALUES)))
 
     def spend(self, line: str) -> None:
-        """Take a line."""
+        """Subtract a line; raise InvalidProofError if the allowance is exceeded."""
         self.characters -= len(line)
         self.values -= sum(line.count(mark) for mark in _BEGINS)
         if min(self.characters, self.values) < 0:
             raise InvalidProofError("the log unpacks to far more than its size: unpack it yourself, if you trust it")
 
 
-def lines(path: Path) -> Iterator[str]:
-    """Yield the lines one after the other: a log may be larger than the memory, but no line of a packed one is.
+def log_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a log, plain or packed; no line of a packed log may be larger than the whole may be in memory.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 class SealedLog:
-    """A log of one format whose seal fits: the last line is the SHA-256 of all others.
+    """A log of one format whose seal has been verified: its last line is the SHA-256 of all lines before it.
 
     The file is read once for the seal and once for each call of `records`, one line in the memory.
 
@@ -75,9 +78,9 @@ class SealedLog:
     versions : tuple of int
         The versions that are read.
     streamed : bool
-        Whether the records are used one by one, so that the whole of a packed log needs no limit.
+        Whether the records are used one by one; the size of a whole packed log is then not limited.
     cited : sequence of path-like
-        Files of logs that this one may cite. Others are looked for beside it.
+        Files of logs that this log may cite. Other cited logs are searched in the log's folder.
 
     Attributes
     ----------
@@ -95,13 +98,13 @@ class SealedLog:
         self, path: Path, kind: str, versions: tuple[int, ...], streamed: bool = False, cited: Sequence[str | Path] = ()
     ) -> None:
         self._path, self._kind, self._versions, self._streamed, self._cited = path, kind, versions, streamed, tuple(cited)
-        #: What was proved by cited logs, by digest: a log that several logs cite is verified once.
+        #: Problem and proved bound of each cited log that has been verified, by SHA-256.
         self.proved: dict[str, Any] = {}
         allowance = None if streamed or path.suffix != ".gz" else _Allowance.of(path)
         digest = hashlib.sha256()
         first = before = last = ""
         self._lines = 0
-        for line in lines(path):
+        for line in log_lines(path):
             if allowance is not None:
                 allowance.spend(line)
             digest.update(last.encode())
@@ -118,10 +121,10 @@ class SealedLog:
             raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
 
     def cited_log(self, name: str, sha256: str) -> SealedLog:
-        """Return a log that this one cites: a given file of this digest, or the file of this name beside this log."""
+        """Return a cited log: the one of the given files with this SHA-256, or the file of this name in this log's folder."""
         sibling = self._path.with_name(Path(name).name)
         for path in (*map(Path, self._cited), sibling):
-            if path.is_file() and digest_of(path) == sha256:
+            if path.is_file() and file_sha256(path) == sha256:
                 log = SealedLog(path, self._kind, self._versions, self._streamed, self._cited)
                 log.proved = self.proved
                 return log
@@ -136,23 +139,23 @@ class SealedLog:
         Raises
         ------
         InvalidProofError
-            A line is no object.
+            A line is not a JSON object.
         """
-        yield from map(_record, islice(lines(self._path), 1, self._lines - 2))
+        yield from map(_record, islice(log_lines(self._path), 1, self._lines - 2))
 
 
 def stated_bound(path: str | Path) -> float:
-    """Return the lower bound that a log claims, without verifying it; -inf where the file states none."""
+    """Return the lower bound that a log claims, without verifying it; -inf if the file claims none."""
     try:
-        claim, _seal = deque(lines(Path(path)), maxlen=2)
+        claim, _seal = deque(log_lines(Path(path)), maxlen=2)
         bound = float(json.loads(claim)["bound"])
     except Exception:  # noqa: BLE001 - a file may be wrong in every way
         return -math.inf
     return bound if math.isfinite(bound) else -math.inf
 
 
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file; raise OSError if it cannot be read."""
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; raise OSError if it cannot be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,10 @@
-"""The records of the box kernels: problem data, pool of open nodes, current node, and the events of the proof log."""
+"""Records that the compiled loops of the box engine work on: the problem's data, the pool of open nodes, the current node, and
+the event buffer of the proof log.
+
+The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
+problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free
+intercept, whose square is replaced by (w - lo)(w - hi) ≤ 0, the only change.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +12,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....exact.loops.matching import Pairs, empty_pairs
-from ....exact.loops.newton import BoxRelaxation, empty_relaxation
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import inner
+from ...exact.loops.matching import Pairs, empty_pairs
+from ...exact.loops.newton import BoxRelaxation, empty_relaxation
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import inner
 
+#: Number of points in a page of the pool.
 PAGE = 32
-#: Capacity in dives below which the pool requests growth; the frugal mode uses this reserve.
+#: Number of nodes for which free space is kept: below it the pool requests growth. The frugal mode uses this reserve.
 RESERVE = 128
+#: States of a point in a box.
 FREE, KEPT, VIOLATED = -1, 0, 1
 #: Rounds of relaxation and bound tightening at a node.
 ROUNDS = 2
 
-# Return codes of `explore`: the reason for stopping.
+#: Return codes of `explore`: the node limit of the call is reached, the search is finished, the pool or the log buffer is full, a
+#: candidate was found, a leaf without free points was reached.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
 #: Fields of `BoxPool.scalars`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, of
 #: relaxations and of Newton steps, number of the next node, frugal mode, end of the log, points of all nodes,
 #: whether there is a candidate.
-SCALARS = integers_and_floats(
+POOL_SCALARS = integers_and_floats(
     "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
 )
 
 
 @by_reference
 class BoxData(NamedTuple):
-    """The reduced problem as arrays for the kernels."""
+    """The reduced problem as arrays for the compiled loops."""
 
     rows: Any  #: (n, p) relaxed rows g_i
     weights: Any  #: (n,) λ_i
@@ -46,33 +55,33 @@ class BoxData(NamedTuple):
 
 @by_reference
 class BoxPool(NamedTuple):
-    """All arrays of the search: open nodes by record and page, so that a run can stop and resume anywhere.
+    """All open nodes of a box search, by record and page; it can stop and resume anywhere.
 
     A *record* is a branched node: its box, its branching, and its undecided points in linked pages of `PAGE` points. The code of
     an open node is ``2 * record + side``.
     """
 
-    lo: Any
-    hi: Any
-    w: Any
-    base: Any
-    split: Any  #: branching coordinate, or -1 - (position of the branching point)
-    mid: Any
-    page: Any
-    count: Any
-    refs: Any
+    lo: Any  #: (records, p) lower ends of the box
+    hi: Any  #: (records, p) upper ends of the box
+    w: Any  #: (records, p) starting point of the children's relaxation
+    base: Any  #: (records,) weight of the points that are violated throughout the box
+    split: Any  #: (records,) branching coordinate, or -1 - (position of the branching point)
+    mid: Any  #: (records,) branching value
+    page: Any  #: (records,) first page, -1 without points
+    count: Any  #: (records,) number of undecided points
+    refs: Any  #: (records,) number of children that are still open
     key: Any  #: (records, 2) proved lower bounds of both children
     ident: Any  #: number of the branched node in the proof log
-    free_records: Any
-    heap: Any
-    point: Any  #: (pages, PAGE)
-    lower: Any
-    state: Any
-    link: Any
-    free_pages: Any
-    scalars: Any  #: a structured scalar of type `SCALARS`
+    free_records: Any  #: stack of unused records
+    heap: Any  #: codes of the open nodes, the least bound first
+    point: Any  #: (pages, PAGE) undecided points
+    lower: Any  #: (pages, PAGE) lower ends l_i of their margins
+    state: Any  #: (pages, PAGE) their states
+    link: Any  #: (pages,) next page, -1 after the last
+    free_pages: Any  #: stack of unused pages
+    scalars: Any  #: a structured scalar of type `POOL_SCALARS`
     candidate: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
-    leaf: Any
+    leaf: Any  #: (n,) states of all points of a leaf
     log: Any  #: float64 buffer of the proof log; empty without a log
 
 
@@ -80,12 +89,12 @@ class BoxPool(NamedTuple):
 class BoxNode(NamedTuple):
     """The current node: its box and the points that the box leaves undecided."""
 
-    lo: Any  #: (p,)
-    hi: Any  #: (p,)
+    lo: Any  #: (p,) lower ends of the box
+    hi: Any  #: (p,) upper ends of the box
     w: Any  #: (p,) starting point of the relaxation, then its solution
     idx: Any  #: (n,) the points; m entries of each array are in use
     z: Any  #: (n,) FREE, KEPT or VIOLATED
-    l: Any  #: (n,) l_i
+    l: Any  #: (n,) l_i, lower ends of the margins
     G: Any  #: (p, n) their rows, by column
     norm: Any  #: (n,) ||g_i||, rounded up
     lam: Any  #: (n,) λ_i
@@ -94,12 +103,12 @@ class BoxNode(NamedTuple):
 
 @by_reference
 class BoxWorkspace(NamedTuple):
-    """The workspace of the processing of nodes."""
+    """The arrays that processing a node works on."""
 
     node: BoxNode
     relaxation: BoxRelaxation
     pairs: Pairs
-    margin: Any  #: (2n,)
+    margin: Any  #: (2n,) margins and weights of the points that a candidate is scaled to keep
 
 
 def empty_workspace(n: int, p: int) -> BoxWorkspace:
@@ -111,32 +120,32 @@ def empty_workspace(n: int, p: int) -> BoxWorkspace:
     return BoxWorkspace(node, empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
 
 
-class Log(NamedTuple):
-    """The buffer of the proof log, and the counts of the pool."""
+class EventBuffer(NamedTuple):
+    """The event buffer of the proof log, with the pool's counters. `solvers.zero_one.box_log` reads the events."""
 
     buffer: Any  #: `BoxPool.log`
     scalars: Any  #: `BoxPool.scalars`
 
 
 @inner
-def log_node(log: Log, ident: int, parent: int, side: int) -> None:
-    """Write the start of a node: 0, node, parent, side."""
+def log_node(log: EventBuffer, ident: int, parent: int, side: int) -> None:
+    """Append the event that a node begins: 0, node, parent, side."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 0.0, ident, parent, side
     log.scalars.log_at = start + 4
 
 
 @inner
-def log_split(log: Log, ident: int, name: float, mid: float) -> None:
-    """Write the branching of a node: 2, node, coordinate or -1 - point, branching value."""
+def log_split(log: EventBuffer, ident: int, name: float, mid: float) -> None:
+    """Append the branching of a node: 2, node, coordinate or -1 - point, branching value."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, name, mid
     log.scalars.log_at = start + 4
 
 
 @inner
-def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
-    """Write the multipliers of one round of m points: 1, node, count, then (point, state, α) for every α > 0."""
+def log_multipliers(log: EventBuffer, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
+    """Append the multipliers of a round of m points: 1, node, count, then (point, state, α) for every α > 0."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1] = 1.0, ident
     k = start + 3
@@ -149,16 +158,16 @@ def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> 
 
 
 @inner
-def log_scale(log: Log, ident: int, theta: float) -> None:
-    """Write the factor on the losses in the next round: 4, node, θ."""
+def log_loss_factor(log: EventBuffer, ident: int, theta: float) -> None:
+    """Append the factor on the losses in the next round: 4, node, θ."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 4.0, ident, theta
     log.scalars.log_at = start + 3
 
 
 @inner
-def log_pairs(log: Log, ident: int, idx: Any, P: Pairs, count: int) -> None:
-    """Write the pairs of the next round: 3, node, count, then (point, point, price)."""
+def log_pairs(log: EventBuffer, ident: int, idx: Any, P: Pairs, count: int) -> None:
+    """Append the pairs of the next round: 3, node, count, then (point, point, price)."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count
     for k in range(count):

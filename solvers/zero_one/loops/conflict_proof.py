@@ -1,4 +1,4 @@
-"""The nodes of a proof by norm-conflicts: the kernel that records each node's steps and conflicts."""
+"""Compiled processing of a node of a proof by norm-conflicts: `prove_node` proves or branches it and records its steps."""
 
 from __future__ import annotations
 
@@ -7,53 +7,53 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import entry, inner
-from .active_set import active_set, certified, threshold
-from .records import (
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import entry, inner
+from .active_set import certified_bound, minimise_norm, row_divisor
+from .conflict_records import (
     CONFLICT,
     DELETED,
     FREE,
     KEPT,
     KEPT_PRIORITY,
     VIOLATED_PRIORITY,
-    Active,
+    ActiveSet,
     ConflictRows,
     ConflictWorkspace,
-    Scratch,
-    copy_active,
+    DualWorkspace,
+    copy_active_set,
     dot,
 )
 
-#: Fields of `Book.scalars`: numbers of conflicts, of those in the last packing, of steps, of entries.
-BOOK = integers_and_floats("booked packed steps entries", "")
-#: Kinds of a step in `Book.steps`: a packing of conflicts, which raises the proved cost of further deletions; one conflict, which
-#: ends the node or deletes its only free point.
+#: Fields of `NodeRecord.scalars`: numbers of conflicts, of conflicts in the last packing, of steps, of entries.
+NODE_RECORD_SCALARS = integers_and_floats("booked packed steps entries", "")
+#: Kinds of a step in `NodeRecord.steps`: a packing of conflicts, which raises the proved cost of further deletions; one conflict,
+#: which ends the node or deletes its only free point.
 PACK, CUT = 0, 1
-# Return codes of `prove` besides a branching point (≥ 0): the node is proved; there is no branching point.
+#: Return codes of `prove_node` besides a branching point (≥ 0): the node is proved; no free point is left to branch on.
 PROVED, OPEN_LEAF = -1, -2
 #: Largest values of integer multipliers that are tried: short to write, exact to read.
 _INTEGER_SCALES = (2.0**10, 2.0**20)
 
 
 @by_reference
-class Book(NamedTuple):
-    """The conflicts and steps of one node of a proof."""
+class NodeRecord(NamedTuple):
+    """The conflicts and steps that prove or reduce one node, for the log."""
 
     points: Any  #: (capacity, 2p + 6) points of each conflict
-    alpha: Any  #: multipliers α of the rows a_i'w ≥ 1, negative for violated points
+    alpha: Any  #: (capacity, 2p + 6) multipliers α of the rows a_i'w ≥ 1, negative for violated points
     size: Any  #: (capacity,) number of points of each conflict
     packing: Any  #: conflicts of the last packing
     share: Any  #: their weights in the packing
     steps: Any  #: kind, first and last entry of each step
     entry: Any  #: conflicts of all steps
-    entry_share: Any
-    scalars: Any  #: see `BOOK`
+    entry_share: Any  #: their weights in the packings
+    scalars: Any  #: counts, see `NODE_RECORD_SCALARS`
 
 
 @inner
-def _round_multipliers(active: Active, q: int, reach: float, T: float, before: Any) -> float:
+def _round_multipliers(active: ActiveSet, q: int, reach: float, T: float, before: Any) -> float:
     """Round the multipliers to integers if they still prove T: return the norm, 0 on failure; ``before`` is a buffer."""
     largest = 0.0
     for k in range(q):
@@ -65,7 +65,7 @@ def _round_multipliers(active: Active, q: int, reach: float, T: float, before: A
     for size in _INTEGER_SCALES:
         for k in range(q):
             active.u[k] = np.rint(before[k] / largest * size)
-        N = certified(active, q, reach)
+        N = certified_bound(active, q, reach)
         if N >= T:
             return N
     for k in range(q):
@@ -74,7 +74,9 @@ def _round_multipliers(active: Active, q: int, reach: float, T: float, before: A
 
 
 @inner
-def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
+def _record_conflict(
+    rows: ConflictRows, active: ActiveSet, T: float, exactly: bool, book: NodeRecord, scratch: DualWorkspace
+) -> int:
     """Record the conflict of an S-pair and return its number, -1 if the book is full."""
     number = book.scalars.booked
     if number >= book.size.size:
@@ -85,7 +87,7 @@ def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool
         if active.u[k] <= 0.0:
             continue
         i, j = active.pair[k, 0], active.pair[k, 1]
-        scale = rows.tau[i] + rows.tau[j] if j >= 0 else threshold(rows.tau[i], j)
+        scale = rows.tau[i] + rows.tau[j] if j >= 0 else row_divisor(rows.tau[i], j)
         multiplier = math.copysign(active.u[k], scale) if integer_norm > 0.0 else active.u[k] / scale
         for side in range(2):
             point = active.pair[k, side]
@@ -104,7 +106,7 @@ def _record_conflict(rows: ConflictRows, active: Active, T: float, exactly: bool
 
 
 @inner
-def _record_step(book: Book, kind: int, number: int) -> None:
+def _record_step(book: NodeRecord, kind: int, number: int) -> None:
     """Record one step: the current packing, or a conflict."""
     s, e = book.scalars.steps, book.scalars.entries
     book.steps[s, 0], book.steps[s, 1] = kind, e
@@ -122,7 +124,7 @@ def _record_step(book: Book, kind: int, number: int) -> None:
 # exempt (length): compiled as one function; a call would pass array by array
 # exempt (arguments): compiled, array by array
 @entry
-def prove(
+def prove_node(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
@@ -131,12 +133,12 @@ def prove(
     workspace: ConflictWorkspace,
     state: Any,
     extra: Any,
-    start: Active,
-    book: Book,
+    start: ActiveSet,
+    book: NodeRecord,
     cut: float,
     budget: float,
 ) -> int:
-    """Process a node of a proof and record its steps; return the branching point, `PROVED` or `OPEN_LEAF`.
+    """Process a node of a proof and record its steps in ``book``; return the branching point, `PROVED` or `OPEN_LEAF`.
 
     With a finite ``budget`` of deletions, solutions have ||w||² < cut. Otherwise the cost of deletions is subtracted from the
     cutoff.
@@ -169,10 +171,10 @@ def prove(
             ok[i] = state[i] != FREE
             priority[i] = 1.0 if state[i] == FREE else KEPT_PRIORITY if state[i] == KEPT else violated_priority
         T = norm_limit - cost_factor * extra[0]
-        if active_set(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
+        if minimise_norm(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
             _record_step(book, CUT, _record_conflict(rows, start, T, exact_thresholds, book, scratch))
             return PROVED
-        norm = certified(start, start.count[0], rows.intercept_bound)
+        norm = certified_bound(start, start.count[0], rows.intercept_bound)
         forced = -1
         for _turn in range(1 if counted else 2):  # with counts T does not fall
             packed = 0.0
@@ -187,22 +189,22 @@ def prove(
                     proved = True
                     break
                 if norm >= T:
-                    copy_active(start, active)
+                    copy_active_set(start, active)
                     closing_conflict, proved = _record_conflict(rows, active, T, exact_thresholds, book, scratch), True
                     break
                 if book.scalars.booked >= book.size.size - 2:
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > 0.0
-                copy_active(start, active)
+                copy_active_set(start, active)
                 number = -1
-                if active_set(rows, ok, priority, T, active, scratch)[0] == CONFLICT:
+                if minimise_norm(rows, ok, priority, T, active, scratch)[0] == CONFLICT:
                     number = _record_conflict(rows, active, T, exact_thresholds, book, scratch)
                 elif packed == 0.0 and exact.free:
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    if active_set(exact, ok, priority, T, pairs, workspace.exact)[0] == CONFLICT:
+                    if minimise_norm(exact, ok, priority, T, pairs, workspace.exact)[0] == CONFLICT:
                         number = _record_conflict(exact, pairs, T, exact_thresholds, book, scratch)
                 if number < 0:
                     break

@@ -1,4 +1,7 @@
-"""The box engine: best-first branch and bound over boxes of w, with pair bounds and the hinge relaxation; for few features."""
+"""The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w.
+
+Pair bounds and a hinge relaxation bound a box; the compiled loops are `solvers.zero_one.loops.box_search`.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,30 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray
-from ...exact.rotation import constant_column
-from ...interface.algorithm import Outcome
-from ..incumbent import hard_margin, penalised_rows
-from ..loops import boxes as k
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import BoolArray, FloatArray
+from ..exact.loops.matching import WIDEST
+from ..exact.rotation import constant_column
+from ..interface.algorithm import Outcome
 from .engine import Engine, SharedState
-from .open_nodes import MEMORY, OpenNodes, add_root, empty_pool, grown, grown_within, least_bound
+from .incumbent import solve_hard_margin
+from .loops.box_records import CANDIDATE, DONE, GROW, KEPT, LEAF, PAGE, RESERVE, ROUNDS, VIOLATED, BoxData, empty_workspace
+from .loops.box_search import explore, move_nodes
+from .loops.conflict_records import penalised_rows
+from .open_nodes import (
+    DEFAULT_MEMORY,
+    OpenNodes,
+    allocate_pool,
+    enlarge_pool,
+    enlarge_within_memory,
+    initialise_pool,
+    least_bound,
+)
+from .reduced import ReducedZeroOneProblem
 
 
 @dataclass(frozen=True, eq=False)
 class SearchData:
-    """The problem data that all nodes of one box search share, in every process.
+    """The data that all nodes of one box search share, in every process.
 
     Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
     incumbents are smaller, so the rows remain valid.
@@ -30,7 +44,7 @@ class SearchData:
 
     reduced: ReducedZeroOneProblem
     upper: float  #: value of the incumbent at the start of the search, in units of the reduced problem
-    data: k.BoxData
+    data: BoxData  #: the problem as the compiled loops read it
     leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
 
     @classmethod
@@ -40,12 +54,12 @@ class SearchData:
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
         # A point that costs more than the incumbent is never violated: a truncated weight is valid and improves the scaling.
         weights = np.minimum(reduced.weights, upper)
-        data = k.BoxData(rows, weights, norms, positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
+        data = BoxData(rows, weights, norms, positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 
 def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = None) -> BoolArray:
-    """Return the class of each reduced row: pairs of points that exclude each other have one of each.
+    """Return the class (m,) of each reduced row, True for one side; a pair bound combines points of both sides.
 
     The class is the sign of the intercept's column, or of the first reduced coordinate without an intercept. ``targets`` are
     further original rows, which the last reduced rows stand for.
@@ -61,34 +75,34 @@ def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = N
     return sign
 
 
-#: Nodes before further threads join, and nodes of each thread per round: fixed numbers, so that runs repeat.
-ALONE, ROUND = 1500, 200
-#: Names of the counters in a pool.
-COUNTS = ("nodes", "relaxations", "newton_steps", "points")
+#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
+SINGLE_THREAD_NODES, NODES_PER_ROUND = 1500, 200
+#: Names of a pool's counters that workers report.
+COUNTER_NAMES = ("nodes", "relaxations", "newton_steps", "points")
 
 
 class BoxLog(Protocol):
-    """The writer of a proof log for the search tree."""
+    """Protocol of a writer of the search tree's proof log (`solvers.zero_one.box_log`)."""
 
     def append_events(self, log: FloatArray) -> None:
-        """Write a block of kernel events."""
+        """Write events that the compiled loops have recorded."""
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Write the multipliers that close the last node, a leaf without free points."""
+        """Write the multipliers of ``active``, which prove a squared norm of ``target`` for the last node, a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
-class ResumedBoxes:
-    """The state of a search that continues elsewhere."""
+class BoxSearchSnapshot:
+    """The state of a box search, from which a file or another process continues it."""
 
-    ground: SearchData
-    nodes: OpenNodes
+    search_data: SearchData
+    nodes: OpenNodes  #: the open nodes
     unresolved: float = math.inf  #: least lower bound of the leaves that rounding left unresolved; ∞ without such leaves
     first_id: int = 0  #: number of the next node in the proof log
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zero_one.loops.boxes` and ``docs/explanation/zero-one-bb.md``.
+    """Branch and bound over boxes with one or several threads (``docs/explanation/zero-one-bb.md``).
 
     With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
     the round's start, and their candidates are handled in order. So the run does not depend on timing.
@@ -99,42 +113,44 @@ class BoxEngine(Engine):
     threads : int
         Number of threads; a proof log allows one.
     log : BoxLog, optional
-    resumed : ResumedBoxes, optional
-        State of the search to continue; by default the search begins at the root.
+    snapshot : BoxSearchSnapshot, optional
+        State from which the search continues; by default it begins at the root.
     reduced_problem : ReducedZeroOneProblem, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
     """
 
     name: ClassVar[str] = "boxes"
-    pace, doubling_growth = 0.4, 1.4
+    nanoseconds_per_effort, doubling_growth = 0.4, 1.4
 
     def __init__(
         self,
         shared: SharedState,
         threads: int = 1,
         log: BoxLog | None = None,
-        resumed: ResumedBoxes | None = None,
+        snapshot: BoxSearchSnapshot | None = None,
         reduced_problem: ReducedZeroOneProblem | None = None,
     ) -> None:
         super().__init__(shared)
-        self.ground = SearchData.of(reduced_problem or shared.reduced, shared.upper) if resumed is None else resumed.ground
-        self._data = self.ground.data
+        self.search_data = (
+            SearchData.of(reduced_problem or shared.reduced, shared.upper) if snapshot is None else snapshot.search_data
+        )
+        self._data = self.search_data.data
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
-        if resumed is None:
-            pool = empty_pool(n, p, log_size)
-            add_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+        log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * ROUNDS)
+        if snapshot is None:
+            pool = allocate_pool(n, p, log_size)
+            initialise_pool(pool, self.search_data.reduced.root_half_widths(shared.upper), self._data.weights >= shared.upper)
             pool.candidate[p] = shared.upper
         else:
-            pool = resumed.nodes.to_pool(n, log_size, shared.upper)
-            pool.scalars.next_id = resumed.first_id
+            pool = snapshot.nodes.to_pool(n, log_size, shared.upper)
+            pool.scalars.next_id = snapshot.first_id
         self._pools = [pool]
-        self._workspaces = [k.empty_workspace(n, p)]
+        self._workspaces = [empty_workspace(n, p)]
         #: Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves.
-        self.unresolved = math.inf if resumed is None else resumed.unresolved
-        self._leaf_rows = self.ground.leaf_rows
+        self.unresolved = math.inf if snapshot is None else snapshot.unresolved
+        self._leaf_rows = self.search_data.leaf_rows
         self._nodes_per_second = 2000.0
         self._sampling_period = max(4, n // 32)
 
@@ -143,31 +159,31 @@ class BoxEngine(Engine):
 
     @property
     def nodes(self) -> int:
-        """Number of processed nodes."""
+        """The number of processed nodes."""
         return self._total("nodes")
 
     @property
     def effort(self) -> float:
-        """Counted work: 8 ns per coordinate of a point in a Newton step, 0.15 ns per coordinate of a pair of points.
+        """The counted work: 8 ns per coordinate of a point in a Newton step, 0.15 ns per coordinate of a pair of points.
 
         The weights are calibrated. The weight of pairs is too large where there are many points, which favours boxes in a
         portfolio.
         """
         points = self._total("points") / max(self.nodes, 1)
         steps = 8.0 * (self._total("newton_steps") + self.nodes) * (points + 1.0)
-        pairs = 0.15 * self._total("relaxations") * min(points, 2.0 * k.WIDEST) ** 2
+        pairs = 0.15 * self._total("relaxations") * min(points, 2.0 * WIDEST) ** 2
         return (steps + pairs) * self._data.rows.shape[1]
 
     @property
-    def open_nodes(self) -> int:
-        """Number of nodes on the heaps and nodes in progress."""
+    def open_count(self) -> int:
+        """The number of nodes on the heaps, and in progress."""
         return self._total("waiting") + sum(int(pool.scalars.current >= 0) for pool in self._pools)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of nodes, relaxations, Newton steps, and points of all nodes."""
-        return {name: self._total(name) for name in COUNTS}
+        return {name: self._total(name) for name in COUNTER_NAMES}
 
-    def figures(self) -> dict[str, float]:
+    def statistics(self) -> dict[str, float]:
         """Return the numbers of relaxations, Newton steps and points per node."""
         return {
             "relaxations": self._total("relaxations"),
@@ -176,57 +192,57 @@ class BoxEngine(Engine):
         }
 
     @property
-    def open(self) -> OpenNodes:
-        """The open nodes below the cutoff."""
-        return OpenNodes.joined([OpenNodes.of_pool(pool, self._shared.cut) for pool in self._pools])
+    def open_nodes(self) -> OpenNodes:
+        """The open nodes with bounds below the cutoff."""
+        return OpenNodes.concatenate([OpenNodes.from_pool(pool, self._shared.cutoff) for pool in self._pools])
 
     @property
     def next_id(self) -> int:
-        """Number of the next node in the proof log."""
+        """The number of the next node in the proof log."""
         return int(self._pools[0].scalars.next_id)
 
     @property
-    def resumed(self) -> ResumedBoxes:
+    def snapshot(self) -> BoxSearchSnapshot:
         """The state from which another process continues the search."""
-        return ResumedBoxes(self.ground, self.open, self.unresolved, self.next_id)
+        return BoxSearchSnapshot(self.search_data, self.open_nodes, self.unresolved, self.next_id)
 
     @property
     def own_bound(self) -> float:
         """The lower bound of this tree alone, in original units; the shared bound may come from another engine."""
-        return min(self.ground.reduced.proved(self.bound), self._shared.incumbent.value)
+        return min(self.search_data.reduced.original_bound(self.bound), self._shared.incumbent.value)
 
     @property
     def bound(self) -> float:
         """The lower bound of this tree, in units of the reduced problem."""
-        return min([self.unresolved, self._shared.cut, *map(least_bound, self._pools)])
+        return min([self.unresolved, self._shared.cutoff, *map(least_bound, self._pools)])
 
     def work(self, seconds: float) -> Outcome:
-        """Explore nodes, polish candidates, close leaves and grow the pools."""
+        """Explore nodes for about ``seconds`` or to the end of the slice; polish candidates and close leaves."""
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
-        if self._threads > 1 and self.nodes >= ALONE:
+        if self._threads > 1 and self.nodes >= SINGLE_THREAD_NODES:
             with ThreadPoolExecutor(self._threads) as executor:
-                while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
+                while outcome is Outcome.RUNNING and self.nodes < self.slice_end and time.perf_counter() < end:
                     outcome = self._round(executor)
         else:
-            while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
+            while outcome is Outcome.RUNNING and self.nodes < self.slice_end and time.perf_counter() < end:
                 outcome = self._explore_alone(end)
-                if self._threads > 1 and self.nodes >= ALONE:
+                if self._threads > 1 and self.nodes >= SINGLE_THREAD_NODES:
                     break
         return self._conclude(self.bound, outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
         total = float(self._data.weights.sum())
-        return int(k.explore(self._data, self._pools[index], self._workspaces[index], cut, nodes, self._sampling_period, total))
+        return int(explore(self._data, self._pools[index], self._workspaces[index], cut, nodes, self._sampling_period, total))
 
     def _explore_alone(self, end: float) -> Outcome:
         start, node_count = time.perf_counter(), self.nodes
         nodes = self._within_node_limit(
-            max(1, min(int(self._nodes_per_second * (end - start)), 100_000, self.pause - node_count))
+            max(1, min(int(self._nodes_per_second * (end - start)), 100_000, self.slice_end - node_count))
         )
         if self._threads > 1:
-            nodes = max(1, min(nodes, ALONE - node_count))
-        code = self._explore(0, self._shared.cut, nodes)
+            nodes = max(1, min(nodes, SINGLE_THREAD_NODES - node_count))
+        code = self._explore(0, self._shared.cutoff, nodes)
         elapsed = time.perf_counter() - start
         if self.nodes - node_count >= 20 and elapsed > 1e-4:
             self._nodes_per_second = (self.nodes - node_count) / elapsed
@@ -234,13 +250,17 @@ class BoxEngine(Engine):
 
     def _round(self, executor: ThreadPoolExecutor) -> Outcome:
         self._balance_pools()
-        cutoff, indices = self._shared.cut, range(len(self._pools))
-        if self._within_node_limit(ROUND * len(indices)) < ROUND * len(indices):
+        cutoff, indices = self._shared.cutoff, range(len(self._pools))
+        if self._within_node_limit(NODES_PER_ROUND * len(indices)) < NODES_PER_ROUND * len(indices):
             # Near the node limit the threads run one after the other.
             return self._handle_codes(
-                [self._explore(i, cutoff, self._within_node_limit(ROUND)) for i in indices if self._within_node_limit(ROUND) > 0]
+                [
+                    self._explore(i, cutoff, self._within_node_limit(NODES_PER_ROUND))
+                    for i in indices
+                    if self._within_node_limit(NODES_PER_ROUND) > 0
+                ]
             )
-        return self._handle_codes(list(executor.map(lambda index: self._explore(index, cutoff, ROUND), indices)))
+        return self._handle_codes(list(executor.map(lambda index: self._explore(index, cutoff, NODES_PER_ROUND), indices)))
 
     def _within_node_limit(self, nodes: int) -> int:
         limit = self._shared.limits.nodes
@@ -250,22 +270,22 @@ class BoxEngine(Engine):
         """Give each thread without open nodes half of the fullest heap."""
         n, p = self._data.rows.shape
         while len(self._pools) < self._threads:
-            pool = empty_pool(n, p, 0)
-            add_root(pool, None, None)
+            pool = allocate_pool(n, p, 0)
+            initialise_pool(pool, None, None)
             pool.candidate[p] = self._shared.upper
             self._pools.append(pool)
-            self._workspaces.append(k.empty_workspace(n, p))
+            self._workspaces.append(empty_workspace(n, p))
         for i, pool in enumerate(self._pools):
             fullest = max(self._pools, key=lambda other: int(other.scalars.waiting))
             count = int(fullest.scalars.waiting) // 2
             if pool.scalars.waiting > 0 or pool.scalars.current >= 0 or count == 0:
                 continue
-            pages_per_node = n // k.PAGE + 2
-            capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
+            pages_per_node = n // PAGE + 2
+            capacity = min(int(pool.scalars.records) - 2 * RESERVE, int(pool.scalars.pages) // pages_per_node - RESERVE)
             if count > capacity and not pool.scalars.frugal:
-                self._pools[i] = pool = grown(pool)
-                capacity = min(int(pool.scalars.records) - 2 * k.RESERVE, int(pool.scalars.pages) // pages_per_node - k.RESERVE)
-            k.move(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
+                self._pools[i] = pool = enlarge_pool(pool)
+                capacity = min(int(pool.scalars.records) - 2 * RESERVE, int(pool.scalars.pages) // pages_per_node - RESERVE)
+            move_nodes(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
 
     def _handle_codes(self, codes: list[int]) -> Outcome:
         shared, limits = self._shared, self._shared.limits
@@ -273,8 +293,8 @@ class BoxEngine(Engine):
             outcome = self._handle_code(index, code)
             if outcome is not Outcome.RUNNING:
                 return outcome
-        if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
-            return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
+        if all(code == DONE for code in codes) and len(codes) == len(self._pools):
+            return Outcome.CONVERGED if self.unresolved >= shared.cutoff else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
         return Outcome.RUNNING
@@ -286,15 +306,15 @@ class BoxEngine(Engine):
             length = int(pool.scalars.log_at)
             self._log.append_events(pool.log[:length].copy())
             pool.scalars.log_at = 0
-        if code == k.CANDIDATE:
-            reduced, point = self.ground.reduced, pool.candidate[:p].copy()
+        if code == CANDIDATE:
+            reduced, point = self.search_data.reduced, pool.candidate[:p].copy()
             shared.polish.improve(
-                shared.incumbent, point if reduced is shared.reduced else shared.reduced.contract(reduced.expand(point))
+                shared.incumbent, point if reduced is shared.reduced else shared.reduced.to_reduced(reduced.to_original(point))
             )
             pool.candidate[p] = min(pool.candidate[p] * (1 - 1e-9), shared.upper)
-        elif code == k.LEAF:
+        elif code == LEAF:
             self._close_leaf(pool.leaf.copy(), float(pool.candidate[p + 1]))
-        elif code == k.GROW:
+        elif code == GROW:
             return self._grow_pool(index)
         if pool.scalars.frugal and pool.scalars.records > len(pool.base) // 2:
             pool.scalars.frugal = 0
@@ -304,10 +324,10 @@ class BoxEngine(Engine):
         """Grow the pool; at the memory limit continue nearly depth-first in the free part."""
         pool = self._pools[index]
         scalars = pool.scalars
-        reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
-        if self._log is not None and scalars.records >= 2 * k.RESERVE and scalars.pages >= reserved_pages:
+        reserved_pages = RESERVE * (len(pool.leaf) // PAGE + 2)
+        if self._log is not None and scalars.records >= 2 * RESERVE and scalars.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
-        larger = grown_within(pool, self._shared.limits.memory_or(MEMORY) / len(self._pools))
+        larger = enlarge_within_memory(pool, self._shared.limits.memory_or(DEFAULT_MEMORY) / len(self._pools))
         if larger is None:
             return Outcome.MEMORY_LIMIT
         self._pools[index] = larger
@@ -319,18 +339,18 @@ class BoxEngine(Engine):
         The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
         offer either the cutoff or the leaf's bound closes the leaf.
         """
-        from ..loops.conflicts import CONFLICT
+        from .loops.conflict_records import CONFLICT
 
         shared, data = self._shared, self._data
-        demanded = state == k.KEPT
+        demanded = state == KEPT
         w = shared.polish.solve(demanded)
         if w is not None:
             shared.incumbent.offer(shared.reduced, w)
-        violated = float(data.weights[state == k.VIOLATED].sum())
-        target = shared.cut - violated * (1 - 1e-15 * len(state))
+        violated = float(data.weights[state == VIOLATED].sum())
+        target = shared.cutoff - violated * (1 - 1e-15 * len(state))
         if target <= 0.0:
             return
-        status, active = hard_margin(self._leaf_rows, demanded, target)
+        status, active = solve_hard_margin(self._leaf_rows, demanded, target)
         if status != CONFLICT:
             self.unresolved = min(self.unresolved, max(bound, violated))
         elif self._log is not None:

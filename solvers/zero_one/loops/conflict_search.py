@@ -1,4 +1,8 @@
-"""Depth-first search on norm-conflicts: sets of points that no w below the cutoff classifies with margin 1 together."""
+"""Compiled depth-first search on norm-conflicts: sets of points that no w below the cutoff keeps all with margin 1.
+
+`search_depth_first` runs and resumes the search of the conflict engine and of large neighbourhoods; `process_node` bounds a node
+by packing conflicts.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
-from ....interface.algorithm import integers_and_floats
-from ....interface.numba_flags import by_reference
-from ..compiled import entry, inner
-from .active_set import active_set, certified
-from .records import (
+from ...exact.loops import EPS
+from ...interface.algorithm import integers_and_floats
+from ...interface.numba_flags import by_reference
+from . import entry, inner
+from .active_set import certified_bound, minimise_norm
+from .conflict_records import (
     CONFLICT,
     DELETED,
     FREE,
@@ -19,56 +23,57 @@ from .records import (
     KEPT_PRIORITY,
     OPTIMUM,
     VIOLATED_PRIORITY,
-    Active,
+    ActiveSet,
     ConflictRows,
     ConflictWorkspace,
-    copy_active,
+    copy_active_set,
     dot,
 )
 
-#: Largest number of conflicts that a node inherits, the latest ones of its parent.
-POOL = 160
+#: Largest number of conflicts that a node inherits, the latest ones of its parent: older ones seldom prune.
+MOST_INHERITED = 160
 
-#: Fields of `Stack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels,
+#: Fields of `SearchStack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels,
 #: counts, and the step of the gap histogram.
-SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
+STACK_SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
 GAP_BINS = 64
 
 
 @by_reference
-class Stack(NamedTuple):
-    """A depth-first search that can stop and resume anywhere."""
+class SearchStack(NamedTuple):
+    """The state of a depth-first search, by level of the current path; it can stop and resume anywhere."""
 
     state: Any  #: (n,) FREE, KEPT or DELETED
     point: Any  #: (levels,) branching point, deleted in the first child and kept in the second
-    at: Any  #: current child, -1 before the first
-    extra: Any  #: proved lower bound of the cost of further deletions
-    bound: Any  #: proved lower bound of the subtree
+    at: Any  #: (levels,) current child, -1 before the first, -2 after a candidate
+    extra: Any  #: (levels,) proved lower bound of the cost of further deletions
+    bound: Any  #: (levels,) proved lower bound of the subtree
     trail: Any  #: forced deletions of all levels
-    trail_from: Any
-    pair: Any  #: S-pair of the kept points by level
+    trail_from: Any  #: (levels,) where each level's forced deletions begin in ``trail``
+    #: `ActiveSet` of the kept points by level
+    pair: Any
     g: Any
     u: Any
     w: Any
     count: Any
-    activity: Any
+    activity: Any  #: (n,) decaying number of recent conflicts of each point
     start_nodes: Any  #: (levels,) node count when the level's node was processed
     gap_bin: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
     subtree_nodes: Any  #: (GAP_BINS,) nodes of the finished subtrees, by the gap of their roots
     finished_subtrees: Any  #: (GAP_BINS,) number of finished subtrees, by the gap of their roots
-    scalars: Any  #: a structured scalar of type `SCALARS`
+    scalars: Any  #: a structured scalar of type `STACK_SCALARS`
     candidate_value: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left unresolved
     listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
     size: Any  #: (capacity,) number of these points
-    norm: Any  #: (capacity,) certified norm of each conflict
+    norm: Any  #: (capacity,) certified_bound norm of each conflict
     end: Any  #: (levels + 1,) start of each level's list, which is the end of the previous one
 
 
 @inner
-def free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
-    """Write the distinct free points of a conflict to ``out`` and return their number."""
+def collect_free_points(active: ActiveSet, state: Any, mark: Any, out: Any) -> int:
+    """Write the distinct free points of a conflict's constraints to ``out`` and return their number; ``mark`` is a buffer."""
     m = 0
     for k in range(active.count[0]):
         if active.u[k] <= 0.0:
@@ -85,29 +90,29 @@ def free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
 
 
 @inner
-def copy_listed(stack: Stack, source: int, target: int) -> None:
-    """Copy one conflict of the lists to another position."""
+def copy_conflict(stack: SearchStack, source: int, target: int) -> None:
+    """Copy a listed conflict from position ``source`` to ``target``."""
     stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
     for k in range(stack.size[source]):
         stack.listed[target, k] = stack.listed[source, k]
 
 
 @inner
-def inherit(stack: Stack, level: int) -> int:
-    """Copy the latest conflicts of the parent's list to this level's list, within the capacity, and return the new end."""
+def inherit_conflicts(stack: SearchStack, level: int) -> int:
+    """Copy the parent's latest conflicts to this level's list, within the capacity; return the list's end."""
     start = stack.end[level]
     if level == 0:
         return start
-    parent_start = max(stack.end[level - 1], start - POOL)
+    parent_start = max(stack.end[level - 1], start - MOST_INHERITED)
     count = min(start - parent_start, stack.size.size - start)
     for c in range(count):
-        copy_listed(stack, parent_start + c, start + c)
+        copy_conflict(stack, parent_start + c, start + c)
     return start + count
 
 
 @inner
-def pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
-    """Pack the conflicts of a list anew, small ones first: return (packed, new end of the list, forced point).
+def repack_conflicts(stack: SearchStack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
+    """Pack the listed conflicts anew, small ones first; return (packed cost, new end of the list, forced point).
 
     A conflict loses points that are kept by now, and is removed if one of its points is deleted (it is hit). One with a norm
     below T is skipped, but stays in the list, since T falls. The forced point is -1 without one, -2 for a conflict without free
@@ -149,17 +154,17 @@ def pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tup
 
 
 #: Packings per node: one from the parent's conflicts, then at least one new packing, more while they improve.
-PACKINGS = 3
+MOST_PACKINGS = 3
 #: A packing continues as if one more point were deleted if the gap is at most this multiple of the point's weight.
-AHEAD = 2.0
-#: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED`.
-SHARED = 5.0
+LOOKAHEAD_RATIO = 2.0
+#: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED_POINT_DISCOUNT`.
+SHARED_POINT_DISCOUNT = 5.0
 #: Least residual weight of a point, as a share of its weight, for use in a further conflict of a packing.
 LEAST_RESIDUAL = 0.25
 
 
 @inner
-def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_counts: Any, priority: Any) -> None:
+def _set_priorities(stack: SearchStack, first: int, last: int, away: float, conflict_counts: Any, priority: Any) -> None:
     """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
     A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
@@ -173,7 +178,7 @@ def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_c
     largest = 1.0
     for i in range(state.size):
         largest = max(largest, conflict_counts[i])
-    slope = SHARED / largest
+    slope = SHARED_POINT_DISCOUNT / largest
     for i in range(state.size):
         priority[i] = KEPT_PRIORITY if state[i] == KEPT else away
         if state[i] == FREE:
@@ -181,7 +186,7 @@ def _set_priorities(stack: Stack, first: int, last: int, away: float, conflict_c
 
 
 @inner
-def _fix_expensive(stack: Stack, budget: float, residual: Any, offset: float, priority: Any) -> bool:
+def _fix_expensive(stack: SearchStack, budget: float, residual: Any, offset: float, priority: Any) -> bool:
     """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
     A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
@@ -200,16 +205,16 @@ def _fix_expensive(stack: Stack, budget: float, residual: Any, offset: float, pr
 
 # exempt (length): compiled as one function; a call would pass array by array
 @inner
-def expand(
+def process_node(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
-    stack: Stack,
+    stack: SearchStack,
     level: int,
     cut: float,
     workspace: ConflictWorkspace,
 ) -> int:
-    """Process the current node: return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
+    """Bound the current node; return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
 
     A solution below the cutoff deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
     """
@@ -231,7 +236,7 @@ def expand(
         for j in range(active.w.size):
             is_kept.g[k, j] = stack.g[level, k, j]
     first = stack.end[level]
-    last = inherit(stack, level)
+    last = inherit_conflicts(stack, level)
     while True:
         spent = 0.0
         for i in range(n):
@@ -243,18 +248,18 @@ def expand(
         if budget - extra <= 0.0:
             return 0
         scalars.solves += 1
-        status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
+        status, _ = minimise_norm(rows, ok, priority, budget - extra, is_kept, scratch)
         if status == CONFLICT:
             return 0
-        norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
+        norm = certified_bound(is_kept, is_kept.count[0], rows.intercept_bound)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
-        for packing in range(PACKINGS):
+        for packing in range(MOST_PACKINGS):
             packed = 0.0
             for i in range(n):
                 residual[i] = weights[i] if state[i] == FREE else 0.0
             if packing == 0:
-                packed, last, forced = pack_listed(stack, first, last, budget - extra, residual)
+                packed, last, forced = repack_conflicts(stack, first, last, budget - extra, residual)
                 if forced == -2:
                     return 0
                 if forced >= 0:
@@ -268,9 +273,9 @@ def expand(
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > LEAST_RESIDUAL * weights[i]
-                copy_active(is_kept, active)
+                copy_active_set(is_kept, active)
                 scalars.solves += 1
-                status, N = active_set(rows, ok, priority, T, active, scratch)
+                status, N = minimise_norm(rows, ok, priority, T, active, scratch)
                 single_points = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
                     single_points = False
@@ -278,7 +283,7 @@ def expand(
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     scalars.solves += 1
-                    status, N = active_set(exact, ok, priority, T, pairs, workspace.exact)
+                    status, N = minimise_norm(exact, ok, priority, T, pairs, workspace.exact)
                 if status != CONFLICT:
                     if offset > 0.0:
                         break
@@ -289,12 +294,12 @@ def expand(
                     for i in range(n):
                         if state[i] == FREE and residual[i] > LEAST_RESIDUAL * weights[i]:
                             offset = residual[i] if offset == 0.0 else min(offset, residual[i])
-                    if offset == 0.0 or budget - max(packed, extra) - norm > AHEAD * offset:
+                    if offset == 0.0 or budget - max(packed, extra) - norm > LOOKAHEAD_RATIO * offset:
                         offset = 0.0
                         break
                     continue
                 scalars.conflicts += 1
-                m = free_points(active if single_points else pairs, state, mark, points)
+                m = collect_free_points(active if single_points else pairs, state, mark, points)
                 if m == 0:
                     if offset == 0.0:
                         return 0
@@ -324,10 +329,10 @@ def expand(
                 for i in range(n):
                     ok[i] = state[i] != FREE
                 scalars.solves += 1
-                status, _ = active_set(rows, ok, priority, budget - extra, is_kept, scratch)
+                status, _ = minimise_norm(rows, ok, priority, budget - extra, is_kept, scratch)
                 if status == CONFLICT:
                     return 0
-                norm = certified(is_kept, is_kept.count[0], rows.intercept_bound)
+                norm = certified_bound(is_kept, is_kept.count[0], rows.intercept_bound)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
             if not improved:
                 break
@@ -350,8 +355,8 @@ def expand(
     return 1
 
 
-# Return codes of `search`: the reason for stopping.
-BUDGET, DONE, CANDIDATE = 0, 1, 2
+#: Return codes of `search_depth_first`: the node limit of the call is reached, the search is finished, a candidate was found.
+OUT_OF_NODES, DONE, CANDIDATE = 0, 1, 2
 #: Least factor of a child in the product of two children's gains, in units of the least weight.
 _LEAST_GAIN = 0.1
 #: Least expected number of nodes of a subtree whose root is probed, and least number of nodes before the first probe.
@@ -359,7 +364,7 @@ _LARGE_SUBTREE, _FIRST_PROBE = 2000, 1000
 
 
 @inner
-def _score(rows: ConflictRows, stack: Stack, level: int, order: Any, i: int) -> float:
+def _score(rows: ConflictRows, stack: SearchStack, level: int, order: Any, i: int) -> float:
     """Return the branching score of point i: distance of its violation by the kept points' solution × activity × order².
 
     The factors estimate the gain of keeping the point (the norm rises with the first, and conflicts lose a free point with the
@@ -370,7 +375,7 @@ def _score(rows: ConflictRows, stack: Stack, level: int, order: Any, i: int) -> 
 
 
 @inner
-def _branching_point(rows: ConflictRows, stack: Stack, level: int, order: Any) -> int:
+def _branching_point(rows: ConflictRows, stack: SearchStack, level: int, order: Any) -> int:
     """Return the free point with the highest score, -1 without free points."""
     best, best_score = -1, -1.0
     for i in range(stack.state.size):
@@ -382,7 +387,7 @@ def _branching_point(rows: ConflictRows, stack: Stack, level: int, order: Any) -
 
 
 @inner
-def _best_candidates(rows: ConflictRows, stack: Stack, level: int, order: Any, points: Any, scores: Any) -> int:
+def _best_candidates(rows: ConflictRows, stack: SearchStack, level: int, order: Any, points: Any, scores: Any) -> int:
     """Write the free points with the highest scores to ``points``, in decreasing order, and return their number."""
     m = 0
     for i in range(stack.state.size):
@@ -403,7 +408,13 @@ def _best_candidates(rows: ConflictRows, stack: Stack, level: int, order: Any, p
 
 @inner
 def _probed_point(
-    rows: ConflictRows, exact: ConflictRows, weights: Any, order: Any, stack: Stack, workspace: ConflictWorkspace, cut: float
+    rows: ConflictRows,
+    exact: ConflictRows,
+    weights: Any,
+    order: Any,
+    stack: SearchStack,
+    workspace: ConflictWorkspace,
+    cut: float,
 ) -> int:
     """Return the best branching point by strong branching on the candidates with the highest scores; -1 without free points.
 
@@ -421,7 +432,7 @@ def _probed_point(
             _push_child(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
             stack.trail_from[level + 1] = scalars.trailed
             candidate_value = stack.candidate_value[0]
-            outcome = expand(rows, exact, weights, stack, level + 1, cut, workspace)
+            outcome = process_node(rows, exact, weights, stack, level + 1, cut, workspace)
             stack.candidate_value[0] = candidate_value  # a candidate is reported only when its own node is processed
             scalars.probes += 1
             bound = cut if outcome == 0 else stack.bound[level + 1]
@@ -434,7 +445,7 @@ def _probed_point(
 
 
 @inner
-def _push_child(stack: Stack, level: int, point: int, state: int, weights: Any) -> None:
+def _push_child(stack: SearchStack, level: int, point: int, state: int, weights: Any) -> None:
     """Push the child that deletes or keeps a point on the stack."""
     extra = stack.extra[level]
     if state == DELETED:
@@ -453,7 +464,7 @@ def _push_child(stack: Stack, level: int, point: int, state: int, weights: Any) 
 
 
 @inner
-def _undo_level(stack: Stack, level: int) -> None:
+def _undo_level(stack: SearchStack, level: int) -> None:
     """Undo the forced deletions of a level."""
     scalars = stack.scalars
     while scalars.trailed > stack.trail_from[level]:
@@ -462,7 +473,7 @@ def _undo_level(stack: Stack, level: int) -> None:
 
 
 @inner
-def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
+def _has_large_subtree(stack: SearchStack, level: int, cut: float) -> bool:
     """Return True if the subtree below this node is probably large enough to repay probes.
 
     The estimate is the mean size of finished subtrees whose roots had the same gap to the cutoff. A gap without finished subtrees
@@ -476,19 +487,19 @@ def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
 
 
 @inner
-def _count_below(stack: Stack, level: int) -> None:
+def _count_below(stack: SearchStack, level: int) -> None:
     """Record the size of a finished subtree."""
     stack.subtree_nodes[stack.gap_bin[level]] += stack.scalars.nodes - stack.start_nodes[level]
     stack.finished_subtrees[stack.gap_bin[level]] += 1
 
 
 @entry
-def search(
+def search_depth_first(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
     order: Any,
-    stack: Stack,
+    stack: SearchStack,
     workspace: ConflictWorkspace,
     cut: float,
     nodes: int,
@@ -506,12 +517,12 @@ def search(
         level = scalars.level
         if scalars.expand == 1:
             if node_count >= nodes:
-                return BUDGET
+                return OUT_OF_NODES
             node_count += 1
             scalars.nodes += 1
             if stack.at[level] != -2:
                 stack.trail_from[level] = scalars.trailed
-            outcome = expand(rows, exact, weights, stack, level, cut, workspace)
+            outcome = process_node(rows, exact, weights, stack, level, cut, workspace)
             if outcome == 2:
                 stack.at[level] = -2
                 return CANDIDATE

@@ -1,8 +1,9 @@
-"""Goldfarb and Idnani's dual active-set method, with certified norms.
+"""Goldfarb and Idnani's dual active-set method for the least norm of a w that keeps given points, with certified lower bounds.
 
-*Pricing: the choice of the constraint that enters the dual method, in single precision if its error permits.* The method is
-correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of nodes of a
-search. It takes most of the method's time.
+The conflict search solves several such problems at each node: a set is a norm-conflict if its least norm reaches the cutoff.
+The choice of the entering constraint takes most of the time, and is made in single precision if its error permits: the method
+is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of nodes of
+a search.
 """
 
 from __future__ import annotations
@@ -12,9 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS, SINGLE
-from ..compiled import entry, inner
-from .records import CONFLICT, LANES, OPTIMUM, TROUBLE, VIOLATE, VIOLATED_PRIORITY, Active, ConflictRows, Scratch, Violations, dot
+from ...exact.loops import EPS, SINGLE
+from . import entry, inner
+from .conflict_records import (
+    CONFLICT,
+    LANES,
+    OPTIMUM,
+    TROUBLE,
+    VIOLATE,
+    VIOLATED_PRIORITY,
+    ActiveSet,
+    ConflictRows,
+    DualWorkspace,
+    Violations,
+    dot,
+)
 
 #: Share of a constraint's norm below which it is orthogonalised a second time.
 _REORTHOGONALISE = 0.1
@@ -22,7 +35,7 @@ _REORTHOGONALISE = 0.1
 
 @inner
 def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
-    """Orthogonalise row k of ``g`` against V[:k] by Gram-Schmidt, twice after cancellation: fill R[:k, k] and z, return ||z||."""
+    """Write the part of row k of ``g`` orthogonal to V[:k] to z, and its coefficients to R[:k, k]; return ||z||."""
     p = z.size
     squared_norm = squared_rest = 0.0
     for j in range(p):
@@ -44,7 +57,7 @@ def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
 
 @inner
 def extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
-    """Add row k of ``g`` to the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
+    """Add row k of ``g`` to the orthogonal factorisation g[:k + 1] = (V[:k + 1]'R)'."""
     include(V, R, k, z, orthogonalise(g, V, R, k, z))
 
 
@@ -95,7 +108,7 @@ def back_solve(R: Any, k: int, r: Any) -> None:
         r[a] = t / R[a, a]
 
 
-#: Tolerance of violations.
+#: Violation of a margin that counts as none: the accuracy of the method.
 _TOL = 1e-11
 #: Least share of the largest violation for candidates; lower bound of the relative squared rest of a row.
 _CANDIDATE_SHARE, _LEAST_REST = 0.5, 0.05
@@ -104,19 +117,19 @@ _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 
 @inner
-def threshold(tau: float, second: int) -> float:
+def row_divisor(tau: float, second: int) -> float:
     """Return the divisor of a point's row in a constraint: 1 - η, or -(1 + η) if the margin is to be at most 1 + η."""
     return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
 
 
 @inner
-def weigh(rows: ConflictRows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
-    """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
+def set_scales(rows: ConflictRows, ok: Any, priority: Any, violations: Violations, unit: bool) -> None:
+    """Set scale and level of each point's violation from its priority; with ``unit`` the rows have norm 1."""
     scale, level, tau, pull = violations.scale, violations.level, rows.tau, rows.pull
     for i in range(ok.size):
         size = pull[i] if unit else 1.0
         scale[i] = pull[i] / size * priority[i] if ok[i] else 0.0
-        level[i] = size * (tau[i] - _TOL if priority[i] > 0.0 else _TOL - threshold(tau[i], VIOLATE))
+        level[i] = size * (tau[i] - _TOL if priority[i] > 0.0 else _TOL - row_divisor(tau[i], VIOLATE))
 
 
 @inner
@@ -171,8 +184,10 @@ def _single_error(rows: ConflictRows, w: Any) -> float:
 
 
 @inner
-def farthest(rows: ConflictRows, ok: Any, priority: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
-    """Return the entering constraint (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all constraints are satisfied.
+def entering_constraint(
+    rows: ConflictRows, ok: Any, priority: Any, active: ActiveSet, q: int, scratch: DualWorkspace
+) -> tuple[int, int, float]:
+    """Select the constraint that enters: return (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all are satisfied.
 
     Single precision suffices if its error is small relative to the largest violation, since any violated constraint is correct.
     """
@@ -183,7 +198,7 @@ def farthest(rows: ConflictRows, ok: Any, priority: Any, active: Active, q: int,
         scale = single.scale[first] * rows.pull[first]
         return first, -1 if scale > 0.0 else VIOLATE, single.value[first] / abs(scale) + _TOL
     double = scratch.double
-    weigh(rows, ok, priority, double, False)
+    set_scales(rows, ok, priority, double, False)
     largest = _compute_violations(rows.t, active.w, double)
     if not largest > 0.0:
         return -1, -1, 0.0
@@ -192,7 +207,7 @@ def farthest(rows: ConflictRows, ok: Any, priority: Any, active: Active, q: int,
 
 
 @inner
-def _steepest(rows: ConflictRows, active: Active, q: int, grid: Any, tops: Any, lower: float) -> int:
+def _steepest(rows: ConflictRows, active: ActiveSet, q: int, grid: Any, tops: Any, lower: float) -> int:
     """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``lower``.
 
     This is the steepest-edge rule: a step along the part of a_i orthogonal to the active constraints, of norm r_i, gains
@@ -220,7 +235,7 @@ def _steepest(rows: ConflictRows, active: Active, q: int, grid: Any, tops: Any, 
 
 
 @inner
-def widest_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
+def most_violated_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
     across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
     p, n = across.shape
@@ -258,13 +273,13 @@ def widest_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> t
 
 
 @inner
-def reached_target(second: int) -> float:
-    """Return the right side of a constraint of an S-pair: 1 for g'w ≥ 1, -1 for a point that is to be violated."""
+def right_side(second: int) -> float:
+    """Return the right side of a constraint: 1 for g'w ≥ 1, -1 for a point that is to be violated."""
     return -1.0 if second == VIOLATE else 1.0
 
 
 @inner
-def certified(active: Active, q: int, reach: float) -> float:
+def certified_bound(active: ActiveSet, q: int, reach: float) -> float:
     """Return a proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints}, for any multipliers u ≥ 0.
 
     The bound is (Σ±u - |v_b| reach)₊²/||v||², where v = Σ u g without its intercept's part v_b. All rounding errors, including
@@ -274,7 +289,7 @@ def certified(active: Active, q: int, reach: float) -> float:
     total = gain = size = 0.0
     for k in range(q):
         total += active.u[k]
-        gain += active.u[k] * reached_target(active.pair[k, 1])
+        gain += active.u[k] * right_side(active.pair[k, 1])
         norm = 0.0
         for j in range(p):
             norm += active.g[k, j] * active.g[k, j]
@@ -300,16 +315,16 @@ def certified(active: Active, q: int, reach: float) -> float:
 
 
 @entry
-def certified_norm(active: Active, reach: float) -> float:
-    """Return `certified` of all constraints of an S-pair, for Python."""
-    return certified(active, active.count[0], reach)
+def certified_norm(active: ActiveSet, reach: float) -> float:
+    """Return `certified_bound` of all constraints of an active set, for Python."""
+    return certified_bound(active, active.count[0], reach)
 
 
 @inner
 def _constraint(rows: ConflictRows, first: int, second: int, g: Any) -> None:
     p = g.size
     if second < 0:
-        scale = threshold(rows.tau[first], second)
+        scale = row_divisor(rows.tau[first], second)
         for j in range(p):
             g[j] = rows.a[first, j] / scale
     else:
@@ -320,10 +335,12 @@ def _constraint(rows: ConflictRows, first: int, second: int, g: Any) -> None:
 
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
-def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
-    """Minimise ½||w||² over the constraints of the points ``ok`` by Goldfarb and Idnani's dual method, from an S-pair.
+def minimise_norm(
+    rows: ConflictRows, ok: Any, priority: Any, T: float, active: ActiveSet, scratch: DualWorkspace
+) -> tuple[int, float]:
+    """Minimise ½||w||² subject to the constraints of the points ``ok``, from an active set, until the norm is proved to reach T.
 
-    Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
+    Return (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
     rounding prevents both. ``priority`` scales the violations in the choice of the next constraint. A negative entry means that
     the point is to be violated instead of kept.
     """
@@ -335,12 +352,12 @@ def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Act
         extend(g, V, R, a, z)
     active.ready[0] = q
     if not rows.free:
-        weigh(rows, ok, priority, scratch.single, True)
+        set_scales(rows, ok, priority, scratch.single, True)
     for _ in range(60 * (p + 4)):
         if rows.free:
-            first, second, violation = widest_pair(rows, ok, priority, w, scratch.double.value)
+            first, second, violation = most_violated_pair(rows, ok, priority, w, scratch.double.value)
         else:
-            first, second, violation = farthest(rows, ok, priority, active, q, scratch)
+            first, second, violation = entering_constraint(rows, ok, priority, active, q, scratch)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)
@@ -359,7 +376,7 @@ def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Act
             for a in range(q):
                 if r[a] > 1e-12 and u[a] < t1 * r[a]:
                     t1, dropped = u[a] / r[a], a
-            violation = reached_target(second) - dot(g[q], w)
+            violation = right_side(second) - dot(g[q], w)
             independent = rest_norm > 1e-12 * size and q < p
             t2 = max(violation, 0.0) / (rest_norm * rest_norm) if independent else np.inf
             if t1 == np.inf and t2 == np.inf:
@@ -368,24 +385,24 @@ def active_set(rows: ConflictRows, ok: Any, priority: Any, T: float, active: Act
                     u[a] = max(-r[a], 0.0)
                 u[q] = 1.0
                 active.count[0] = q + 1
-                N = certified(active, q + 1, rows.intercept_bound)
+                N = certified_bound(active, q + 1, rows.intercept_bound)
                 return (CONFLICT if N >= T else TROUBLE), N
             step = min(t1, t2)
             step_up += step
             if independent:
                 for j in range(p):
                     w[j] += step * z[j]
-            total = step_up * reached_target(second)
+            total = step_up * right_side(second)
             for a in range(q):
                 u[a] = max(u[a] - step * r[a], 0.0)
-                total += u[a] * reached_target(pair[a, 1])
+                total += u[a] * right_side(pair[a, 1])
             u[q] = step_up
             norm = dot(w, w)
             if rows.intercept_bound > 0.0:
                 norm -= w[p - 1] * w[p - 1]
                 total -= abs(w[p - 1]) * rows.intercept_bound
             if total > 0.0 and total * total >= T * norm:
-                N = certified(active, q + 1, rows.intercept_bound)
+                N = certified_bound(active, q + 1, rows.intercept_bound)
                 if N >= T:
                     active.count[0] = q + 1
                     return CONFLICT, N

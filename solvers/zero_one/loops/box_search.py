@@ -1,4 +1,8 @@
-"""The tree search over boxes, best-first with dives: a pool of open nodes, branching rules, and the exploration of nodes."""
+"""Compiled tree search over boxes of w, best-first with dives: bounding, branching, and the pool of open nodes.
+
+`explore` is the search that the box engine calls; `move_nodes`, `gather_points` and `scatter_points` copy open nodes between
+pools and contiguous arrays.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ....exact.loops.compiled import EPS
-from ....exact.loops.heap import pop, push
-from ....exact.loops.matching import Pairs
-from ....exact.loops.newton import BoxRelaxation, margins, newton, ranges, reduced_cost_tightening, rounding
-from ..compiled import entry, inner
-from .pairing import pair_up, sort_by_decreasing_key
-from .records import (
+from ...exact.loops import EPS
+from ...exact.loops.heap import pop, push
+from ...exact.loops.matching import Pairs
+from ...exact.loops.newton import (
+    BoxRelaxation,
+    activity_bounds,
+    margins,
+    newton,
+    reduced_cost_tightening,
+    rounding_error_bound,
+)
+from . import entry, inner
+from .box_pairs import pack_pairs, sort_by_decreasing_key
+from .box_records import (
     BUDGET,
     CANDIDATE,
     DONE,
@@ -29,30 +40,33 @@ from .records import (
     BoxNode,
     BoxPool,
     BoxWorkspace,
-    Log,
+    EventBuffer,
+    log_loss_factor,
     log_multipliers,
     log_node,
     log_pairs,
-    log_scale,
     log_split,
 )
 
-#: Initial smoothing of the hinge in every round.
-SMOOTHING = 0.1
-#: Factor θ on the losses in the pruning test.
-THETA = 8.0
+#: Initial smoothing of the hinge loss in every round, as a share of its width.
+_SMOOTHING = 0.1
+#: Factor θ on the losses in the pruning test `excluded_by_loss_levels`.
+_THETA = 8.0
 
 
 @inner
-def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, scalars: Any) -> float:
-    """Solve the relaxation of the k rows with losses times θ and return a proved lower bound; α, s and c remain in ``R``.
+def solve_relaxation(
+    data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, scalars: Any
+) -> float:
+    """Solve the hinge relaxation of the k rows in ``R`` with losses times θ; return a proved lower bound.
 
-    The smoothing decreases until the gap of the smoothed problem decides whether the bound reaches the cutoff.
+    The multipliers α, s and c remain in ``R``. The smoothing decreases until the gap of the smoothed problem decides
+    whether the bound reaches the cutoff.
     """
     lo, hi, w, z, l = node.lo, node.hi, node.w, node.z, node.l
     b, cap, h, act = R.b, R.cap, R.h, R.position
     unit = theta * data.unit
-    smoothing = SMOOTHING
+    smoothing = _SMOOTHING
     while True:
         for t in range(k):
             i = act[t]
@@ -66,7 +80,7 @@ def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, 
         bound, iterations = newton(R, k, const, lo, hi, w, cut, 0.02 * smoothing * unit)
         scalars.relaxations += 1
         scalars.newton_steps += iterations
-        bound -= rounding(R, k, const)
+        bound -= rounding_error_bound(R, k, const)
         slack = 0.0
         for t in range(k):
             shortfall, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
@@ -79,10 +93,10 @@ def relax(data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, 
 
 # exempt (arguments): compiled, array by array
 @inner
-def beyond_levels(
+def excluded_by_loss_levels(
     data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, certain: float, other: float, D: float, cut: float, scalars: Any
 ) -> bool:
-    """Return True if the levels of the losses exclude every solution below the cutoff from the box.
+    """Return whether the box holds no solution below the cutoff, since losses are multiples of ``data.step``.
 
     ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
     μ = 1/θ, μD_θ less its threshold is concave, with slope (the non-loss part at c) - σ at μ = 1, σ = cut - k·u. So the test
@@ -105,8 +119,8 @@ def beyond_levels(
         return False
     for j in range(p):
         saved[0, j], saved[1, j], saved[2, j], saved[3, j] = w[j], R.c[j], R.s[j], R.ds[j]
-    threshold = (cut + (THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
-    if relax(data, node, k, R, THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, THETA, scalars) >= threshold:
+    threshold = (cut + (_THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
+    if solve_relaxation(data, node, k, R, _THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, _THETA, scalars) >= threshold:
         return True
     for j in range(p):
         w[j], R.c[j], R.s[j], R.ds[j] = saved[0, j], saved[1, j], saved[2, j], saved[3, j]
@@ -130,7 +144,7 @@ def _cannot_fix(R: BoxRelaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
 
 @inner
 def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec: float) -> float:
-    """Decide points by the ball and the box: return the amount of change, or -1 if the node is empty.
+    """Fix points as kept or violated by the ball and the box; return the amount of change, or -1 if the node is empty.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
     β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test is
@@ -144,7 +158,7 @@ def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec
         return 0.0
     margin, minimum, maximum, sizes = R.u, R.env, R.largest_margin, R.err
     margins(G, m, c, margin)
-    ranges(G, m, lo, hi, R)
+    activity_bounds(G, m, lo, hi, R)
     for i in range(m):
         if z[i] != FREE:
             continue
@@ -188,10 +202,10 @@ def _scatter_multipliers(R: BoxRelaxation, k: int, al: Any) -> None:
 
 # exempt (arguments): compiled, array by array
 @inner
-def tighten(
-    data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
+def bound_and_tighten(
+    data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, base: float, cut: float, log: EventBuffer, ident: int
 ) -> float:
-    """Alternate relaxation and bound tightening, and return a proved lower bound of the node (∞ if it is empty)."""
+    """Alternate relaxation and bound tightening of a node; return its proved lower bound, ∞ if it is empty."""
     scalars = log.scalars
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
     A, b, q, residual, act = R.rows, R.b, R.q, R.left, R.position
@@ -204,7 +218,7 @@ def tighten(
             if z[i] == VIOLATED:
                 const += data.weights[idx[i]]
         intercept_loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
-        pair_cost, count = pair_up(data, node, m, R, P)
+        pair_cost, count = pack_pairs(data, node, m, R, P)
         if log.buffer.size > 0:
             log_pairs(log, ident, idx, P, count)
         if pair_cost == np.inf:
@@ -224,12 +238,12 @@ def tighten(
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        bound = relax(data, node, k, R, const, cut, 1.0, scalars)
+        bound = solve_relaxation(data, node, k, R, const, cut, 1.0, scalars)
         _scatter_multipliers(R, k, al)
-        if bound < cut and beyond_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, scalars):
+        if bound < cut and excluded_by_loss_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, scalars):
             if log.buffer.size > 0:
                 _scatter_multipliers(R, k, al)
-                log_scale(log, ident, THETA)
+                log_loss_factor(log, ident, _THETA)
                 log_multipliers(log, ident, idx, z, al, m)
             return np.inf
         if log.buffer.size > 0:
@@ -252,8 +266,8 @@ def tighten(
 
 
 @inner
-def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
-    """Unpack an open node, release its record once both children are loaded, and return (base, number of points)."""
+def load_node(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
+    """Copy an open node of the pool to ``node``, and free its record after the second child; return (base, number of points)."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     record, side = code >> 1, code & 1
     p = lo.size
@@ -287,8 +301,8 @@ def load(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
 
 
 @inner
-def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
-    """Store a node that is about to be branched as a record and return its index."""
+def store_node(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
+    """Store a node that is about to be branched in the pool; return the index of its record."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     scalars = pool.scalars
     scalars.records -= 1
@@ -314,14 +328,14 @@ def store(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
 
 
 @entry
-def move(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
-    """Move the last ``count`` open nodes of one heap to another pool with sufficient capacity; ``node`` is a buffer."""
+def move_nodes(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
+    """Move the last ``count`` open nodes of a pool's heap to another pool with sufficient capacity; ``node`` is a buffer."""
     for _ in range(count):
         source.scalars.waiting -= 1
         code: Any = np.int64(source.heap[source.scalars.waiting])
         key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
-        base, m = load(source, code, node)
-        record = store(target, node, m, base)
+        base, m = load_node(source, code, node)
+        record = store_node(target, node, m, base)
         target.refs[record], target.split[record], target.mid[record] = 1, 0, node.hi[0]
         target.key[record, 0] = target.key[record, 1] = key
         target.ident[record] = ident
@@ -330,8 +344,8 @@ def move(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> None:
 
 
 @entry
-def gather(pool: BoxPool, records: Any, point: Any, state: Any, lower: Any) -> None:
-    """Copy the points of these records from the pages, with their states and lower ends, into contiguous arrays."""
+def gather_points(pool: BoxPool, records: Any, point: Any, state: Any, lower: Any) -> None:
+    """Copy the points of these records, with states and lower ends, from the pages into contiguous arrays."""
     points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
     position = 0
     for record in records:
@@ -345,8 +359,8 @@ def gather(pool: BoxPool, records: Any, point: Any, state: Any, lower: Any) -> N
 
 
 @entry
-def spread(pool: BoxPool, counts: Any, point: Any, state: Any, lower: Any) -> None:
-    """Copy contiguous points, ``counts`` of them per record, into the first pages of the pool."""
+def scatter_points(pool: BoxPool, counts: Any, point: Any, state: Any, lower: Any) -> None:
+    """Copy points, states and lower ends, ``counts`` for each record, from contiguous arrays into the pool's first pages."""
     points, states, lowers = pool.point, pool.state, pool.lower
     position, page = 0, -1
     for count in counts:
@@ -359,7 +373,7 @@ def spread(pool: BoxPool, counts: Any, point: Any, state: Any, lower: Any) -> No
 
 
 @inner
-def branch_coordinate(node: BoxNode, m: int) -> int:
+def select_branching_coordinate(node: BoxNode, m: int) -> int:
     """Return the coordinate along which the margin of some free point has the widest range."""
     lo, hi, z, G = node.lo, node.hi, node.z, node.G
     best, widest = 0, -1.0
@@ -374,7 +388,7 @@ def branch_coordinate(node: BoxNode, m: int) -> int:
 
 
 @inner
-def branch_point(node: BoxNode, m: int, c: Any) -> int:
+def select_branching_point(node: BoxNode, m: int, c: Any) -> int:
     """Return the free point with the largest product of the two children's gains."""
     z, lam, norm, G, al = node.z, node.lam, node.norm, node.G, node.alpha
     best, best_score = -1, -1.0
@@ -394,10 +408,10 @@ def branch_point(node: BoxNode, m: int, c: Any) -> int:
     return best
 
 
-#: Number of free points up to which a node branches on a point.
-BY_POINTS = 1
-#: Relative distance of the branching value from the midpoint towards the relaxation's solution.
-ASIDE = 0.2
+#: Number of free points up to which a node branches on a point instead of a coordinate.
+_BY_POINTS = 1
+#: Share of the way from the interval's midpoint to the relaxation's solution at which a coordinate is split.
+_SPLIT_SHARE = 0.2
 
 
 @inner
@@ -438,7 +452,7 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
     for i in range(m):
         for j in range(p):
             G[j, i] = rows[idx[i], j]
-    ranges(G, m, lo, hi, R)
+    activity_bounds(G, m, lo, hi, R)
     k = 0
     for i in range(m):
         point = idx[i]
@@ -506,19 +520,19 @@ def _between_norms(data: BoxData, lo: Any, hi: Any, cut: float) -> bool:
 # exempt (length): compiled as one function; a call would pass array by array
 @entry
 def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
-    """Explore at most ``nodes`` nodes with bounds below ``cut`` and return the reason for stopping.
+    """Explore at most ``nodes`` nodes with bounds below ``cut``; return the code of the reason for stopping.
 
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is
-    next, and its sibling goes to the heap, until the dive ends. A node with at most `BY_POINTS` free points, or with a box at the
-    limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate. In the
-    frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays valid.
+    next, and its sibling goes to the heap, until the dive ends. A node with at most `_BY_POINTS` free points, or with a box at
+    the limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate.
+    In the frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first.
     """
     n, p = data.rows.shape
     scalars = pool.scalars
     node, R, P, margin = workspace.node, workspace.relaxation, workspace.pairs, workspace.margin
     lo, hi, z, c = node.lo, node.hi, node.z, R.c
     pages_per_node = n // PAGE + 2
-    log = Log(pool.log, scalars)
+    log = EventBuffer(pool.log, scalars)
     for _ in range(nodes):
         logging = pool.log.size > 0
         reserve = 1 if scalars.frugal == 1 else RESERVE
@@ -536,11 +550,11 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
                 code = pop(pool.heap, scalars.waiting, pool.key)
             scalars.waiting -= 1
             if pool.key[code >> 1, code & 1] >= cut:
-                load(pool, code, node)
+                load_node(pool, code, node)
                 continue
         scalars.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
-        base, m = load(pool, code, node)
+        base, m = load_node(pool, code, node)
         if data.scaled and _between_norms(data, lo, hi, cut):
             continue
         ident = scalars.next_id
@@ -552,7 +566,7 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
         if base >= cut:
             continue
         scalars.points += m
-        bound = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
+        bound = bound_and_tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
         if bound >= cut:
             continue
         D = max(D, bound)
@@ -570,14 +584,14 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
             _report_leaf(data, pool, node, m, c)
             pool.candidate[p + 1] = D
             return LEAF
-        j = branch_coordinate(node, m)
+        j = select_branching_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
-        mid += ASIDE * (c[j] - mid)
+        mid += _SPLIT_SHARE * (c[j] - mid)
         degenerate = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
-        record = store(pool, node, m, base)
+        record = store_node(pool, node, m, base)
         first_child = 0
-        if free <= BY_POINTS or degenerate:
-            i = branch_point(node, m, c)
+        if free <= _BY_POINTS or degenerate:
+            i = select_branching_point(node, m, c)
             pool.split[record] = -1 - i
             u = 0.0
             for k in range(p):

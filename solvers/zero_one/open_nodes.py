@@ -1,4 +1,7 @@
-"""Open nodes of the box search: in a pool, whose arrays grow, and outside it, divided, serialised and loaded again."""
+"""Open nodes of the box search in two forms: `BoxPool`, growing arrays for the compiled loops, and `OpenNodes` for exchange.
+
+Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +13,42 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray, IntArray
-from ...interface.algorithm import named_scalars
-from ..loops import boxes as k
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ..interface.algorithm import named_scalars
+from .loops.box_records import FREE, KEPT, PAGE, POOL_SCALARS, RESERVE, BoxPool
+from .loops.box_search import gather_points, scatter_points
 
 
-def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.BoxPool:
-    """Return a pool without open nodes.
+def allocate_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> BoxPool:
+    """Return a new pool of arrays without open nodes.
 
     Parameters
     ----------
     n, p : int
         Numbers of points and coordinates.
     log : int
-        Length of the log buffer.
+        Length of the log's event buffer; 0 without a log.
     records, pages : int
-        Additional capacity.
+        Capacity beyond the default.
     """
     f, i = np.float64, np.int64
-    records, pages = records + 4096, pages + 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
-    return k.BoxPool(
+    records, pages = records + 4096, pages + 2 * RESERVE * (n // PAGE + 2) + 4096
+    return BoxPool(
         lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
         split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
         count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
-        point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
-        state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        scalars=named_scalars(k.SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        point=np.zeros((pages, PAGE), np.int32), lower=np.zeros((pages, PAGE), f),
+        state=np.zeros((pages, PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
+        scalars=named_scalars(POOL_SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 
-def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
-    """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
+def initialise_pool(pool: BoxPool, half: FloatArray | None, demanded: BoolArray | None) -> None:
+    """Mark all records and pages as free. Unless ``half`` is None, the box |w| ≤ half becomes the current node.
+
+    Points of the mask ``demanded`` are kept in that node.
+    """
     scalars, n = pool.scalars, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
     pool.free_pages[:] = np.arange(len(pool.link))[::-1]
@@ -53,7 +60,7 @@ def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | Non
     pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
     pool.mid[0] = half[0] if half.size else 0.0
     page = -1
-    for start in range(0, n, k.PAGE):
+    for start in range(0, n, PAGE):
         scalars.pages -= 1
         new_page = pool.free_pages[scalars.pages]
         pool.link[new_page] = -1
@@ -62,18 +69,18 @@ def add_root(pool: k.BoxPool, half: FloatArray | None, demanded: BoolArray | Non
         else:
             pool.link[page] = new_page
         page = new_page
-        indices = np.arange(start, min(start + k.PAGE, n))
+        indices = np.arange(start, min(start + PAGE, n))
         pool.point[page, : len(indices)] = indices
-        pool.state[page, : len(indices)] = np.where(demanded[indices], k.KEPT, k.FREE)
+        pool.state[page, : len(indices)] = np.where(demanded[indices], KEPT, FREE)
         pool.lower[page, : len(indices)] = -np.inf
 
 
-def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
-    """Return the same pool with ``times`` as many records or pages, each where it runs short."""
+def enlarge_pool(pool: BoxPool, times: int = 2) -> BoxPool:
+    """Return a copy of the pool with ``times`` as many records, or pages, if less than half of them are free."""
     scalars = pool.scalars
     records, pages = len(pool.base), len(pool.link)
-    more_records = (times - 1) * records if scalars.records < max(2 * k.RESERVE, records // 2) else 0
-    more_pages = (times - 1) * pages if scalars.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
+    more_records = (times - 1) * records if scalars.records < max(2 * RESERVE, records // 2) else 0
+    more_pages = (times - 1) * pages if scalars.pages < max(RESERVE * (len(pool.leaf) // PAGE + 2), pages // 2) else 0
 
     def extended(array: Any, extra: int) -> Any:
         if not extra:
@@ -93,25 +100,28 @@ def grown(pool: k.BoxPool, times: int = 2) -> k.BoxPool:
     return pool._replace(**changes)
 
 
-#: Default memory limit in bytes; beyond it a search continues nearly depth-first.
-MEMORY = 2e9
+#: Default memory limit of a pool in bytes; beyond it the search continues nearly depth-first.
+DEFAULT_MEMORY = 2e9
 #: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
-GROWTH = 4
+LARGEST_GROWTH = 4
 
 
-def grown_within(pool: k.BoxPool, memory: float) -> k.BoxPool | None:
-    """Return a larger pool of at most ``memory`` bytes, or else the same one in the frugal mode; None if it is in that mode."""
+def enlarge_within_memory(pool: BoxPool, memory: float) -> BoxPool | None:
+    """Return a larger pool of at most ``memory`` bytes, or else the same pool in the frugal mode; None if it is in that mode.
+
+    In the frugal mode the search is nearly depth-first.
+    """
     growth = int(memory / sum(array.nbytes for array in pool))
     if growth >= 2:
-        return grown(pool, min(growth, GROWTH))
+        return enlarge_pool(pool, min(growth, LARGEST_GROWTH))
     if pool.scalars.frugal:
         return None
     pool.scalars.frugal = 1
     return pool
 
 
-def least_bound(pool: k.BoxPool) -> float:
-    """Return the least bound of the open nodes; ∞ without one."""
+def least_bound(pool: BoxPool) -> float:
+    """Return the least bound of the pool's open nodes, in reduced units; ∞ without nodes."""
     # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
     codes = [int(pool.heap[0])] if pool.scalars.waiting > 0 else []
     codes += [int(pool.scalars.current)] if pool.scalars.current >= 0 else []
@@ -127,7 +137,7 @@ _POINT_ARRAYS = ("point", "state", "lower")
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Open nodes in order of their bounds, with all data that their search depends on, so that any process continues it alike."""
+    """Open nodes in order of their bounds, with all data that their search depends on: any process continues it alike."""
 
     key: FloatArray  #: (m,) proved lower bounds, in units of the reduced problem
     #: (m, p) boxes, and the starting points of their relaxations
@@ -148,26 +158,26 @@ class OpenNodes:
         return len(self.key)
 
     @property
-    def least(self) -> float:
-        """The least bound; ∞ without nodes."""
+    def least_bound(self) -> float:
+        """The least lower bound; ∞ without nodes."""
         return float(self.key[0]) if len(self.key) else math.inf
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes of all arrays; cached because pools of many parts read it repeatedly."""
+        """The number of bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays by name, for a file."""
+        """Return the arrays by name, for a file or a message."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Any]) -> OpenNodes:
-        """Return the open nodes from the arrays of `arrays`."""
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> OpenNodes:
+        """Return the open nodes that these arrays, as `arrays` returns them, describe."""
         return cls(**{f.name: arrays[f.name] for f in fields(cls)})
 
     @classmethod
-    def of_pool(cls, pool: k.BoxPool, below: float) -> OpenNodes:
+    def from_pool(cls, pool: BoxPool, below: float) -> OpenNodes:
         """Return the open nodes of a pool with bounds below ``below``; the pool is not modified."""
         scalars = pool.scalars
         codes = np.concatenate(
@@ -192,7 +202,7 @@ class OpenNodes:
             end[i, j] = tighten(end[i, j], mid[i])
         return cls(key, lo, hi, pool.w[records], pool.base[records], pool.ident[records], side, count, point, state, lower)
 
-    def to_pool(self, n: int, log: int, incumbent_value: float) -> k.BoxPool:
+    def to_pool(self, n: int, log: int, incumbent_value: float) -> BoxPool:
         """Return a pool with these nodes open.
 
         Parameters
@@ -202,12 +212,12 @@ class OpenNodes:
         log : int
             Length of the log buffer.
         incumbent_value : float
-            Candidates below this value are wanted.
+            Value below which the search reports candidates.
         """
         m, p = self.lo.shape
-        pages = -(-self.count // k.PAGE)
-        pool = empty_pool(n, p, log, records=2 * m, pages=2 * int(pages.sum()))
-        add_root(pool, None, None)
+        pages = -(-self.count // PAGE)
+        pool = allocate_pool(n, p, log, records=2 * m, pages=2 * int(pages.sum()))
+        initialise_pool(pool, None, None)
         pool.lo[:m], pool.hi[:m], pool.w[:m], pool.base[:m] = self.lo, self.hi, self.w, self.base
         pool.key[:m] = self.key[:, None]
         pool.ident[:m], pool.count[:m], pool.refs[:m] = self.ident, self.count, 1
@@ -220,7 +230,7 @@ class OpenNodes:
         pool.link[:used_pages] = np.arange(1, used_pages + 1)
         pool.link[last_page[pages > 0]] = -1
         # received arrays may be read-only or not aligned, and the kernels are compiled for writable aligned arrays
-        k.spread(
+        scatter_points(
             pool, *(np.require(array, requirements=["C", "A", "W"]) for array in (self.count, self.point, self.state, self.lower))
         )
         # the first records and pages are in use: they are on top of both stacks of free ones
@@ -232,7 +242,7 @@ class OpenNodes:
         return pool
 
     def check(self, n: int, p: int) -> None:
-        """Check that the compiled kernels may read these nodes, of n points in p coordinates: indices and numbers are valid."""
+        """Raise ValueError unless compiled loops may read these nodes of n points in p coordinates: all indices are valid."""
         m, arrays = len(self), self.arrays()
         valid = all(type(array) is np.ndarray and array.dtype == _TYPES[name] for name, array in arrays.items())
         valid = valid and self.lo.shape == self.hi.shape == self.w.shape == (m, p)
@@ -245,24 +255,24 @@ class OpenNodes:
         if not valid or math.isnan(self.lower.min(initial=math.inf)):
             raise ValueError("its open nodes are none of this problem")
 
-    def chosen(self, rows: slice) -> OpenNodes:
-        """Return a contiguous part of the nodes as views, which keep the memory of all nodes; `copied_nodes` copies them."""
+    def select(self, rows: slice) -> OpenNodes:
+        """Return a contiguous part of the nodes as views, which keep the memory of all nodes alive; `copy` copies them."""
         begin, end, _ = rows.indices(len(self))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
         points = slice(int(offsets[begin]), int(offsets[max(begin, end)]))
         return OpenNodes(**{name: array[points if name in _POINT_ARRAYS else rows] for name, array in self.arrays().items()})
 
-    def copied_nodes(self) -> OpenNodes:
+    def copy(self) -> OpenNodes:
         """Return a copy of the nodes in memory of their own."""
         return OpenNodes(**{name: array.copy() for name, array in self.arrays().items()})
 
     def below(self, cut: float) -> OpenNodes:
         """Return the nodes with bounds below ``cut``."""
-        return self if not len(self) or self.key[-1] < cut else self.chosen(slice(0, int(np.searchsorted(self.key, cut))))
+        return self if not len(self) or self.key[-1] < cut else self.select(slice(0, int(np.searchsorted(self.key, cut))))
 
     @classmethod
-    def joined(cls, parts: Sequence[OpenNodes]) -> OpenNodes:
-        """Return the nodes of all parts, in order of their bounds."""
+    def concatenate(cls, parts: Sequence[OpenNodes]) -> OpenNodes:
+        """Return the nodes of all parts as one object, in order of their bounds."""
         if len(parts) == 1:
             return parts[0]
         joined = cls(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)})
@@ -285,9 +295,9 @@ def _within(array: IntArray, lower: int, upper: int) -> bool:
     return int(array.min(initial=lower)) >= lower and int(array.max(initial=upper)) <= upper
 
 
-def _points(pool: k.BoxPool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+def _points(pool: BoxPool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Return points, states and lower ends of the records, concatenated."""
     size = int(pool.count[records].sum(dtype=np.int64))
     point, state, lower = (np.empty(size, array.dtype) for array in (pool.point, pool.state, pool.lower))
-    k.gather(pool, records, point, state, lower)
+    gather_points(pool, records, point, state, lower)
     return point, state, lower

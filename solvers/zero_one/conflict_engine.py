@@ -1,4 +1,8 @@
-"""The conflict engine: passes of depth-first searches on norm-conflicts towards rising targets; large neighbourhoods by them."""
+"""The conflict engine of the exact 0-1 solver, for more features: depth-first branch and bound on norm-conflicts.
+
+A *norm-conflict* is a set of points that no w below the cutoff keeps all with margin 1. The search runs in passes towards rising
+targets. The same depth-first search explores large neighbourhoods of the incumbent for the primal heuristic.
+"""
 
 from __future__ import annotations
 
@@ -12,48 +16,96 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ....models.arrays import FloatArray
-from ...exact.options import NodeRate
-from ...interface.algorithm import Outcome, named_scalars
-from ..incumbent import penalised_rows, stretched_rows
-from ..loops import conflicts as k
-from ..reduced import ReducedZeroOneProblem
+from ...models.arrays import FloatArray
+from ..exact.options import Limits
+from ..interface.algorithm import Outcome, named_scalars
 from .engine import Engine, SharedState
+from .loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_workspace, penalised_rows, stretched_rows
+from .loops.conflict_search import CANDIDATE, GAP_BINS, OUT_OF_NODES, STACK_SCALARS, SearchStack, search_depth_first
+from .reduced import ReducedZeroOneProblem
 
-#: Limits of a round for each search: nodes, and nodes × points × coordinates, so that a round is short.
-ROUND, ROUND_WORK = 100, 1_250_000
-#: Points in the conflict lists of all levels, at most. A conflict that is not stored is searched for again.
-LISTED = 4_000_000
-#: Names of the counters and of their fields in `loops.conflicts.SCALARS`.
+#: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
+_GRACE, _PLANNED_SHARE = 0.1, 0.25
+#: Cautious estimate of the seconds of a first node, per point and coordinate.
+_SECONDS_PER_ENTRY = 2e-5
+
+
+@dataclass(eq=False)
+class NodeRate:
+    """The number of nodes that fit before the deadline, estimated from the time that the last nodes took.
+
+    Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
+    """
+
+    limits: Limits
+    seconds: float  #: estimated seconds of one node
+
+    @classmethod
+    def initial(cls, limits: Limits, size: int) -> NodeRate:
+        """Return the initial estimate for ``size`` points × coordinates."""
+        return cls(limits, _SECONDS_PER_ENTRY * size)
+
+    @property
+    def is_late(self) -> bool:
+        """True if one more node would end well after the deadline."""
+        return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
+
+    def next_nodes(self, limit: int) -> int:
+        """Return the number of nodes to process next, between one and ``limit``."""
+        if self.limits.deadline == math.inf:
+            return limit
+        remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
+        return max(min(limit, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
+
+    def update(self, begin: float, nodes: int) -> None:
+        """Update the estimate after ``nodes`` nodes since the time ``begin``."""
+        self.seconds = (time.perf_counter() - begin) / max(nodes, 1)
+
+
+#: Limits of a round of each depth-first search: nodes, and nodes × points × coordinates, so that a round is short.
+NODES_PER_ROUND, WORK_PER_ROUND = 100, 1_250_000
+#: Largest number of points in the conflict lists of all levels, 16 MB. A conflict that is not stored is searched for again.
+LISTED_POINTS = 4_000_000
+#: Names of the counters that are reported, and their fields in `loops.conflict_search.STACK_SCALARS`.
 COUNTERS = {
     "nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes",
 }  # fmt: skip
-#: An open node: lower bound, proved cost of further deletions, states of the points.
+#: An open node: lower bound in reduced units, proved cost of further deletions, states of the points as bytes.
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 
 
 class Dive:
-    """A depth-first search below one node, whose arrays serve all later nodes as well."""
+    """A depth-first search below one node that can stop and resume; its arrays serve the searches of later nodes as well.
 
-    def __init__(self, rows: k.ConflictRows, exact: k.ConflictRows, weights: FloatArray, order: FloatArray) -> None:
+    Parameters
+    ----------
+    rows, exact : ConflictRows
+        The points with the intercept as a stretched coordinate, and without it.
+    weights : ndarray (n,)
+        Costs of deleting the points.
+    order : ndarray (n,)
+        Branching priorities of the points.
+    """
+
+    def __init__(self, rows: ConflictRows, exact: ConflictRows, weights: FloatArray, order: FloatArray) -> None:
         self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
         n, p = rows.a.shape
         levels = n + 3
-        capacity = max(min(levels * n, LISTED // (2 * p + 6)), 1)
+        capacity = max(min(levels * n, LISTED_POINTS // (2 * p + 6)), 1)
         i64, f64 = np.int64, np.float64
-        self.stack = k.Stack(
-            state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
+        self.stack = SearchStack(
+            state=np.full(n, FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
             activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), gap_bin=np.zeros(levels, i64),
-            subtree_nodes=np.zeros(k.GAP_BINS, i64), finished_subtrees=np.zeros(k.GAP_BINS, i64),
-            scalars=named_scalars(k.SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            subtree_nodes=np.zeros(GAP_BINS, i64), finished_subtrees=np.zeros(GAP_BINS, i64),
+            scalars=named_scalars(STACK_SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
         self.stack.scalars.level = -1
-        self._workspace = k.empty_workspace(n, p, exact.a.shape[1])
+        self._workspace = empty_workspace(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
@@ -62,21 +114,21 @@ class Dive:
 
     @property
     def nodes(self) -> int:
-        """Number of nodes of all searches."""
+        """The number of nodes of all searches."""
         return int(self.stack.scalars.nodes)
 
     @property
     def nodes_per_round(self) -> int:
-        """Number of nodes between two readings of the clock: few where points and coordinates are many."""
-        return max(min(ROUND, ROUND_WORK // max(self.rows.a.size, 1)), 1)
+        """The number of nodes between two readings of the clock: few where points and coordinates are many."""
+        return max(min(NODES_PER_ROUND, WORK_PER_ROUND // max(self.rows.a.size, 1)), 1)
 
     @property
     def effort(self) -> float:
-        """Counted work of all searches, calibrated to about 4 ns per coordinate of a point in a hard-margin problem."""
+        """The counted work of all searches: 4 ns for each coordinate of a point in a hard-margin problem, as measured."""
         return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
 
     def start_search(self, state: Any, extra: float, bound: float, upper: float) -> None:
-        """Start a search below a node, for candidates of value below ``upper``."""
+        """Start a search below a node with these states, deletion cost and bound, for candidates of value below ``upper``."""
         stack = self.stack
         stack.state[:] = state
         stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
@@ -85,11 +137,11 @@ class Dive:
         stack.candidate_value[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
-        """Continue the search for at most ``nodes`` nodes and return a status code of `loops.conflicts.search`."""
-        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
+        """Continue the search for at most ``nodes`` nodes and return a status code of `search_depth_first`."""
+        return int(search_depth_first(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
 
     def bound(self) -> float:
-        """Return the least lower bound of the open nodes; ∞ without open nodes."""
+        """Return the least lower bound of the open nodes, in reduced units; ∞ without open nodes."""
         level = int(self.stack.scalars.level)
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
@@ -97,8 +149,8 @@ class Dive:
         """Return the counts of nodes, hard-margin solves, conflicts, forced deletions and probed children."""
         return {name: int(self.stack.scalars[field]) for name, field in COUNTERS.items()}
 
-    def frontier(self) -> list[ConflictNode]:
-        """Return the open nodes and end the search."""
+    def take_open_nodes(self) -> list[ConflictNode]:
+        """End the search and return its open nodes."""
         stack, nodes = self.stack, list[ConflictNode]()
         level = int(stack.scalars.level)
         state = stack.state.copy()
@@ -110,9 +162,9 @@ class Dive:
         while level >= 0:
             point = int(stack.point[level])
             if stack.at[level] == 0:
-                state[point] = k.KEPT
+                state[point] = KEPT
                 nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.tobytes()))
-            state[point] = k.FREE
+            state[point] = FREE
             trail = self._undo(state, level, trail)
             level -= 1
         stack.scalars.level = -1
@@ -120,47 +172,47 @@ class Dive:
 
     def _undo(self, state: Any, level: int, trail: int) -> int:
         start = int(self.stack.trail_from[level])
-        state[self.stack.trail[start:trail]] = k.FREE
+        state[self.stack.trail[start:trail]] = FREE
         return start
 
 
 @dataclass(frozen=True, eq=False)
 class ConflictSearchData:
-    """The problem data of one conflict search, in every process: rows that are valid for solutions better than ``upper``."""
+    """The data of one conflict search, in every process."""
 
     reduced: ReducedZeroOneProblem
-    upper: float
-    rows: Any
-    exact: Any
-    weights: FloatArray
-    order: FloatArray
+    upper: float  #: value of the incumbent at the start, in reduced units; the rows are valid for every better solution
+    rows: Any  #: `ConflictRows` with the intercept as a stretched coordinate
+    exact: Any  #: `ConflictRows` without the intercept
+    weights: FloatArray  #: (m,) costs of deleting the points
+    order: FloatArray  #: (m,) branching priorities of the points
 
     @classmethod
     def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:
-        """Return the data of a search that begins with an incumbent of value ``upper``, in reduced units."""
+        """Return the data of a search whose incumbent has the value ``upper``, in reduced units."""
         tau = reduced.thresholds(upper)
         rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
         return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
 
-    def dive(self) -> Dive:
-        """Return a depth-first search with its arrays."""
+    def new_dive(self) -> Dive:
+        """Return a depth-first search on these data, with arrays of its own."""
         return Dive(self.rows, self.exact, self.weights, self.order)
 
     def root(self) -> Any:
         """Return the states at the root: points that cost more than the incumbent are kept, all others free."""
-        return np.where(self.weights >= self.upper, k.KEPT, k.FREE).astype(np.int8)
+        return np.where(self.weights >= self.upper, KEPT, FREE).astype(np.int8)
 
 
-def offer_kept(shared: SharedState, dive: Dive) -> bool:
-    """Polish the candidate of a search, offer it to the incumbent, and return True if it is an improvement."""
-    w = shared.polish.solve(dive.stack.state != k.DELETED)
+def offer_candidate(shared: SharedState, dive: Dive) -> bool:
+    """Polish the candidate at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
+    w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
     dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)
     return improved
 
 
 class LargeNeighbourhood:
-    """A sequence of random neighbourhoods of the incumbent, each searched in slices.
+    """Large-neighbourhood search: random neighbourhoods of the incumbent, one after the other, each searched in slices.
 
     Parameters
     ----------
@@ -174,7 +226,7 @@ class LargeNeighbourhood:
         self._shared, self._rng = shared, rng
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
-        self._pace = NodeRate.guessed(shared.limits, rows.a.size)
+        self._node_rate = NodeRate.initial(shared.limits, rows.a.size)
         self._start_nodes = 0
         self.running = False
         self.failures = 0
@@ -183,13 +235,13 @@ class LargeNeighbourhood:
     def start_search(self) -> None:
         """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
         shared, rng, dive = self._shared, self._rng, self._dive
-        margins = shared.reduced.rows @ shared.reduced.contract(shared.incumbent.w)
+        margins = shared.reduced.rows @ shared.reduced.to_reduced(shared.incumbent.w)
         violated = margins < 1 - 1e-7
         keep_share, delete_share = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
         draw = rng.random(len(margins))
-        state = np.full(len(margins), k.FREE, dtype=np.int8)
-        state[violated & (draw < delete_share)] = k.DELETED
-        state[~violated & (draw < keep_share) & (margins > 1.0001)] = k.KEPT
+        state = np.full(len(margins), FREE, dtype=np.int8)
+        state[violated & (draw < delete_share)] = DELETED
+        state[~violated & (draw < keep_share) & (margins > 1.0001)] = KEPT
         self.failures += 1
         self.rounds += 1
         dive.start_search(state, 0.0, 0.0, shared.upper)
@@ -200,11 +252,11 @@ class LargeNeighbourhood:
         """Search some ``nodes`` nodes of the current neighbourhood, ``node_limit`` in all; return the effort in nanoseconds."""
         shared, dive = self._shared, self._dive
         initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + node_limit)
-        while dive.running and dive.nodes < last_node and not self._pace.late:
+        while dive.running and dive.nodes < last_node and not self._node_rate.is_late:
             node_count, start = dive.nodes, time.perf_counter()
-            code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
-            self._pace.took(start, dive.nodes - node_count)
-            if code == k.CANDIDATE and offer_kept(shared, dive):
+            code = dive.run(shared.upper * (1 - 1e-7), self._node_rate.next_nodes(last_node - node_count))
+            self._node_rate.update(start, dive.nodes - node_count)
+            if code == CANDIDATE and offer_candidate(shared, dive):
                 self.failures = 0
             if dive.nodes == node_count:
                 self.running = False
@@ -213,18 +265,18 @@ class LargeNeighbourhood:
         return dive.effort - initial_effort
 
 
-#: First target as a share of the cutoff, and the largest step between targets as such a share.
-FIRST, STEP = 0.5, 0.1
-#: Least number of nodes of a pass from which the growth of the next passes is estimated.
-SHORT_PASS = 200
+#: First target, and the largest step between targets, as shares of the cutoff.
+FIRST_TARGET_SHARE, LARGEST_TARGET_STEP = 0.5, 0.1
+#: Least number of nodes of a pass from which the growth of the next ones is estimated.
+SHORT_PASS_NODES = 200
 #: Intended ratio of the nodes of successive passes; the final pass may exceed it.
-GROWTH = 6.0
+NODE_GROWTH = 6.0
 #: Largest exponent of a forecast, against overflow.
 _MAX_EXPONENT = 100.0
 
 
-class Passes:
-    """The targets L of the passes: each pass searches for solutions below L, finds none, and so proves the bound L.
+class PassTargets:
+    """The schedule of the passes' targets L: a pass searches for solutions below L, finds none, and so proves the bound L.
 
     Attributes
     ----------
@@ -233,12 +285,12 @@ class Passes:
     """
 
     def __init__(self, cut: float) -> None:
-        self.target = FIRST * cut
+        self.target = FIRST_TARGET_SHARE * cut
         self._past_nodes = 0
         self._finished: list[tuple[float, int]] = []
 
     def advance(self, nodes: int, cut: float, finished: bool) -> None:
-        """Record a finished pass and choose the next target, at most ``cut``, for about `GROWTH` times as many nodes.
+        """Record a finished pass and choose the next target, at most ``cut``, for about `NODE_GROWTH` times as many nodes.
 
         Parameters
         ----------
@@ -253,11 +305,11 @@ class Passes:
         self._finished.append((self.target, pass_nodes))
         if not finished:
             self.target = cut
-        elif pass_nodes < SHORT_PASS or len(self._finished) < 2:
-            self.target += STEP * cut
+        elif pass_nodes < SHORT_PASS_NODES or len(self._finished) < 2:
+            self.target += LARGEST_TARGET_STEP * cut
         else:
-            step = math.log(GROWTH) / self._growth()
-            self.target += min(step, STEP * cut)
+            step = math.log(NODE_GROWTH) / self._growth()
+            self.target += min(step, LARGEST_TARGET_STEP * cut)
             if self.target + 0.5 * step >= cut:
                 self.target = cut
 
@@ -286,7 +338,7 @@ class Passes:
 
 
 class ConflictEngine(Engine):
-    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflicts` and ``docs/explanation/zero-one-bb.md``.
+    """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflict_search` and ``docs/explanation/zero-one-bb.md``.
 
     The search runs in passes of growing targets. A pass searches for solutions below its target L, finds none, and so proves
     the bound L. Each pass costs a small share of the next one, and the last target is the cutoff. Within a pass one thread
@@ -295,18 +347,18 @@ class ConflictEngine(Engine):
     """
 
     name: ClassVar[str] = "conflicts"
-    pace: ClassVar[float] = 1.0
+    nanoseconds_per_effort: ClassVar[float] = 1.0
 
     def __init__(self, shared: SharedState, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
-        ground = ConflictSearchData.of(shared.reduced, shared.upper, order)
-        self._dives = [ground.dive() for _ in range(threads)]
+        search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
+        self._dives = [search_data.new_dive() for _ in range(threads)]
         self._remaining = [0] * threads
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()
-        self._root: ConflictNode = (0.0, 0.0, ground.root().tobytes())
-        self._passes = Passes(shared.cut)
-        self._pace = NodeRate.guessed(shared.limits, ground.rows.a.size)
+        self._root: ConflictNode = (0.0, 0.0, search_data.root().tobytes())
+        self._passes = PassTargets(shared.cutoff)
+        self._node_rate = NodeRate.initial(shared.limits, search_data.rows.a.size)
         self._push(self._root)
 
     def _push(self, node: ConflictNode) -> None:
@@ -314,25 +366,25 @@ class ConflictEngine(Engine):
 
     @property
     def nodes(self) -> int:
-        """Number of processed nodes."""
+        """The number of processed nodes."""
         return sum(dive.nodes for dive in self._dives)
 
     @property
     def effort(self) -> float:
-        """Counted work of all searches."""
+        """The counted work of all searches."""
         return sum(dive.effort for dive in self._dives)
 
     @property
     def forecast(self) -> float:
-        """Total effort that closes the gap, from the growth of the passes; the bound is constant within a pass."""
-        return self._passes.forecast(self.nodes, self._shared.cut) * self.spent / max(self.nodes, 1)
+        """The forecast total work in nanoseconds that closes the gap, from the growth of the passes' numbers of nodes."""
+        return self._passes.forecast(self.nodes, self._shared.cutoff) * self.spent_nanoseconds / max(self.nodes, 1)
 
     @property
-    def open_nodes(self) -> int:
-        """Number of nodes on the heap, plus one for each search in progress."""
+    def open_count(self) -> int:
+        """The number of nodes on the heap, plus one for each search in progress."""
         return len(self._heap) + sum(dive.running for dive in self._dives)
 
-    def figures(self) -> dict[str, float]:
+    def statistics(self) -> dict[str, float]:
         """Return the counts of hard-margin solves, conflicts, forced deletions and probed children."""
         counts = [dive.counts() for dive in self._dives]
         return {name: sum(count[name] for count in counts) for name in COUNTERS if name != "nodes"}
@@ -343,20 +395,20 @@ class ConflictEngine(Engine):
     @property
     def _cutoff(self) -> float:
         """The smaller of the global cutoff and the target of the pass."""
-        return min(self._shared.cut, self._passes.target)
+        return min(self._shared.cutoff, self._passes.target)
 
     def _bound(self) -> float:
         bound = min([self._unresolved_bound(), self._cutoff, *(dive.bound() for dive in self._dives)])
         return min(bound, self._heap[0][0]) if self._heap else bound
 
     def work(self, seconds: float) -> Outcome:
-        """Search for about ``seconds`` and return the outcome."""
+        """Search for about ``seconds`` or to the end of the slice, in rounds, and return the outcome."""
         shared, limits = self._shared, self._shared.limits
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
         with ThreadPoolExecutor(len(self._dives)) as executor:
-            while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
-                if self._pace.late:
+            while outcome is Outcome.RUNNING and self.nodes < self.slice_end and time.perf_counter() < end:
+                if self._node_rate.is_late:
                     outcome = Outcome.TIME_LIMIT
                     break
                 outcome = self._round(executor)
@@ -376,7 +428,7 @@ class ConflictEngine(Engine):
                 self._start_dive(i, cutoff)
         running = [i for i, dive in enumerate(self._dives) if dive.running]
         if not running:
-            if cutoff < shared.cut:
+            if cutoff < shared.cutoff:
                 self._next_pass()
                 return Outcome.RUNNING
             return Outcome.CONVERGED if self._unresolved_bound() >= cutoff else Outcome.STALLED
@@ -386,14 +438,14 @@ class ConflictEngine(Engine):
             codes = [self._dives[i].run(cutoff, min(self._remaining[i], allowance)) for i in running]
         else:
             codes = list(executor.map(lambda i: self._dives[i].run(cutoff, min(self._remaining[i], allowance)), running))
-        self._pace.took(start, max(self._dives[i].nodes - node_counts[i] for i in running))
+        self._node_rate.update(start, max(self._dives[i].nodes - node_counts[i] for i in running))
         for i, code in zip(running, codes, strict=True):
             dive = self._dives[i]
             self._remaining[i] -= dive.nodes - node_counts[i]
-            if code == k.CANDIDATE:
-                offer_kept(shared, dive)
-            elif code == k.BUDGET and self._remaining[i] <= 0:
-                for node in dive.frontier():
+            if code == CANDIDATE:
+                offer_candidate(shared, dive)
+            elif code == OUT_OF_NODES and self._remaining[i] <= 0:
+                for node in dive.take_open_nodes():
                     if node[0] < cutoff:
                         self._push(node)
         return Outcome.RUNNING
@@ -401,7 +453,7 @@ class ConflictEngine(Engine):
     def _next_pass(self) -> None:
         """Record the bound of the finished pass and restart at the root with the next target."""
         self._improve_bound(self._bound())
-        self._passes.advance(self.nodes, self._shared.cut, self._unresolved_bound() >= self._passes.target)
+        self._passes.advance(self.nodes, self._shared.cutoff, self._unresolved_bound() >= self._passes.target)
         for dive in self._dives:
             dive.stack.unresolved[0] = np.inf
         self._push(self._root)
@@ -419,5 +471,5 @@ class ConflictEngine(Engine):
     def _node_allowance(self, running: int) -> int:
         """Return the number of nodes of each search in the next round, within the time and node limits."""
         limit = self._shared.limits.nodes
-        allowance = self._pace.nodes(self._dives[0].nodes_per_round)
+        allowance = self._node_rate.next_nodes(self._dives[0].nodes_per_round)
         return allowance if limit is None else max(min(allowance, (limit - self.nodes) // running), 1)
