@@ -14,10 +14,7 @@ from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, r
 from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relaxed import RelaxationResult, relax
-from .report.cells.exact import ExactCell
-from .report.cells.instance import InstanceCell
-from .report.cells.kappa import KappaCell
-from .report.cells.relaxation import RelaxationCell
+from .report.cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .report.data import Interval, ReportRow
 from .report.default_instances import default_report_instances, strongest_features
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean

@@ -12,11 +12,7 @@ from typing import Any, TypeVar
 from ...errors import InputError
 from ...instances.naming import SIZES, Naming
 from ..relaxed import AGREE
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
-from .cells.record import Cell, Key, where
-from .cells.relaxation import RelaxationCell
+from .cells import Cell, ExactCell, InstanceCell, KappaCell, Key, RelaxationCell, where
 
 #: The lower end where nothing is known.
 _NOTHING = float("-inf")

@@ -30,10 +30,7 @@ from ...models.arrays import FloatArray
 from ...models.statement import typeset
 from ...solvers.certification.result import Kind
 from ...solvers.zero_one.check.checker import checker_script
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
-from .cells.relaxation import RelaxationCell
+from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .data import SWEPT, Interval, ReportData
 from .document import Document, ReportScope
 from .matrix import MatrixRow

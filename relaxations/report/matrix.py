@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...solvers.certification.result import Kind
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key, where
+from .cells import ExactCell, InstanceCell, Key, where
 from .data import Interval, ReportData, ReportRow, best_runs, display_name, family, label, root_gap, trait
 from .tables import best_kind, interval, percent
 

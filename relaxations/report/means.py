@@ -12,9 +12,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...solvers.records import Status
 from ..relaxed import AGREE
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key
+from .cells import ExactCell, InstanceCell, Key
 from .data import EXACT, ReportData, family, gap_left, root_gap, trait
 
 #: Shifts of the means: seconds, nodes.

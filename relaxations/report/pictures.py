@@ -10,10 +10,7 @@ import numpy as np
 
 from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
 from ..losses import draw_losses
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key, where
-from .cells.relaxation import RelaxationCell
+from .cells import ExactCell, InstanceCell, Key, RelaxationCell, where
 from .data import SWEPT, ReportData, display_name, family, gap, name_without, trait
 from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, seconds_to_proof, shifted_geometric_mean
 

@@ -27,13 +27,12 @@ from ..bounds.big_m import BigM, MSource
 from ..composed import as_margin
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding_relaxations, default_relaxations, reduction_of
-from .cells.exact import ExactTask, StatedExactTask
-from .cells.instance import HeuristicTask, StatedTask
-from .cells.kappa import KappaTask
-from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, Task, TrainingPart
-from .cells.relaxation import RelaxationTask
-from .cells.tradeoff import Tradeoff, TradeoffTask
+from .cells import Tradeoff
+from .exact_tasks import ExactTask, StatedExactTask
+from .lam_choice import TradeoffTask
+from .problems import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, TrainingPart
 from .runner import CellStore, digest
+from .tasks import HeuristicTask, KappaTask, RelaxationTask, StatedTask, Task
 
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
 Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject | ModelAtLam | Callable[[float], Model] | Sequence[Model]

@@ -24,18 +24,15 @@ from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, get_solver, installed
 from ..reduction import Reduction
-from .cells.exact import ExactCell
-from .cells.instance import HeuristicTask, InstanceCell, StatedTask
-from .cells.kappa import KappaCell
-from .cells.record import InstanceData, Task
-from .cells.relaxation import RelaxationCell
-from .cells.tradeoff import Tradeoff
+from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell, Tradeoff
 from .data import ReportData
 from .document import Document
 from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
 from .plan import Plan, Problem, parse_limits
+from .problems import InstanceData
 from .runner import Progress, Runner, blas, machine
 from .tables import report_text
+from .tasks import HeuristicTask, StatedTask, Task
 
 
 class GapReport(ReportData):

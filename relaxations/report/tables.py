@@ -13,9 +13,7 @@ import numpy as np
 
 from ...display import align, sanitised
 from ...solvers.certification.result import Kind
-from .cells.exact import STRUCTURED, ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
+from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .data import Interval, ReportData, ReportRow, family, gap, gap_left, root_gap
 from .means import exact_means, relaxation_means
 

@@ -19,7 +19,7 @@ from ..instances import Instance
 from ..models import DataKind as ModelData, FormulationInfo, Model
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
-from ..relaxations.report.cells.record import ModelAtLam, ModelSubject
+from ..relaxations.report.problems import ModelAtLam, ModelSubject
 from ..relaxations.report.runner import digest
 from . import SOLVED
 from .data_options import named_instance, prepared, two_classes

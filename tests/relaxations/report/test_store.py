@@ -21,9 +21,9 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.model import identity
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
-from marginopt.relaxations.report.cells.instance import HeuristicTask
-from marginopt.relaxations.report.cells.record import InstanceAt
+from marginopt.relaxations.report.problems import InstanceAt
 from marginopt.relaxations.report.runner import CellStore, digest
+from marginopt.relaxations.report.tasks import HeuristicTask
 from marginopt.solvers.records import Options
 
 #: A clean interpreter that forks its reports: one on one thread has been made before the forks.

@@ -1,4 +1,4 @@
-"""Exact solves of a gap report: of the 0-1 problem in one encoding, or of a model as it was stated."""
+"""Exact solves of a gap report: tasks for the 0-1 problem in one encoding, and for a model as it was stated."""
 
 from __future__ import annotations
 
@@ -6,34 +6,30 @@ import base64
 import gzip
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ....errors import DataError, MarginoptError
-from ....models.arrays import FloatArray
-from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
-from ....models.model import Model
-from ....solvers.certification.result import Result
-from ....solvers.interface.solver import Gives, Solver
-from ....solvers.records import Options, Status, Trace
-from ....solvers.registry import SolverSpec
-from ....solvers.solve import solve_problem
-from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
-from ...bounds.big_m import BigM
-from ...reduction import restated, without_warnings
-from ...strengthening import strengthen
-from .record import BoundingCell, InstanceAt, ModelSubject, S, SolverTask, as_count, as_number
-
-#: Seconds, incumbent and lower bound at that time; None where there is none yet.
-TracePoint: TypeAlias = tuple[float, float | None, float | None]
-
-#: The encoding of a solver that reads the data and no form.
-STRUCTURED = "none: reads the data"
+from ...errors import MarginoptError
+from ...models.arrays import FloatArray
+from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ...models.model import Model
+from ...solvers.certification.result import Result
+from ...solvers.interface.solver import Gives, Solver
+from ...solvers.records import Options, Status, Trace
+from ...solvers.registry import SolverSpec
+from ...solvers.solve import solve_problem
+from ...solvers.zero_one.check.checker import LoggedZeroOneProblem
+from ..bounds.big_m import BigM
+from ..reduction import restated, without_warnings
+from ..strengthening import strengthen
+from .cells import STRUCTURED, ExactCell, TracePoint
+from .problems import InstanceAt, ModelSubject
+from .tasks import S, SolverTask, as_count, as_number
 
 #: Points of a trace that a cell keeps.
 _POINTS = 120
@@ -42,112 +38,6 @@ _LARGEST_LOG = 2**20
 #: A bound within this of the final one, relatively, is the final one.
 _REACHED = 1e-6
 _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "strengthened"}
-
-
-@dataclass(frozen=True)
-class ExactCell(BoundingCell):
-    """The outcome of one exact solver on one instance under the time limit, or the reason why it did not run.
-
-    Parameters
-    ----------
-    solver, version, encoding, m_source, status, native_status : str
-    proven : bool
-        Whether the optimum was reached (status "optimal").
-    incumbent : float or None
-        True 0-1 objective of the solver's point, recomputed from w.
-    claimed : float or None
-        Objective that the solver claims.
-    bound : float or None
-        Lower bound of the 0-1 optimum; None with a caveat.
-    kind : str
-        "proved" (our own exact solver), "claimed by solver" or "none".
-    nodes : int or None
-    violations, misclassified : int or None
-    build_seconds, solve_seconds, time_limit : float or None
-    variables, rows : int or None
-    m_slack : float or None
-        Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
-    reason : str
-    seed : int
-        Of the solver.
-    root : float or None
-        The bound after the root node, where the solver gives one.
-    bound_seconds : float or None
-        When the trace's bound first was the final one, up to 1e-6 of it.
-    prepare_seconds : float or None
-        Before the solver: the relaxation behind γ* of the strengthened encoding.
-    caveat : str
-        Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
-    target_bound, target_kind : float or None, str
-        With a caveat: the bound of the encoded program's own optimum alone.
-    test_error : float or None
-        Part of the points held out that its classifier gets wrong.
-    trace : tuple of TracePoint
-        Incumbent and bound over time, as the solver's callback tells them; thinned.
-    log : str
-        Path of the proof log; empty where there is none.
-    log_digest : str
-        SHA-256 of the log.
-    """
-
-    solver: str
-    version: str = ""
-    encoding: str = ""
-    m_source: str = ""
-    status: str = "not run"
-    native_status: str = ""
-    proven: bool = False
-    incumbent: float | None = None
-    claimed: float | None = None
-    bound: float | None = None
-    kind: str = "none"
-    nodes: int | None = None
-    violations: int | None = None
-    misclassified: int | None = None
-    build_seconds: float | None = None
-    solve_seconds: float | None = None
-    time_limit: float | None = None
-    variables: int | None = None
-    rows: int | None = None
-    m_slack: float | None = None
-    reason: str = ""
-    seed: int = 0
-    root: float | None = None
-    bound_seconds: float | None = None
-    prepare_seconds: float | None = None
-    caveat: str = ""
-    trace: tuple[TracePoint, ...] = ()
-    target_bound: float | None = None
-    target_kind: str = "none"
-    test_error: float | None = None
-    log: str = ""
-    log_digest: str = ""
-
-    added: ClassVar[Mapping[str, Any]] = {
-        "target_bound": None, "target_kind": "none", "test_error": None, "log": "", "log_digest": "",
-    }  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
-
-    @property
-    def variant(self) -> str:
-        """Solver, and its encoding and M where they are not the usual ones: what is compared over instances and seeds."""
-        words = [self.solver]
-        if self.encoding not in ("", "big-M", STRUCTURED):
-            words.append(self.encoding)
-        if self.m_source not in ("", "incumbent", "M from incumbent"):
-            words.append(self.m_source)
-        return ", ".join(words)
-
-
-def _trace_point(point: Any) -> TracePoint:
-    try:
-        seconds, incumbent, bound = point
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {point!r}") from error
-    return seconds, incumbent, bound
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,41 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray
-from ....models.model import Model
-from ....solvers.records import Options
-from ...bounds.form_relaxations import Continuous
-from ...bounds.hulls import EqualHulls
-from ...composed import as_margin, best_allowed_multiple, constant_classifiers
-from ...relaxed import relax
-from .record import Record, Subject, Task
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.model import Model
+from ...solvers.records import Options
+from ..bounds.form_relaxations import Continuous
+from ..bounds.hulls import EqualHulls
+from ..composed import as_margin, best_allowed_multiple, constant_classifiers
+from ..relaxed import relax
+from .cells import Tradeoff
+from .problems import Subject
+from .tasks import Task
 
 #: Factor between two λ that are tried, and how many are tried in one direction.
 _STEP, _TRIES = 8.0, 9
 #: Relative difference of costs from which on one is smaller.
 _LESS = 1e-9
-
-
-@dataclass(frozen=True)
-class Tradeoff(Record):
-    """The λ chosen for a problem, and the ends between which it lies; no ends where no classifier beats the intercept alone.
-
-    Parameters
-    ----------
-    name : str
-        Of the problem at this λ.
-    lam : float
-    low : float or None
-        Above it a classifier is known that is better than every one without a feature.
-    high : float or None
-        Above it the classifier of the least known cost of violations is the best known.
-    """
-
-    name: str
-    lam: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
