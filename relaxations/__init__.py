@@ -2,8 +2,7 @@
 
 from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge
-from .bounds.combined import Combined, CombinedRelaxation
-from .bounds.conic import Conic, KernelConic
+from .bounds.conic import Combined, CombinedRelaxation, Conic, KernelConic
 from .bounds.form_relaxations import Continuous, Moments, Products
 from .bounds.hulls import AllHulls, EqualHulls, OneHull, PairHulls
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation

@@ -42,8 +42,7 @@ from ..solvers.records import Options
 from ..solvers.registry import SolverLike, SolverSpec, all_solvers, installed
 from ..solvers.solve import solve_problem
 from ..solvers.zero_one.heuristic import good_classifier
-from .bounds.combined import Combined
-from .bounds.conic import Conic
+from .bounds.conic import Combined, Conic
 from .bounds.convexified import PointLosses, combined_bound, combined_value
 from .composed import as_margin, satisfies_restrictions
 from .reduction import COST_FORM, PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated

@@ -1,4 +1,4 @@
-"""Tasks of a gap report: each computes one cell. Base classes, and the tasks of the heuristic, of relaxations and of the κ form."""
+"""Tasks of a gap report, each of which computes one cell: base classes, the heuristic, relaxations, and the κ form."""
 
 from __future__ import annotations
 

@@ -254,12 +254,12 @@ def add_reproduce_options(command: Command) -> None:
 
 def reproduce(a: argparse.Namespace) -> int:
     """List the tables, or run them and write their pages."""
-    from ..reproduction.command import list_tables, measure, write_ledger  # a clone has it; elsewhere the import says so
+    from ..reproduction.command import list_tables, run_tables, write_ledger  # a clone has it; elsewhere the import says so
 
     data: object
     if a.ledger:
         data, text = write_ledger(a)
     else:
-        data, text = measure(a) if a.names or a.all or a.quick else list_tables()
+        data, text = run_tables(a) if a.names or a.all or a.quick else list_tables()
     sys.stdout.write((json_text(data) if a.json else text) + "\n")
     return SOLVED
