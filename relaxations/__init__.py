@@ -12,12 +12,12 @@ from .bounds.thresholds import Thresholds
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
-from .relaxed import RelaxationResult, relax
+from .relaxation_result import RelaxationResult, relax
 from .report.cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
-from .report.data import Interval, ReportRow
 from .report.default_instances import default_report_instances, strongest_features
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
 from .report.report import GapReport, gap_report, model_gaps
+from .report.report_data import Interval, ReportRow
 from .report.runner import CellStore, Progress, Runner, digest
 from .strengthening import Fixing, Fixings, fix_variables, heuristic, strengthen, tighten
 

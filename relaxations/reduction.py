@@ -268,13 +268,13 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Suppress `MarginoptWarning` while a model is restated: the original has given its warnings already."""
+    """Suppress `MarginoptWarning` while a model is stated anew: the original has given its warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         yield
 
 
-def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
+def replace_fields(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
     """Return the model with some fields replaced; the model itself, with its compiled form, if nothing changes."""
     pairs = ((getattr(model, name), value) for name, value in changes.items())
     if all(old is new or (isinstance(old, str) and isinstance(new, str) and old == new) for old, new in pairs):
@@ -283,7 +283,7 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
         return replace(model, **changes)
 
 
-def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
+def require_needs(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
     """Raise `UnsupportedModelError` for the first need of a function that a model does not meet."""
     for need in needs:
         if not need.is_met(model):

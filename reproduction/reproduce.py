@@ -13,7 +13,7 @@ from typing import TypeAlias
 from marginopt.drawing import Picture
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
-from marginopt.relaxations.report.runner import blas, machine
+from marginopt.relaxations.report.runner import describe_blas, describe_machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
 from .comparison import ComparedCell, Verdict, compare_cell
@@ -229,8 +229,8 @@ def _head(effort: ProtocolSize, command: str) -> RunHeader:
         ("effort", f"{effort.name}: repetitions {most}, grids {grids}" + (", one row of each table" if effort.one_row else "")),
         ("command", command or "reproduction.reproduce"),
         ("seeds", "0, 1, .., one for each repetition"),
-        ("machine", machine()),
-        ("BLAS", "; ".join(blas()) + "; one thread for a run"),
+        ("machine", describe_machine()),
+        ("BLAS", "; ".join(describe_blas()) + "; one thread for a run"),
         ("versions", ", ".join(versions)),
         ("created", datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")),
     )

@@ -36,7 +36,7 @@ class RunTask:
         return ", ".join(f"{name} {value}" for name, value in self.run.items if name != "seed")
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parameters, the protocol's layout and the data themselves."""
         experiment = self.run.experiment
         names = tuple(experiment.data(self.run.parameters))
@@ -45,7 +45,7 @@ class RunTask:
     @property
     def key(self) -> str:
         """Return the run's key in the store."""
-        return digest({"kind": self.kind, **self.parts})
+        return digest({"kind": self.kind, **self.key_parts})
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Return the record, or why data are missing, and whether to store it; BLAS has one thread, for comparable times."""

@@ -20,11 +20,18 @@ from ...models.statement import Line, Statement
 from ...models.views import ConicProblem
 from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multiple, without_warnings
 from .big_m import BigMReduction, MSource
-from .convexified import Convexification, ConvexifiedLosses, NormOffset, dual_at, dual_with_rows, positive
+from .convexification import (
+    CertifiedConvexification,
+    ConvexifiedLosses,
+    NormConvexification,
+    as_positive_vector,
+    certified_dual,
+    certified_dual_with_big_m,
+)
 
 
 @dataclass(frozen=True)
-class Conic(NormOffset[ConicSVM]):
+class Conic(NormConvexification[ConicSVM]):
     """The SDP of Conic (21), λ form: the best of all convexifications (13) over γ in Γ. Needs no M.
 
     It takes one λ; `Combined` takes one for each point.
@@ -40,11 +47,11 @@ class Conic(NormOffset[ConicSVM]):
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return the dual point of the 0-1 problem: γ from the multipliers ``hull``, v from ``split``."""
-        return dual_at(ConicProblem(target.signed, float(model.sample_weight[0]), None), multipliers["hull"], multipliers)
+        return certified_dual(ConicProblem(target.signed, float(model.sample_weight[0]), None), multipliers["hull"], multipliers)
 
 
 @dataclass(frozen=True)
-class KernelConic(NormOffset[ConicSVM]):
+class KernelConic(NormConvexification[ConicSVM]):
     """min <K, B> + λ Σz over (α, B), B ⪰ αα': Conic (21) with x_i replaced by K_i, of the same optimum.
 
     K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j.
@@ -72,7 +79,7 @@ class KernelConic(NormOffset[ConicSVM]):
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The same γ and v prove the same bound in the primal's data."""
-        return dual_at(
+        return certified_dual(
             ConicProblem(dense_signed_rows(model.X, model.y), float(model.sample_weight[0]), None),
             multipliers["hull"],
             multipliers,
@@ -98,7 +105,7 @@ class CombinedRelaxation(ConvexifiedLosses):
     Notes
     -----
     Form: that of `ConicSVM` with the costs λ_i and the further constraint ``big_m``: u_i + M_i z_i - 1 ≥ 0. The bound is
-    derived in `relaxations.bounds.convexified`.
+    derived in `relaxations.bounds.convexification`.
 
     Raises
     ------
@@ -112,7 +119,7 @@ class CombinedRelaxation(ConvexifiedLosses):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.big_m, self.X.shape[0], "big_m")
+        as_positive_vector(self.big_m, self.X.shape[0], "big_m")
 
     @cached_property
     def conic(self) -> ConicSVM:
@@ -148,7 +155,7 @@ class CombinedRelaxation(ConvexifiedLosses):
         """γ (the ``hull`` multipliers) moved into Γ and V = v + δ, the losses' subgradients: D(γ, V) of `combined_bound`."""
         has_multipliers = all(label in multipliers for label in ("split", "big_m"))
         slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None
-        return dual_with_rows(self, self.big_m_values, np.asarray(multipliers["hull"]), slope, w=w)
+        return certified_dual_with_big_m(self, self.big_m_values, np.asarray(multipliers["hull"]), slope, w=w)
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
         """Second over first eigenvalue of W, as in `ConicSVM`."""
@@ -189,7 +196,7 @@ class CombinedRelaxation(ConvexifiedLosses):
 
 
 @dataclass(frozen=True)
-class Combined(BigMReduction[CombinedRelaxation], Convexification[CombinedRelaxation]):
+class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[CombinedRelaxation]):
     """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
 
     big_m: MSource = "incumbent"

@@ -34,7 +34,7 @@ from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
+from ..reduction import LiftedDual, Need, Reduction, Relaxation, replace_fields
 from .form_relaxations import Continuous
 
 
@@ -286,7 +286,7 @@ class Lagrangian(Reduction[Any]):
 
 
 def _cost_form(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
-    return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
+    return replace_fields(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
 
 
 def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:

@@ -47,7 +47,7 @@ from ...models.model import Model
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
 from ...models.views import MarginProblem
-from ..composed import MarginReduction, as_margin
+from ..margin_reduction import MarginReduction, as_margin
 from ..reduction import LiftedDual, Relaxation, without_warnings
 
 #: What rounding may do to a factor here, taken off.
@@ -90,7 +90,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         """Name with τ where it is another one."""
         return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return what the problem lacks of: a ramp, and a bound of every coefficient but a free intercept; empty if nothing."""
         loss, view = composed.loss.piecewise_linear(), composed.view(MarginProblem)
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():

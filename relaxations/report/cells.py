@@ -1,4 +1,4 @@
-"""Stored results of a gap report: one record, a cell, for each computation on a problem, by kind of computation."""
+"""Stored results of a gap report: a data class (cell) for each kind of computation, read from and written to JSON."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...errors import DataError
 from ...solvers.certification.result import Kind
 from ...solvers.records import Status
 
-#: What is solved: the instance's name and λ; None where a model was stated as it is.
-Key: TypeAlias = tuple[str, float | None]
+#: Identity of a problem in a report: the instance's name and λ; λ is None for a model as stated.
+CellKey: TypeAlias = tuple[str, float | None]
 
-C = TypeVar("C", bound="Record")
+_R = TypeVar("_R", bound="Record")
 
-#: Largest numbers and counts of a record.
+#: Largest numbers and counts that a record may hold: those of float64 and int64.
 _LARGEST, _LARGEST_COUNT = float(np.finfo(np.float64).max), 2**63 - 1
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.
 TracePoint: TypeAlias = tuple[float, float | None, float | None]
 
-#: The encoding of a solver that reads the data and no form.
+#: Encoding of a cell whose solver reads the data and no standard form.
 STRUCTURED = "none: reads the data"
 
 
@@ -36,18 +36,18 @@ class Record:
 
     Attributes
     ----------
-    added : mapping
-        Fields that records of earlier versions did not have, with the values to read there.
+    added_fields : mapping
+        Fields that records of earlier versions lack, with the values to take for them.
     """
 
-    added: ClassVar[Mapping[str, Any]] = {}
+    added_fields: ClassVar[Mapping[str, Any]] = {}
 
     def record(self) -> dict[str, Any]:
-        """Return plain values by field."""
+        """Return the values by field, as JSON stores them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
-    def from_record(cls: type[C], record: dict[str, Any]) -> C:
+    def from_record(cls: type[_R], record: dict[str, Any]) -> _R:
         """Return the cell of a stored record.
 
         Raises
@@ -56,7 +56,7 @@ class Record:
             The record lacks a field or has one that is not known.
         """
         names = {f.name for f in fields(cls)}
-        record = {**cls.added, **record} if isinstance(record, dict) else record
+        record = {**cls.added_fields, **record} if isinstance(record, dict) else record
         if not isinstance(record, dict) or set(record) != names:
             content = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {content}", allowed=names)
@@ -90,27 +90,30 @@ class Cell(Record):
     Parameters
     ----------
     instance : str
-        Name of the instance.
+        Name of the instance, or of the model.
     lam : float or None
-        λ; None for a model as it was stated.
+        λ; None for a model as stated.
     """
 
     instance: str
     lam: float | None
 
     @property
-    def key(self) -> Key:
-        """Instance and λ."""
+    def key(self) -> CellKey:
+        """Return instance and λ."""
         return self.instance, self.lam
 
     @property
-    def where(self) -> str:
-        """Instance and λ in words."""
-        return where(self.instance, self.lam)
+    def label(self) -> str:
+        """Return instance and λ in words."""
+        return problem_label(self.instance, self.lam)
 
 
 class BoundingCell(Cell):
-    """A cell whose ``bound`` bounds the 0-1 optimum or is None: with a caveat it is that of the program that was solved alone."""
+    """A cell with a lower bound of the problem's optimum.
+
+    With a ``caveat`` the solved program's bound need not bound the optimum: it moves to ``target_bound``, and ``bound`` is None.
+    """
 
     bound: float | None
     kind: str
@@ -125,18 +128,18 @@ class BoundingCell(Cell):
 
     @property
     def bounds_optimum(self) -> bool:
-        """Return whether there is a bound and it is one of the 0-1 optimum."""
+        """Return whether the cell has a bound of the problem's optimum."""
         return self.bound is not None
 
 
-def where(name: str, lam: float | None) -> str:
-    """An instance and λ in words; the name of a model that was stated as it is."""
+def problem_label(name: str, lam: float | None) -> str:
+    """Return an instance and λ in words; the name alone for a model as stated."""
     return name if lam is None else f"{name}, λ = {lam:g}"
 
 
 @dataclass(frozen=True)
 class InstanceCell(Cell):
-    """An instance at one λ (or a model as it was stated), and the classifier that the heuristic found on it.
+    """Sizes of a problem (an instance at one λ, or a model as stated), and the classifier that the heuristic found.
 
     Parameters
     ----------
@@ -155,19 +158,19 @@ class InstanceCell(Cell):
     seconds : float
         The heuristic's time, without what was compiled.
     floor : float or None
-        A lower bound of the optimum that needs no solving: 0 for costs that are none below it.
+        A lower bound of the optimum that needs no solving: 0 for nonnegative costs.
     family : str
-        What it has in common with instances that differ in sizes and parameters alone; empty: its name.
+        Family of instances that differ in sizes and parameters only; empty if the instance stands alone.
     parameters : mapping of str to float
-        What it was drawn with, but n and p.
+        Parameters of the generator, without n and p.
     lam_low, lam_high : float or None
-        The ends between which λ was chosen (`TradeoffTask`); None where λ was given.
+        The ends between which λ was chosen (`LamChoiceTask`); None where λ was given.
     trivial : float or None
-        Objective of the best point without features, of a model; of an instance it follows from the counts.
+        Objective of the best classifier without features, for a model as stated; for an instance it follows from the counts.
     held_out : str
-        Which points are held out; empty where none are.
+        Description of the held-out points; empty without them.
     test_error : float or None
-        Part of them that the heuristic's classifier gets wrong.
+        Share of them that the heuristic's classifier gets wrong.
     """
 
     source: str
@@ -188,7 +191,7 @@ class InstanceCell(Cell):
     held_out: str = ""
     test_error: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {
+    added_fields: ClassVar[Mapping[str, Any]] = {
         "lam_low": None, "lam_high": None, "trivial": None, "held_out": "", "test_error": None,
     }  # fmt: skip
 
@@ -199,7 +202,12 @@ class RelaxationCell(BoundingCell):
 
     Parameters
     ----------
-    relaxation, solver, version, status, native_status : str
+    relaxation : str
+        Name of the relaxation.
+    solver, version : str
+        Name of the solver, and the version of its package.
+    status, native_status : str
+        The status, also in the solver's own words.
     bound : float or None
         Lower bound of the 0-1 optimum; None with a caveat.
     kind : str
@@ -213,6 +221,7 @@ class RelaxationCell(BoundingCell):
     m_source : str
         Where M comes from, and whether it is valid; empty where the relaxation has no M.
     m_low, m_high : float or None
+        Smallest and largest M_i.
     against_m : bool
         Whether the bound is drawn against M (`Reduction.against_m`).
     beside_m : bool
@@ -220,14 +229,15 @@ class RelaxationCell(BoundingCell):
     recovered : float or None
         True 0-1 objective of the classifier recovered from the relaxation.
     violations, misclassified : int or None
-        Of that classifier.
+        Points with u < 1, and with u < 0, under that classifier.
     rank_ratio : float or None
         Second over first eigenvalue of W; None for relaxations without W.
     variables, rows, bytes : int or None
         Size of the form that was solved.
     build_seconds, solve_seconds : float or None
+        Seconds of building and of solving.
     reason : str
-        Why there is no result; empty where there is one.
+        Why there is no result; empty if there is one.
     test_error : float or None
         Part of the points held out that the recovered classifier gets wrong.
     """
@@ -260,16 +270,21 @@ class RelaxationCell(BoundingCell):
     target_kind: str = "none"
     test_error: float | None = None
 
-    added: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
+    added_fields: ClassVar[Mapping[str, Any]] = {"target_bound": None, "target_kind": "none", "test_error": None}
 
 
 @dataclass(frozen=True)
 class ExactCell(BoundingCell):
-    """The outcome of one exact solver on one instance under the time limit, or the reason why it did not run.
+    """One run of an exact solver on a problem under a time limit, or the reason why it did not run.
 
     Parameters
     ----------
-    solver, version, encoding, m_source, status, native_status : str
+    solver, version : str
+        Name of the solver, and the version of its package.
+    encoding, m_source : str
+        Encoding that the solver read, and the source of its big-M constants.
+    status, native_status : str
+        The status, also in the solver's own words.
     proven : bool
         Whether the optimum was reached (status "optimal").
     incumbent : float or None
@@ -281,14 +296,19 @@ class ExactCell(BoundingCell):
     kind : str
         "proved" (our own exact solver), "claimed by solver" or "none".
     nodes : int or None
+        Nodes of the search tree.
     violations, misclassified : int or None
+        Points with u < 1, and with u < 0, under the solver's classifier.
     build_seconds, solve_seconds, time_limit : float or None
+        Seconds of building and of solving, and the limit of the latter.
     variables, rows : int or None
+        Size of the form that the solver read.
     m_slack : float or None
         Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
     reason : str
+        Why the solver did not run; empty if it ran.
     seed : int
-        Of the solver.
+        Seed of the solver.
     root : float or None
         The bound after the root node, where the solver gives one.
     bound_seconds : float or None
@@ -342,7 +362,7 @@ class ExactCell(BoundingCell):
     log: str = ""
     log_digest: str = ""
 
-    added: ClassVar[Mapping[str, Any]] = {
+    added_fields: ClassVar[Mapping[str, Any]] = {
         "target_bound": None, "target_kind": "none", "test_error": None, "log": "", "log_digest": "",
     }  # fmt: skip
 
@@ -352,7 +372,7 @@ class ExactCell(BoundingCell):
 
     @property
     def variant(self) -> str:
-        """Solver, and its encoding and M where they are not the usual ones: what is compared over instances and seeds."""
+        """Return solver, encoding and M in words, the default ones left out: what means over instances and seeds compare."""
         words = [self.solver]
         if self.encoding not in ("", "big-M", STRUCTURED):
             words.append(self.encoding)
@@ -376,10 +396,13 @@ class KappaCell(Record):
     Parameters
     ----------
     instance : str
+        Name of the instance.
     kappa : float
+        κ, the share of points that may violate their margin.
     budget : int
         ⌊κn⌋, the violations that the 0-1 problem allows.
     solver, version, status, native_status : str
+        Solver of the relaxation, the version of its package, and the status, also in the solver's own words.
     bound : float or None
         Lower bound of that problem's optimum.
     kind : str
@@ -393,14 +416,18 @@ class KappaCell(Record):
     misclassified : int or None
         Under the recovered classifier.
     build_seconds, solve_seconds : float or None
+        Seconds of building and of solving the relaxation.
     reason : str
+        Why the relaxation has no result; empty if it has one.
     exact_solver, exact_status : str
-        Of the exact solve of the 0-1 problem with the budget; "not asked", or why it did not run.
+        Solver and status of the exact solve of the 0-1 problem with the budget; "not asked", or why it did not run.
     exact_objective, exact_bound : float or None
         ||w||² of its classifier, and its lower bound.
     exact_kind : str
+        Kind of that bound, as ``kind``.
     exact_nodes : int or None
     exact_seconds : float or None
+        Nodes and seconds of the exact solve.
     """
 
     instance: str
@@ -434,14 +461,15 @@ class KappaCell(Record):
 
 
 @dataclass(frozen=True)
-class Tradeoff(Record):
-    """The λ chosen for a problem, and the ends between which it lies; no ends where no classifier beats the intercept alone.
+class LamChoice(Record):
+    """The λ chosen for a problem (``lam="auto"``), and the ends between which it lies; no ends if the intercept alone is best.
 
     Parameters
     ----------
     name : str
-        Of the problem at this λ.
+        Name of the problem at this λ.
     lam : float
+        The chosen λ.
     low : float or None
         Above it a classifier is known that is better than every one without a feature.
     high : float or None

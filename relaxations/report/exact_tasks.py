@@ -1,4 +1,4 @@
-"""Exact solves of a gap report: tasks for the 0-1 problem in one encoding, and for a model as it was stated."""
+"""Exact solves of a gap report: tasks that solve the 0-1 problem in one encoding, or a model as stated by a user."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from ...solvers.registry import SolverSpec
 from ...solvers.solve import solve_problem
 from ...solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ..bounds.big_m import BigM
-from ..reduction import restated, without_warnings
+from ..reduction import replace_fields, without_warnings
 from ..strengthening import strengthen
 from .cells import STRUCTURED, ExactCell, TracePoint
-from .problems import InstanceAt, ModelSubject
-from .tasks import S, SolverTask, as_count, as_number
+from .problems import InstanceProblem, ModelProblem
+from .tasks import S, SolverTask, count_or_none, finite_or_none
 
-#: Points of a trace that a cell keeps.
+#: Largest number of points of a trace in a cell: enough for a picture.
 _POINTS = 120
-#: Bytes of a packed proof log that a cell keeps.
+#: Largest size in bytes of a compressed proof log in a cell, so that a page with many stays readable.
 _LARGEST_LOG = 2**20
 #: A bound within this of the final one, relatively, is the final one.
 _REACHED = 1e-6
@@ -42,9 +42,9 @@ _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "streng
 
 @dataclass(frozen=True, eq=False)
 class ExactSolverTask(SolverTask[S]):
-    """One exact solver with one seed; ``w`` is its start, where a point is known.
+    """The run of one exact solver with one seed: base class.
 
-    ``proofs`` asks for a proof log where the page's checker reads it.
+    ``w`` is its start, if a point is known. ``proofs`` asks for a proof log if the checker of the HTML page reads it.
     """
 
     w: FloatArray | None
@@ -55,20 +55,20 @@ class ExactSolverTask(SolverTask[S]):
 
     @property
     def label(self) -> str:
-        """Solver, encoding, M and seed."""
+        """Return solver, encoding, M and seed in words."""
         return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parts with the start and the solver."""
         log = {"log": True} if self.proofs else {}
-        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
+        return {**super().key_parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     @property
     def _empty(self) -> ExactCell:
         """The cell before the solve."""
         limit = self.solver.merge_options(self.options).time_limit
-        return ExactCell(self.subject.name, self.subject.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
+        return ExactCell(self.problem.name, self.problem.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
 
     def _solve(self, model: Model, options: Options) -> tuple[Result, dict[str, Any]]:
         """Return the result, with the fields of its log."""
@@ -91,26 +91,26 @@ class ExactSolverTask(SolverTask[S]):
             status=str(result.status),
             native_status=result.claim.native_status,
             proven=result.status is Status.OPTIMAL and not empty.caveat,
-            claimed=as_number(result.claim.objective),
-            bound=as_number(bound),
+            claimed=finite_or_none(result.claim.objective),
+            bound=finite_or_none(bound),
             kind=kind,
             nodes=result.nodes,
-            violations=as_count(result.summary, "margin_violations"),
-            misclassified=as_count(result.summary, "misclassified"),
+            violations=count_or_none(result.summary, "margin_violations"),
+            misclassified=count_or_none(result.summary, "misclassified"),
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
             root=_root(solver, result),
             bound_seconds=_time_to_bound(trace),
             trace=trace,
-            test_error=self.subject.error(result.values),
+            test_error=self.problem.error(result.values),
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTask(ExactSolverTask[InstanceAt]):
-    """An exact solve of the 0-1 problem with one encoding and M; a solver that reads the data has no encoding."""
+class ExactTask(ExactSolverTask[InstanceProblem]):
+    """The exact solve of the 0-1 problem in one encoding with one source of M; both are None for a solver that reads the data."""
 
     w: FloatArray
     encoding: Encoding | None
@@ -118,10 +118,10 @@ class ExactTask(ExactSolverTask[InstanceAt]):
     relaxation_solver: SolverSpec
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parts with the encoding and M."""
         strengthened = {"relaxation solver": self.relaxation_solver.key} if self.encoding == "strengthened" else {}
-        return {**super().parts, "encoding": self.encoding, "M": self.constants, **strengthened}
+        return {**super().key_parts, "encoding": self.encoding, "M": self.constants, **strengthened}
 
     @property
     def _empty(self) -> ExactCell:
@@ -129,22 +129,22 @@ class ExactTask(ExactSolverTask[InstanceAt]):
             super()._empty,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
+            caveat="" if self.constants is None else self.constants.caveat(self.problem.model),
         )
 
     def _encoded(self) -> ZeroOneSVM:
         if self.encoding is None:
-            return self.subject.model
+            return self.problem.model
         if self.encoding == "indicator":
-            return restated(self.subject.model, encoding="indicator")
+            return replace_fields(self.problem.model, encoding="indicator")
         assert self.constants is not None
         if self.encoding == "bigm":
-            return self.constants.with_constants(self.subject.model)
-        with_start = restated(self.subject.model, incumbent=self.w)
-        strong = restated(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
+            return self.constants.with_constants(self.problem.model)
+        with_start = replace_fields(self.problem.model, incumbent=self.w)
+        strong = replace_fields(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
         if self.constants == BigM("incumbent"):
             return strong
-        return restated(strong, big_m=self.constants.constants(self.subject.model))
+        return replace_fields(strong, big_m=self.constants.constants(self.problem.model))
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
         assert isinstance(model, ZeroOneSVM)
@@ -165,21 +165,21 @@ class ExactTask(ExactSolverTask[InstanceAt]):
             self._filled(empty, solver, model, result),
             **log,
             incumbent=model.objective(result.values["w"]) if result.values else None,
-            m_slack=as_number(result.summary.get("smallest_big_m_slack")) if solver.reads_form else None,
+            m_slack=finite_or_none(result.summary.get("smallest_big_m_slack")) if solver.reads_form else None,
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class StatedExactTask(ExactSolverTask[ModelSubject]):
-    """An exact solve of a model as it was stated."""
+class StatedExactTask(ExactSolverTask[ModelProblem]):
+    """The exact solve of a model as stated."""
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
         assert self.w is not None
         return model.complete({"w": self.w})
 
     def _cell(self, options: Options) -> ExactCell:
-        empty, solver, model = self._empty, self.solver.solver, self.subject.model
+        empty, solver, model = self._empty, self.solver.solver, self.problem.model
         if solver is None:
             return replace(empty, reason="no installed solver reads this model")
         empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
@@ -188,7 +188,7 @@ class StatedExactTask(ExactSolverTask[ModelSubject]):
             cell = self._filled(empty, solver, model, result)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
-        incumbent = None if result.certificate is None else as_number(result.certificate.objective)
+        incumbent = None if result.certificate is None else finite_or_none(result.certificate.objective)
         return replace(cell, **log, incumbent=incumbent)
 
 
@@ -213,11 +213,11 @@ def _root(solver: Solver, result: Result) -> float | None:
     Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
     final bound, whatever number stands there.
     """
-    root_bound = as_number(result.root_bound)
+    root_bound = finite_or_none(result.root_bound)
     if root_bound is None and solver.reads_form:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
         root_bound = root[-1] if root else None
-    final = as_number(result.best_bound[0])
+    final = finite_or_none(result.best_bound[0])
     return root_bound if root_bound is None or final is None else min(root_bound, final)
 
 
@@ -226,7 +226,7 @@ def _thinned(trace: Trace) -> tuple[TracePoint, ...]:
     points: list[TracePoint] = []
     rows = list(trace)
     for k, row in enumerate(rows):
-        point = (float(row.seconds), as_number(row.objective), as_number(row.bound))
+        point = (float(row.seconds), finite_or_none(row.objective), finite_or_none(row.bound))
         if not points or point[1:] != points[-1][1:] or k == len(rows) - 1:
             points.append(point)
     if len(points) <= _POINTS:

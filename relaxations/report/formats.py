@@ -31,10 +31,10 @@ from ...models.statement import typeset
 from ...solvers.certification.result import Kind
 from ...solvers.zero_one.check.checker import checker_script
 from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
-from .data import SWEPT, Interval, ReportData
 from .document import Document, ReportScope
 from .matrix import MatrixRow
 from .means import exact_ratios, fraction_within
+from .report_data import SWEPT_PARAMETERS, Interval, ReportData
 from .tables import EXACT_COLUMNS, KAPPA_COLUMNS, RELAXATION_COLUMNS, Column, Table, cell_text, exact_rows, sort_key
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ def _environment() -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, finalize=_finished,
     )  # fmt: skip
-    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT)
+    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT_PARAMETERS)
     environment.filters |= {"css": _css, "typeset": typeset}
     return environment
 
@@ -439,7 +439,7 @@ def render_html(document: Document) -> str:
     )  # fmt: skip
 
 
-def fragment(document: Document) -> str:
+def render_notebook(document: Document) -> str:
     """Findings and matrix alone, for a notebook."""
     return _environment().get_template("fragment.html").render(document=document, data=document.data, matrix=document.matrix)
 
@@ -448,7 +448,7 @@ def fragment(document: Document) -> str:
 
 
 @dataclass(frozen=True)
-class Format:
+class ReportFormat:
     """A file format of the report.
 
     Parameters
@@ -462,16 +462,16 @@ class Format:
     files: Callable[[Document, str], Mapping[str, str]]
 
 
-FORMATS: Mapping[str, Format] = {
-    ".html": Format("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
-    ".md": Format("Markdown with its pictures beside it", _markdown_files),
-    ".csv": Format("CSV: rows, exact solves, sweep over κ", _csv_files),
-    ".json": Format("JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}),
-    ".tex": Format("LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}),
+FORMATS: Mapping[str, ReportFormat] = {
+    ".html": ReportFormat("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
+    ".md": ReportFormat("Markdown with its pictures beside it", _markdown_files),
+    ".csv": ReportFormat("CSV: rows, exact solves, sweep over κ", _csv_files),
+    ".json": ReportFormat("JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}),
+    ".tex": ReportFormat("LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}),
 }
 
 
-def format_of(path: str | Path) -> Format:
+def format_of_suffix(path: str | Path) -> ReportFormat:
     """The format of a file by its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:

@@ -1,4 +1,4 @@
-"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a model as it was stated; and held-out points."""
+"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a model as stated by a user; and held-out points."""
 
 from __future__ import annotations
 
@@ -18,60 +18,61 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.model import Model, as_model
 from ...solvers.records import Options
 from ..strengthening import heuristic, heuristic_solution, tighten
-from .cells import where
+from .cells import problem_label
 
 
 @runtime_checkable
 class InstanceData(Protocol):
-    """The part of an instance that a report reads (`marginopt.instances.Instance` has it)."""
+    """Data of a 0-1 problem: the attributes of `marginopt.instances.Instance` that a report reads."""
 
     @property
     def X(self) -> Points:
-        """Rows of data, taken literally."""
+        """Return the points (n, p) without any scaling."""
 
     @property
     def y(self) -> Any:
-        """Labels -1, +1."""
+        """Return the labels -1 and +1."""
 
     @property
     def name(self) -> str:
-        """Name, one for each instance of a report."""
+        """Return the name, which differs for every instance of a report."""
 
     @property
     def source(self) -> str:
-        """The source of the data."""
+        """Return the source of the data in words."""
 
 
 @runtime_checkable
 class GeneratedData(InstanceData, Protocol):
-    """Data that say of what family they are and with which parameters they were drawn (`marginopt.instances.Instance` does)."""
+    """Data of a family, which share a generator or data set and differ in sizes and parameters."""
 
     @property
     def family(self) -> str:
-        """The family of data that differ in sizes and parameters alone; empty: the name."""
+        """Return the name of the family; empty if the data stand alone."""
 
     @property
     def parameters(self) -> Mapping[str, float] | None:
-        """Numbers by name; n and p are counted."""
+        """Return the parameters by name, without n and p."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Held-out points, on which errors are counted and nothing is fitted.
+    """Held-out points: classifiers are tested on them and never fitted.
 
     Parameters
     ----------
     X, y : arrays
-    words : str
-        Description of the points.
+        Points and labels.
+    description : str
+        Number and source of the points, in words.
     """
 
     X: Points
     y: Any
-    words: str
+    description: str
 
     def error(self, model: Model, values: Mapping[str, FloatArray] | None) -> float | None:
-        """Part of the points that a model's classifier puts into the other class; None without a point or a classifier.
+        """Return the share of points that a model's classifier gets wrong; None without a solution or a classifier.
 
         A score of 0 is of class -1, as in `Model.predict`.
         """
@@ -86,7 +87,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """The data that remain when a part is held out, under the name of the whole."""
+    """The data left after a part is held out, under the name of the whole instance."""
 
     X: Points
     y: Any
@@ -97,30 +98,32 @@ class TrainingPart:
 
     @classmethod
     def of(cls, data: InstanceData, fraction: float, seed: int) -> tuple[TrainingPart, HeldOut]:
-        """Split an instance at random, classes in proportion."""
+        """Split an instance at random, classes in proportion, into the training part and the held-out points."""
         share = as_fraction(fraction, "held_out", 1.0)
         rows, out = split_rows(np.asarray(data.y), (1.0 - share, share), seed, True)
         y = np.asarray(data.y)
         if len(np.unique(y[rows])) < len(np.unique(y)):
             raise InputError(f"held_out={fraction:g} leaves {data.name} without points of one class", name="held_out")
-        words = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
+        description = f"{out.size} of {y.size} points, chosen by seed {seed}, classes in proportion"
         family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
-        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {words}", family, parameters)
-        return part, HeldOut(data.X[out], y[out], words)
+        part = cls(data.X[rows], y[rows], data.name, f"{data.source}; without {description}", family, parameters)
+        return part, HeldOut(data.X[out], y[out], description)
 
 
 @dataclass(frozen=True, eq=False)
-class Subject(ABC):
-    """The problem of a row of the report, with its name.
+class ReportProblem(ABC):
+    """A problem of a report, bounded by relaxations and solved exactly: base class.
 
     Parameters
     ----------
     name, source : str
+        Name, and source of the data or of the model.
     model : Model
+        The problem itself.
     family : str
-        Shown beside results, as ``parameters``: they determine none, and are no part of a store's key.
+        Shown beside results, as are ``parameters``; neither is a part of a store's key.
     parameters : mapping of str to float
-    test : HeldOut, optional
+    held_out : HeldOut, optional
         The points held out.
     """
 
@@ -129,52 +132,57 @@ class Subject(ABC):
     model: Model
     family: str = ""
     parameters: Mapping[str, float] = field(default_factory=dict)
-    test: HeldOut | None = None
+    held_out: HeldOut | None = None
 
     @property
     @abstractmethod
     def lam(self) -> float | None:
-        """λ; None where the model says what it is."""
+        """Return λ; None for a model as stated, which has its own."""
 
     @property
     @abstractmethod
-    def data(self) -> dict[str, Any]:
-        """Return the data that determine the problem, for the store's key."""
+    def key_data(self) -> dict[str, Any]:
+        """Return the problem's data, for the store's key."""
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Return everything that determines the subject, for the store's key."""
-        test = {} if self.test is None else {"held out": [self.test.X, self.test.y]}
-        return {"name": self.name, "source": self.source, **self.data, **test}
+    def key_parts(self) -> dict[str, Any]:
+        """Return all that determines the problem, for the store's key."""
+        test = {} if self.held_out is None else {"held out": [self.held_out.X, self.held_out.y]}
+        return {"name": self.name, "source": self.source, **self.key_data, **test}
 
     @abstractmethod
     def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
         """Return the heuristic's classifier and its objective; None where no point is known."""
 
     def error(self, values: Mapping[str, FloatArray] | None) -> float | None:
-        """Return the part of the points held out that a classifier gets wrong; None where there are none."""
-        return None if self.test is None else self.test.error(self.model, values)
+        """Return the share of held-out points that a classifier gets wrong; None without such points."""
+        return None if self.held_out is None else self.held_out.error(self.model, values)
+
+    @property
+    def held_out_text(self) -> str:
+        """Return the description of the held-out points; empty without them."""
+        return "" if self.held_out is None else self.held_out.description
 
     @property
     def optimum(self) -> str:
-        """The optimum that the bounds bound, in words."""
+        """Return words for the optimum that bounds are compared with."""
         return "the optimum" if self.lam is None else "the 0-1 optimum"
 
     @property
-    def where(self) -> str:
-        """Name and λ in words."""
-        return where(self.name, self.lam)
+    def label(self) -> str:
+        """Return name and λ in words."""
+        return problem_label(self.name, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
-class InstanceAt(Subject):
-    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then."""
+class InstanceProblem(ReportProblem):
+    """The 0-1 problem on an instance at one λ; once an incumbent is known its objective bounds M (`tightened`)."""
 
     model: ZeroOneSVM
 
     @classmethod
-    def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceAt:
-        """Return the problem of an instance, with family and parameters where it has them."""
+    def of(cls, data: InstanceData, lam: float, test: HeldOut | None = None) -> InstanceProblem:
+        """Return the 0-1 problem on an instance at one λ, with its family and parameters if it has them."""
         family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
         return cls(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), family, parameters, test)
 
@@ -184,27 +192,27 @@ class InstanceAt(Subject):
 
     @property
     def lam(self) -> float:
-        """λ."""
+        """Return λ."""
         assert isinstance(self.model.lam, float)
         return self.model.lam
 
     @property
-    def data(self) -> dict[str, Any]:
-        """Data and λ."""
+    def key_data(self) -> dict[str, Any]:
+        """Return data and λ."""
         return {"X": self.model.X, "y": self.model.y, "lam": self.model.lam}
 
-    def tightened(self, w: FloatArray) -> InstanceAt:
-        """Return the subject with the objective of a classifier as the upper bound behind M."""
+    def tightened(self, w: FloatArray) -> InstanceProblem:
+        """Return the problem with a classifier's objective as the upper bound that M follows from."""
         return replace(self, model=tighten(self.model, w))
 
 
 @dataclass(frozen=True, eq=False)
-class ModelSubject(Subject):
-    """A model as somebody stated it: composed, changed, or a program from elsewhere."""
+class ModelProblem(ReportProblem):
+    """A model as a user stated it: a loss and a regulariser, a changed formulation, or a program from elsewhere."""
 
     @classmethod
-    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelSubject:
-        """Return the subject of a model under a name, with the model's statement as the source."""
+    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> ModelProblem:
+        """Return the problem of a model under a name, with the model's statement as the source."""
         return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
 
     def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
@@ -216,25 +224,25 @@ class ModelSubject(Subject):
 
     @property
     def lam(self) -> None:
-        """None: the model has its own."""
+        """Return None: the model has its own λ."""
         return None
 
     @property
-    def data(self) -> dict[str, Any]:
-        """The model with its data."""
+    def key_data(self) -> dict[str, Any]:
+        """Return the model with its data."""
         return {"model": self.model}
 
 
 @dataclass(frozen=True, eq=False)
-class ModelAtLam:
-    """A problem that a function of λ states, under a name.
+class ModelOfLam:
+    """A model as a function of λ, under a name.
 
     Parameters
     ----------
     naming : Naming
-        To which λ is added.
+        The name; λ is added to it.
     state : callable
-        λ to model.
+        From λ to the model.
     """
 
     naming: Naming
@@ -242,10 +250,10 @@ class ModelAtLam:
 
     @property
     def name(self) -> str:
-        """The name without λ."""
+        """Return the name without λ."""
         return self.naming.name
 
-    def at(self, lam: float) -> ModelSubject:
-        """The model at one λ, which its name says."""
+    def at(self, lam: float) -> ModelProblem:
+        """Return the model at one λ, under a name that contains it."""
         named = self.naming.changed({}, {"lam": lam})
-        return ModelSubject.of(named["name"], as_model(self.state(lam)), named["family"], named["parameters"])
+        return ModelProblem.of(named["name"], as_model(self.state(lam)), named["family"], named["parameters"])

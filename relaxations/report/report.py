@@ -24,12 +24,12 @@ from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, get_solver, installed
 from ..reduction import Reduction
-from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell, Tradeoff
-from .data import ReportData
+from .cells import ExactCell, InstanceCell, KappaCell, LamChoice, RelaxationCell
 from .document import Document
-from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
-from .plan import Plan, Problem, parse_limits
+from .formats import FORMATS, format_of_suffix, read_json, render_csv, render_markdown, render_notebook
+from .plan import Plan, ProblemLike, parse_limits
 from .problems import InstanceData
+from .report_data import ReportData
 from .runner import Progress, Runner, blas, machine
 from .tables import report_text
 from .tasks import HeuristicTask, StatedTask, Task
@@ -65,7 +65,7 @@ class GapReport(ReportData):
             No format has this suffix.
         """
         target = Path(path)
-        files = format_of(target).files(self.document, target.stem)
+        files = format_of_suffix(target).files(self.document, target.stem)
         texts = {target if k == 0 else target.parent / name: text for k, (name, text) in enumerate(files.items())}
         for folder in {place.parent for place in texts}:
             folder.mkdir(parents=True, exist_ok=True)
@@ -144,12 +144,12 @@ class GapReport(ReportData):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return fragment(self.document)
+        return render_notebook(self.document)
 
 
 # exempt (arguments): users give them by name
 def gap_report(
-    instances: Sequence[Problem] | Mapping[str, Problem],
+    instances: Sequence[ProblemLike] | Mapping[str, ProblemLike],
     relaxations: Sequence[Reduction[Any] | str] | str | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Literal["auto"] | Sequence[float] = 1.0,
@@ -270,7 +270,7 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
-    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoff_tasks())]
+    chosen = [LamChoice.from_record(record["cell"]) for record in runner.run(plan.lam_choice_tasks())]
     heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
     outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
@@ -294,7 +294,7 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Seq
     """Tasks as many and of the same labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
-        seconds += plan.tasks_after_heuristic(first, np.zeros(first.subject.model.X.shape[1]))
+        seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))
     for model in stated_tasks:
         seconds += plan.tasks_after_model(model, None)
     return seconds

@@ -238,7 +238,7 @@ class Progress:
             self._line.end()
 
 
-class Work(Protocol):
+class StoredTask(Protocol):
     """A unit of work: a cell of a gap report, a run of a paper's table."""
 
     @property
@@ -250,7 +250,7 @@ class Work(Protocol):
         """The group of the progress estimate: tasks of one label take about as long."""
 
     @property
-    def parts(self) -> Mapping[str, Any]:
+    def key_parts(self) -> Mapping[str, Any]:
         """Return everything that determines the record, for the store's key."""
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -275,7 +275,7 @@ class Runner:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 
-    def run(self, tasks: Sequence[Work], later_tasks: Sequence[Work] = ()) -> list[dict[str, Any]]:
+    def run(self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask] = ()) -> list[dict[str, Any]]:
         """Return the records of the tasks, in order. ``later_tasks`` are not run: they only enter the progress."""
         size = self.team.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
@@ -291,14 +291,14 @@ class Runner:
             self.progress.line(task.progress_text(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
-    def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
+    def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Index, record, whether it was stored, seconds: as tasks are done."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
         requested: list[tuple[int, str]] = []  # index and key of what the team was given
 
-        def missing() -> Iterator[Work]:
+        def missing() -> Iterator[StoredTask]:
             for index, task in enumerate(tasks):
-                key = "" if self.store is None else digest({"kind": task.kind, **task.parts})
+                key = "" if self.store is None else digest({"kind": task.kind, **task.key_parts})
                 record = None if self.store is None else self.store.get(key)
                 if record is None:
                     requested.append((index, key))
@@ -316,7 +316,7 @@ class Runner:
         yield from stored
 
 
-def _perform(task: Work, threads: int | None) -> tuple[dict[str, Any], bool, float]:
+def _perform(task: StoredTask, threads: int | None) -> tuple[dict[str, Any], bool, float]:
     """One task: its record, whether it is worth keeping, seconds."""
     begin = time.perf_counter()
     record, keep = task.compute(threads)

@@ -23,33 +23,34 @@ from ...solvers.records import Options, Status
 from ...solvers.registry import SolverSpec
 from ...solvers.solve import solve_problem
 from ...solvers.zero_one.heuristic import LeastNorm
-from ..composed import as_margin, best_allowed_multiple, constant_classifiers
+from ..margin_reduction import as_margin, best_allowed_multiple, constant_classifiers
 from ..reduction import Reduction, without_warnings
-from ..relaxed import bound_words, relax
+from ..relaxation_result import bound_text, relax
 from .cells import InstanceCell, KappaCell, Record, RelaxationCell
-from .problems import InstanceAt, ModelSubject, Subject
+from .problems import InstanceProblem, ModelProblem, ReportProblem
 
-#: Layout of the stored records: cells of another one are computed anew.
+#: Version of the stored records, a part of the store's key: cells of another version are computed anew.
 LAYOUT = 2
-#: Times that the points to keep are chosen again by the classifier that kept the last ones.
+#: Largest number of times that the points to keep are chosen again by the last classifier.
 _TURNS = 10
 
-#: What a task is about.
-S = TypeVar("S", bound=Subject)
+#: The kind of problem that a task computes on.
+S = TypeVar("S", bound=ReportProblem)
 
 
 @dataclass(frozen=True, eq=False)
 class Task(ABC, Generic[S]):
-    """The computation of one cell.
+    """The computation of one cell of a report: base class.
 
     Parameters
     ----------
-    subject : Subject
-        An instance at one λ, or a model.
+    problem : ReportProblem
+        An instance at one λ, or a model as stated.
     options : Options
+        Limits, seed and tolerance of the solve.
     """
 
-    subject: S
+    problem: S
     options: Options
 
     #: The kind of the record in the store: "instance", "relaxation", "exact", "kappa" or "lam".
@@ -58,23 +59,23 @@ class Task(ABC, Generic[S]):
     @property
     @abstractmethod
     def label(self) -> str:
-        """The kind of computation: tasks of one label take about as long."""
+        """Return the group of the progress estimate: tasks of one label take about as long."""
 
     @property
     def solvers(self) -> dict[str, Solver]:
-        """The solvers that were asked for, by the labels that cells bear; ``auto`` is none of them."""
+        """Return the solvers that the user named, by the labels in cells; empty for ``auto``."""
         return {}
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Return everything that determines the cell, for the store's key."""
-        return {"layout": LAYOUT, **self.subject.parts, "options": self.options.record()}
+    def key_parts(self) -> dict[str, Any]:
+        """Return all that determines the cell, for the store's key."""
+        return {"layout": LAYOUT, **self.problem.key_parts, "options": self.options.record()}
 
     @abstractmethod
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Return the record to store (its ``cell`` beside whatever else later tasks need), and whether it is worth keeping.
+        """Return the record, which has ``cell`` and what later tasks need, and whether to store it.
 
-        ``threads`` stands in for an unlimited number: a process's share of the machine.
+        ``threads`` is the process's share of the machine's threads; it replaces an unlimited number in the options.
         """
 
     @abstractmethod
@@ -83,13 +84,13 @@ class Task(ABC, Generic[S]):
 
 
 class SolverTask(Task[S]):
-    """A cell of one solver, which is stored unless it could not run or was interrupted."""
+    """The task of one solve; its cell is stored unless the solver could not run or was interrupted."""
 
     solver: SolverSpec
 
     @property
     def solvers(self) -> dict[str, Solver]:
-        """The one that was asked for."""
+        """Return the solver that the user named, by its label."""
         return self.solver.by_label
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -102,45 +103,45 @@ class SolverTask(Task[S]):
         """The cell of a solve."""
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """Status, bound, incumbent, seconds."""
-        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"
+        """Return status, bound, incumbent and seconds in words."""
+        return f"{self.problem.label}: {self.label}: {outcome_text(record['cell'], self.problem.optimum)}"
 
 
-def as_number(value: float | None) -> float | None:
-    """The number, or None where it is missing or not finite."""
+def finite_or_none(value: float | None) -> float | None:
+    """Return the number; None if it is missing or not finite."""
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def as_count(figures: Mapping[str, float], name: str) -> int | None:
-    """A figure as an integer; None where it is missing."""
+def count_or_none(figures: Mapping[str, float], name: str) -> int | None:
+    """Return one of the figures as an integer; None if it is missing."""
     return int(figures[name]) if name in figures else None
 
 
-def outcome(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
-    """A cell's record in a few words."""
+def outcome_text(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
+    """Return a cell's record in a few words; ``target`` names the optimum that its bound bounds."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
     caveat = cell.get("caveat", "")
     prefix = "target_" if caveat else ""
-    bound = bound_words(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, target)
+    bound = bound_text(cell[f"{prefix}bound"], cell[f"{prefix}kind"], caveat, target)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"
 
 
 class InstanceTask(Task[S]):
-    """The task of the first cell of a subject."""
+    """The first task of a problem: its sizes, and the heuristic's classifier."""
 
     kind = "instance"
 
     def cell(self, record: dict[str, Any]) -> InstanceCell:
-        """Return the cell of a record, with the family and parameters of the subject, which are no part of the store's key."""
-        traits = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        """Return the cell of a record with the problem's family and parameters, which the store's key leaves out."""
+        traits = {"family": self.problem.family, "parameters": dict(self.problem.parameters)}
         return InstanceCell.from_record({**record["cell"], **traits})
 
 
 @dataclass(frozen=True, eq=False)
-class HeuristicTask(InstanceTask[InstanceAt]):
-    """The first cell of an instance at one λ, with the heuristic's classifier."""
+class HeuristicTask(InstanceTask[InstanceProblem]):
+    """The first task of an instance at one λ."""
 
     label = "heuristic"
 
@@ -148,29 +149,29 @@ class HeuristicTask(InstanceTask[InstanceAt]):
         """Return the record of sizes and classifier."""
         from ...solvers.interface.compile_times import compile_clock  # Numba comes with it
 
-        model = self.subject.model
+        model = self.problem.model
         begin = time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            w, objective = self.subject.incumbent(self.options)
+            w, objective = self.problem.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         figures = linear_summary(model.X, model.y, w)
         constant = has_constant_column(model.X)
         cell = InstanceCell(
-            self.subject.name, self.subject.lam, self.subject.source, model.X.shape[0], model.X.shape[1] - constant, constant,
+            self.problem.name, self.problem.lam, self.problem.source, model.X.shape[0], model.X.shape[1] - constant, constant,
             int((model.y > 0).sum()), objective, int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
-            held_out="" if self.subject.test is None else self.subject.test.words, test_error=self.subject.error({"w": w}),
+            held_out=self.problem.held_out_text, test_error=self.problem.error({"w": w}),
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """Objective and seconds."""
+        """Return objective and seconds in words."""
         cell = record["cell"]
-        return f"{self.subject.where}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"
+        return f"{self.problem.label}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"
 
 
 @dataclass(frozen=True, eq=False)
-class StatedTask(InstanceTask[ModelSubject]):
-    """The first cell of a model as it was stated."""
+class StatedTask(InstanceTask[ModelProblem]):
+    """The first task of a model as stated."""
 
     label = "stated"
 
@@ -178,29 +179,29 @@ class StatedTask(InstanceTask[ModelSubject]):
         """Return the record of sizes, and of the best point that a heuristic for its kind of loss finds."""
         from ...solvers.interface.compile_times import compile_clock  # Numba comes with it
 
-        subject, begin = self.subject, time.perf_counter()
+        problem, begin = self.problem, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            incumbent = subject.incumbent(self.options)
+            incumbent = problem.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = as_margin(subject.model.unmodified)
+        composed = as_margin(problem.model.unmodified)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if incumbent is None else incumbent
-        values = None if w is None else subject.model.complete({"w": w})
-        figures = {} if values is None else subject.model.summary(values)
+        values = None if w is None else problem.model.complete({"w": w})
+        figures = {} if values is None else problem.model.summary(values)
         cell = InstanceCell(
-            subject.name, None, subject.source, n, p, intercept, positives, as_number(objective),
-            as_count(figures, "margin_violations"), as_count(figures, "misclassified"), seconds,
-            0.0 if composed is not None and composed.loss.nonnegative() and composed is subject.model.composed else None,
-            trivial=_without_features(subject.model), held_out="" if subject.test is None else subject.test.words,
-            test_error=subject.error(values),
+            problem.name, None, problem.source, n, p, intercept, positives, finite_or_none(objective),
+            count_or_none(figures, "margin_violations"), count_or_none(figures, "misclassified"), seconds,
+            0.0 if composed is not None and composed.loss.nonnegative() and composed is problem.model.composed else None,
+            trivial=_without_features(problem.model), held_out=problem.held_out_text,
+            test_error=problem.error(values),
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """The objective, where there is one."""
+        """Return the objective in words, if there is one."""
         objective = record["cell"]["objective"]
         outcome = "no point is known" if objective is None else f"a point of {objective:.7g} is known"
-        return f"{self.subject.where}: {self.subject.source}: {outcome}"
+        return f"{self.problem.label}: {self.problem.source}: {outcome}"
 
 
 def _without_features(model: Model) -> float | None:
@@ -209,7 +210,7 @@ def _without_features(model: Model) -> float | None:
     if composed is None:
         return None
     points = [best_allowed_multiple(composed, model, w) for w in constant_classifiers(composed)]
-    return as_number(min((composed.objective(w) for w in points if w is not None), default=None))
+    return finite_or_none(min((composed.objective(w) for w in points if w is not None), default=None))
 
 
 def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
@@ -219,8 +220,8 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
 
 
 @dataclass(frozen=True, eq=False)
-class RelaxationTask(SolverTask[Subject]):
-    """The solve of one relaxation; ``w`` is the incumbent behind M, where there is one."""
+class RelaxationTask(SolverTask[ReportProblem]):
+    """The solve of one relaxation; ``w`` is the incumbent that its M follows from, if one is known."""
 
     w: FloatArray | None
     reduction: Reduction[Any]
@@ -230,18 +231,18 @@ class RelaxationTask(SolverTask[Subject]):
 
     @property
     def label(self) -> str:
-        """Label in progress lines."""
+        """Return the label in progress lines."""
         return self.reduction.name
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Return the incumbent, the reduction and its solver."""
-        return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
+    def key_parts(self) -> dict[str, Any]:
+        """Return the parts with the incumbent, the reduction and its solver."""
+        return {**super().key_parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
 
     def _cell(self, options: Options) -> RelaxationCell:
-        subject, reduction = self.subject, self.reduction
-        model: Any = subject.model  # one that the reduction reads, or `relax` says why not
-        empty = RelaxationCell(subject.name, subject.lam, reduction.name, self.solver.label)
+        problem, reduction = self.problem, self.reduction
+        model: Any = problem.model  # one that the reduction reads, or `relax` says why not
+        empty = RelaxationCell(problem.name, problem.lam, reduction.name, self.solver.label)
         try:
             solved = relax(model, reduction, self.solver, options)
             M = reduction.constants(model)
@@ -255,7 +256,7 @@ class RelaxationTask(SolverTask[Subject]):
             version=result.version,
             status=str(result.status),
             native_status=result.claim.native_status,
-            bound=as_number(solved.target_bound),  # withheld where there is a caveat
+            bound=finite_or_none(solved.target_bound),  # withheld where there is a caveat
             kind=solved.target_kind,
             argument="" if result.certificate is None else result.certificate.argument,
             caveat=solved.caveat,
@@ -264,11 +265,11 @@ class RelaxationTask(SolverTask[Subject]):
             beside_m=reduction.beside_m,
             m_low=None if M is None else float(M.min()),
             m_high=None if M is None else float(M.max()),
-            recovered=as_number(solved.objective),
-            violations=as_count(figures, "margin_violations"),
-            misclassified=as_count(figures, "misclassified"),
-            rank_ratio=as_number(result.summary.get("rank_ratio")),
-            test_error=subject.error(solved.values),
+            recovered=finite_or_none(solved.objective),
+            violations=count_or_none(figures, "margin_violations"),
+            misclassified=count_or_none(figures, "misclassified"),
+            rank_ratio=finite_or_none(result.summary.get("rank_ratio")),
+            test_error=problem.error(solved.values),
             variables=form.n,
             rows=form.rows,
             bytes=form.bytes,
@@ -278,7 +279,7 @@ class RelaxationTask(SolverTask[Subject]):
 
 
 @dataclass(frozen=True, eq=False)
-class KappaTask(SolverTask[InstanceAt]):
+class KappaTask(SolverTask[InstanceProblem]):
     """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
 
     λ plays a part only in the heuristic's classifier ``w``, a start of recovery. ``exact`` is False where a report asks for no
@@ -294,19 +295,19 @@ class KappaTask(SolverTask[InstanceAt]):
 
     @property
     def label(self) -> str:
-        """Label in progress lines."""
+        """Return the label in progress lines."""
         return f"conic SDP, κ = {self.kappa:g}"
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parts with κ in place of λ."""
         identity = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
-        return {**super().parts, "lam": None, "incumbent": self.w, **identity}
+        return {**super().key_parts, "lam": None, "incumbent": self.w, **identity}
 
     def _cell(self, options: Options) -> KappaCell:
-        X, y = self.subject.model.X, self.subject.model.y
+        X, y = self.problem.model.X, self.problem.model.y
         n = X.shape[0]
-        empty = KappaCell(self.subject.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
+        empty = KappaCell(self.problem.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
         if self.exact:
             empty = self._with_exact_solve(empty, options)
         try:
@@ -324,11 +325,11 @@ class KappaTask(SolverTask[InstanceAt]):
             version=result.version,
             status=str(result.status),
             native_status=result.claim.native_status,
-            bound=as_number(bound),
+            bound=finite_or_none(bound),
             kind=kind,
             recovered=None if w is None else float(w @ w),
             share=None if z is None else float(np.mean(z)),
-            rank_ratio=as_number(result.summary.get("rank_ratio")),
+            rank_ratio=finite_or_none(result.summary.get("rank_ratio")),
             misclassified=None if w is None else int(linear_summary(X, y, w)["misclassified"]),
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
@@ -338,7 +339,7 @@ class KappaTask(SolverTask[InstanceAt]):
         """Return the cell with the result of the solver that `solve` picks for the 0-1 problem with this budget."""
         try:
             with without_warnings():
-                result = solve_problem(ZeroOneSVM(self.subject.model.X, self.subject.model.y, kappa=self.kappa), "auto", options)
+                result = solve_problem(ZeroOneSVM(self.problem.model.X, self.problem.model.y, kappa=self.kappa), "auto", options)
         except MarginoptError as error:
             return replace(cell, exact_status=f"not run: {error}")
         bound, kind = result.best_bound
@@ -348,7 +349,7 @@ class KappaTask(SolverTask[InstanceAt]):
             exact_solver=result.solver,
             exact_status=str(result.status),
             exact_objective=None if w is None else float(w @ w),
-            exact_bound=as_number(bound),
+            exact_bound=finite_or_none(bound),
             exact_kind=kind,
             exact_nodes=result.nodes,
             exact_seconds=result.solve_seconds,
@@ -360,7 +361,7 @@ class KappaTask(SolverTask[InstanceAt]):
         The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
         """
-        A = dense_signed_rows(self.subject.model.X, self.subject.model.y)
+        A = dense_signed_rows(self.problem.model.X, self.problem.model.y)
         least_norm = LeastNorm.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
         best: FloatArray | None = None
         first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
@@ -376,5 +377,5 @@ class KappaTask(SolverTask[InstanceAt]):
         return best
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """Status, bound, seconds."""
-        return f"{self.subject.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"
+        """Return status, bound and seconds in words."""
+        return f"{self.problem.name}: {self.label}: {outcome_text(record['cell'], 'the least ||w||² within the budget')}"

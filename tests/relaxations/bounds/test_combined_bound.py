@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
 from marginopt.relaxations.bounds.big_m import _quotients
-from marginopt.relaxations.bounds.convexified import PointLosses, combined_bound, combined_value
+from marginopt.relaxations.bounds.convexification import PointLosses, combined_bound, combined_value
 from marginopt.solvers.rational import solve_linear
 
 positive = st.floats(0.05, 20.0)

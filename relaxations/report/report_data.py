@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from ...errors import InputError
 from ...instances.naming import SIZES, Naming
-from ..relaxed import AGREE
-from .cells import Cell, ExactCell, InstanceCell, KappaCell, Key, RelaxationCell, where
+from ..relaxation_result import AGREEMENT_TOLERANCE
+from .cells import Cell, CellKey, ExactCell, InstanceCell, KappaCell, RelaxationCell, problem_label
 
 #: The lower end where nothing is known.
 _NOTHING = float("-inf")
@@ -38,7 +38,7 @@ class Interval:
         return self.low == self.high
 
 
-def optimum(exact: ExactCell) -> Interval | None:
+def optimum_interval(exact: ExactCell) -> Interval | None:
     """Return the interval that one exact solve gives for the optimum: its value where proven, else [bound, incumbent]; None
     without a point.
     """
@@ -50,7 +50,7 @@ def optimum(exact: ExactCell) -> Interval | None:
     return Interval(min(max(exact.bound, floor), exact.incumbent), exact.incumbent)
 
 
-def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
+def best_known_optimum(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
     """Return the interval from all cells of one instance: [largest bound, least feasible objective], the latter alone where
     proven.
     """
@@ -94,9 +94,9 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
 
     None too where the bound or the base exceeds the best point that is known: one of them is no bound (`audit` says so).
     """
-    if max(bound, base) - zeta.high > AGREE * max(abs(zeta.high), abs(bound), abs(base)):
+    if max(bound, base) - zeta.high > AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(bound), abs(base)):
         return None
-    if zeta.high == -_NOTHING or zeta.high - base <= AGREE * max(abs(zeta.high), abs(base)):
+    if zeta.high == -_NOTHING or zeta.high - base <= AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(base)):
         return None
     low = (bound - base) / (zeta.high - base)
     if zeta.exact:
@@ -112,7 +112,7 @@ def root_gap(cell: ExactCell, best: float) -> float | None:
     return (best - cell.root) / best if is_defined and cell.root is not None and not cell.caveat else None
 
 
-def gap_left(cell: ExactCell) -> float | None:
+def remaining_gap(cell: ExactCell) -> float | None:
     """(incumbent - bound)/incumbent when the solver stopped; None without either."""
     if cell.incumbent is None or cell.bound is None or cell.incumbent <= 0.0 or cell.caveat:
         return None
@@ -131,7 +131,7 @@ def trivial_objective(instance: InstanceCell) -> float:
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
     """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
     trivial_value = trivial_objective(instance)
-    return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREE * abs(trivial_value)
+    return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREEMENT_TOLERANCE * abs(trivial_value)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
@@ -147,7 +147,7 @@ def rank_verdict(cell: RelaxationCell) -> str:
     return "exact: bound and recovered objective agree" if within_tolerance else "not exact: rank above one"
 
 
-def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
+def find_contradictions(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
     """Contradictions among the cells of one instance, in words; empty where all agree."""
     relaxations, exacts = list(relaxations), list(exacts)
     label = instance.instance if instance.lam is None else f"{instance.instance}, lam = {instance.lam:g}"
@@ -160,14 +160,18 @@ def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts:
     bounds = [(c.relaxation, c.bound, c.kind) for c in relaxations if c.bounds_optimum]
     bounds += [(_run(c), c.bound, c.kind) for c in exacts if c.bounds_optimum]
     for name, bound, kind in bounds:
-        if bound is not None and bound - best > AGREE * max(abs(best), abs(bound)):
+        if bound is not None and bound - best > AGREEMENT_TOLERANCE * max(abs(best), abs(bound)):
             contradictions.append(
                 f"{label}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}"
             )
     for c in exacts:
-        if c.proven and c.incumbent is not None and c.incumbent - best > AGREE * abs(best):
+        if c.proven and c.incumbent is not None and c.incumbent - best > AGREEMENT_TOLERANCE * abs(best):
             contradictions.append(f"{label}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
-        if c.incumbent is not None and c.claimed is not None and c.incumbent - c.claimed > AGREE * max(1.0, abs(c.incumbent)):
+        if (
+            c.incumbent is not None
+            and c.claimed is not None
+            and c.incumbent - c.claimed > AGREEMENT_TOLERANCE * max(1.0, abs(c.incumbent))
+        ):
             contradictions.append(
                 f"{label}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
             )
@@ -179,7 +183,7 @@ def _run(cell: ExactCell) -> str:
     return cell.variant if cell.seed == 0 else f"{cell.variant}, seed {cell.seed}"
 
 
-def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
+def best_runs_by_solver(cells: Iterable[ExactCell]) -> list[ExactCell]:
     """Return one cell for each solver, in order: of its encodings, M and seeds the best bounded one, then the fastest."""
     best: dict[str, ExactCell] = {}
     for cell in cells:
@@ -189,7 +193,7 @@ def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
 
 
 def _merit(cell: ExactCell) -> tuple[bool, float, float]:
-    interval = optimum(cell)
+    interval = optimum_interval(cell)
     width = float("inf") if interval is None else interval.high - interval.low
     return not cell.proven, width, float("inf") if cell.solve_seconds is None else cell.solve_seconds
 
@@ -262,20 +266,20 @@ class ReportData:
                 name="instances",
             )
 
-    def relaxations_of(self, key: Key) -> list[RelaxationCell]:
+    def relaxations_of(self, key: CellKey) -> list[RelaxationCell]:
         """Relaxation cells of one instance, in order."""
         return self._relaxations.get(key, [])
 
-    def exacts_of(self, key: Key) -> list[ExactCell]:
+    def exacts_of(self, key: CellKey) -> list[ExactCell]:
         """Exact cells of one instance, in order."""
         return self._exacts.get(key, [])
 
     @cached_property
-    def _relaxations(self) -> dict[Key, list[RelaxationCell]]:
+    def _relaxations(self) -> dict[CellKey, list[RelaxationCell]]:
         return _by_key(self.relaxations)
 
     @cached_property
-    def _exacts(self) -> dict[Key, list[ExactCell]]:
+    def _exacts(self) -> dict[CellKey, list[ExactCell]]:
         return _by_key(self.exacts)
 
     @cached_property
@@ -303,19 +307,21 @@ class ReportData:
         return rows
 
     @cached_property
-    def best(self) -> dict[Key, Interval]:
+    def best(self) -> dict[CellKey, Interval]:
         """The optimum of each instance by all its cells together."""
-        return {c.key: best_known(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
+        return {c.key: best_known_optimum(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
 
     @cached_property
-    def trivial(self) -> frozenset[Key]:
+    def trivial(self) -> frozenset[CellKey]:
         """Instances of which no classifier is known that is better than the intercept alone; means leave them out."""
         return frozenset(c.key for c in self.instances if is_trivial(c, self.best[c.key]))
 
     @cached_property
     def contradictions(self) -> tuple[str, ...]:
         """Claims that other cells contradict (a bound above a feasible objective, optima that differ)."""
-        return tuple(line for c in self.instances for line in audit(c, self.relaxations_of(c.key), self.exacts_of(c.key)))
+        return tuple(
+            line for c in self.instances for line in find_contradictions(c, self.relaxations_of(c.key), self.exacts_of(c.key))
+        )
 
     @cached_property
     def checksum(self) -> str:
@@ -324,15 +330,15 @@ class ReportData:
         return hashlib.sha256(json.dumps(cells, sort_keys=True).encode("utf-8")).hexdigest()
 
 
-def _by_key(cells: Iterable[C]) -> dict[Key, list[C]]:
-    by_key: dict[Key, list[C]] = {}
+def _by_key(cells: Iterable[C]) -> dict[CellKey, list[C]]:
+    by_key: dict[CellKey, list[C]] = {}
     for cell in cells:
         by_key.setdefault(cell.key, []).append(cell)
     return by_key
 
 
 #: Parameters that a report sweeps over, and how they are shown.
-SWEPT = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
+SWEPT_PARAMETERS = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
 
 
 def _naming(instance: InstanceCell) -> Naming:
@@ -340,12 +346,12 @@ def _naming(instance: InstanceCell) -> Naming:
     return Naming(instance.instance, instance.family, instance.parameters, counted)
 
 
-def family(instance: InstanceCell) -> str:
+def family_name(instance: InstanceCell) -> str:
     """Return the family of instances that differ in sizes and parameters alone; its name where it is of no family."""
     return _naming(instance).family_name
 
 
-def label(instance: InstanceCell) -> str:
+def row_label(instance: InstanceCell) -> str:
     """The name for a row that has n and p in columns of their own: without them, the other parameters by their symbols."""
     return _words(instance, *SIZES)
 
@@ -361,16 +367,16 @@ def _words(instance: InstanceCell, *left_out: str) -> str:
     if facts is None:
         return instance.instance
     equals = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-    shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
+    shown = [f"{SWEPT_PARAMETERS.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
     return ", ".join([naming.family_name, *shown])
 
 
-def trait(instance: InstanceCell, parameter: str) -> float | None:
-    """Value of a parameter of `SWEPT`; None where the instance has none of that name."""
+def parameter_value(instance: InstanceCell, parameter: str) -> float | None:
+    """Value of a parameter of `SWEPT_PARAMETERS`; None where the instance has none of that name."""
     value = {"n": instance.n, "p": instance.p, "lam": instance.lam}.get(parameter)
     return instance.parameters.get(parameter) if value is None else float(value)
 
 
 def name_without(instance: InstanceCell, parameter: str) -> str:
     """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
-    return where(_words(instance, parameter), None if parameter == "lam" else instance.lam)
+    return problem_label(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -217,7 +217,7 @@ def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) 
     return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)
 
 
-def dual_at(
+def certified_dual(
     problem: ConicProblem,
     gamma: FloatArray,
     multipliers: Mapping[str, FloatArray],
@@ -229,7 +229,7 @@ def dual_at(
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
 
-def dual_with_rows(
+def certified_dual_with_big_m(
     target: ConvexifiedLosses,
     M: FloatArray,
     gamma: FloatArray,
@@ -242,7 +242,7 @@ def dual_with_rows(
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
-def positive(values: object, n: int, name: str) -> FloatArray:
+def as_positive_vector(values: object, n: int, name: str) -> FloatArray:
     """Return n numbers > 0."""
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
@@ -281,7 +281,7 @@ class ConvexifiedLosses(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         warn_about_features(X)
-        positive(self.lam, X.shape[0], "lam")
+        as_positive_vector(self.lam, X.shape[0], "lam")
 
     @cached_property
     def sample_weight(self) -> FloatArray:
@@ -319,7 +319,7 @@ C = TypeVar("C", bound=ConvexifiedLosses)
 
 
 @dataclass(frozen=True)
-class NormOffset(Reduction[T]):
+class NormConvexification(Reduction[T]):
     """A reduction that makes the loss convex by all of ||w||², so that the intercept must be penalised."""
 
     @property
@@ -352,7 +352,7 @@ class NormOffset(Reduction[T]):
 
 
 @dataclass(frozen=True)
-class Convexification(NormOffset[C]):
+class CertifiedConvexification(NormConvexification[C]):
     """A reduction to a model that proves its own bound."""
 
     def lift(self, model: ZeroOneSVM, target: C, multipliers: Mapping[str, FloatArray]) -> LiftedDual:

@@ -172,10 +172,10 @@ class MarginReduction(Reduction[T]):
         composed = _bounding_margin(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"
-        return self.missing(composed)
+        return self.missing_part(composed)
 
     @abstractmethod
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the part that the composition lacks; empty where it lacks nothing."""
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
