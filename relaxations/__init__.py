@@ -1,4 +1,4 @@
-"""Relaxations: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
+"""Relaxations of the 0-1 loss and of other models, presolve by their bounds, heuristics, loss functions, and the gap report."""
 
 from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge

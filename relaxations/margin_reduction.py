@@ -1,4 +1,4 @@
-"""Reductions of problems composed of a loss and a regulariser (`Margin`): base classes, and recovery of feasible points.
+"""Base classes of reductions of a loss plus a regulariser (`Margin`), and recovery of feasible points from relaxed ones.
 
 The relaxations themselves are in `relaxations.bounds`.
 """
@@ -33,7 +33,7 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
 def as_margin(model: Model) -> Margin | None:
-    """Return the composition of loss and regulariser that a model is; None if it is none."""
+    """Return a model as a sum of loss and regulariser (`Margin`); None if it is no such sum."""
     composed = model.composed
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None

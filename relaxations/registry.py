@@ -128,5 +128,5 @@ def bounding_relaxations(model: Model) -> tuple[Reduction[Any], ...]:
 
 
 def names_of_readers(model: Model) -> list[str]:
-    """Return the names of the relaxations that read a model."""
+    """Return the names of the relaxations that read a model, the weaker bounds first."""
     return [record.name for record in relaxations().values() if not record.reduction.obstacle(model)]

@@ -1,4 +1,4 @@
-"""Solve a relaxation, and return its bound, the classifier recovered from it and the lifted dual point."""
+"""`relax`: solve a relaxation of a model, and return the `RelaxationResult`: proved bound, recovered point, dual point."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .reduction import LiftedDual, Reduction
 from .registry import names_of_readers, reduction_of
 
 _NONE = Rounded(0.0)
-#: Two numbers that should agree differ by at most this, relatively.
+#: Largest relative difference of two numbers that should agree.
 AGREEMENT_TOLERANCE = 1e-6
 
 

@@ -1,4 +1,4 @@
-r"""Presolve of the 0-1 problem by a bound: z_i fixed and M_i tightened from an incumbent and a relaxation's dual point.
+r"""Presolve of the 0-1 problem: fix z_i and tighten M_i by an incumbent, which heuristics find, and a relaxation's dual point.
 
 The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexification`; γ = 0 for the big-M
 relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
@@ -60,7 +60,7 @@ _LEAST_M = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Fixings:
-    """The fixings that a dual point and an incumbent prove.
+    """Fixed z_i and valid M_i that a dual point and an incumbent prove.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ class Fixings:
     value: float
 
     @classmethod
-    def nothing(cls, big_m: FloatArray) -> Fixings:
-        """Return no fixings: no point fixed, the given M."""
+    def none(cls, big_m: FloatArray) -> Fixings:
+        """Return fixings without a fixed z_i and with the given M."""
         no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
         return cls(no_points, no_points, big_m, low, low, -np.inf)
 
-    def improved(self, other: Fixings) -> Fixings:
+    def merged(self, other: Fixings) -> Fixings:
         """Return the fixings that both together prove."""
         return Fixings(
             self.zero | other.zero,
@@ -156,10 +156,10 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}", name="gamma")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
+        fixings = Fixings.none(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
+                fixings = fixings.merged(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
@@ -374,7 +374,7 @@ def strengthen(
     solver: SolverLike | SolverSpec = "auto",
     options: Options | None = None,
 ) -> ZeroOneSVM:
-    """The model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
+    """Return the model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
 
     The relaxation is solved, its w rounded and improved by the `heuristic`; γ* is its multipliers moved into Γ exactly (scaled
     until I - Σ γ_i x_i x_i' is positive definite; negligible entries dropped). At γ* the continuous bound of the result is that

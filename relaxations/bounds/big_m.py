@@ -1,4 +1,4 @@
-"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is the same without the bounds z ≤ 1."""
+"""The continuous relaxation of the big-M model of the 0-1 loss, Conic (4), and the hinge loss, its relaxation without z ≤ 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relaxations that read a model's standard form alone: without integers, products of rows (RLT), and moments (Lasserre).
+"""Relaxations of any mixed-integer form: without integrality, products of rows with binaries (RLT), moments (Lasserre).
 
 *Continuous*. The form without integrality.
 

@@ -1,4 +1,4 @@
-"""Relaxations of a composed problem by convex hulls of its loss: of each point alone, at equal γ, over all γ (SDP), of pairs.
+"""Relaxations of a loss plus a regulariser by convex hulls of the loss: of single points, at equal γ, over all γ (SDP), of pairs.
 
 For a loss ℓ = min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union
 (Ceria and Soares, 1999),
@@ -82,7 +82,19 @@ class BoundingLoss(Loss):
 
 @dataclass(frozen=True, eq=False)
 class UnionHull:
-    """The hull of a union: z_k and m_k of every point for each branch, m_k²/z_k, ends of m_k/z_k, and bounds of |m|."""
+    """Variables of the convex hull of a union of branches, one of each kind for a branch k and a point.
+
+    Parameters
+    ----------
+    z, m : tuple of Affine
+        Weights z_k and parts m_k of the margins.
+    squares : tuple of Affine
+        Upper bounds of m_k²/z_k.
+    ends : tuple of (low, high)
+        Ends of m_k/z_k.
+    bound : ndarray (n,)
+        Bounds of |m|.
+    """
 
     z: tuple[Affine, ...]
     m: tuple[Affine, ...]

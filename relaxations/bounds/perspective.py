@@ -1,4 +1,4 @@
-"""The perspective relaxation at a fixed γ in Γ, Conic (13): the continuous relaxation of the strengthened mixed-integer form."""
+"""The perspective relaxation of the 0-1 loss at a fixed γ in Γ, Conic (13): second-order cones in place of the SDP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The relaxation by single-point hulls: each point's own convex hull, Conic Theorem 1, as a constraint of its own."""
+"""The relaxation by single-point hulls: the convex hull of each point's loss with ||w||² (Conic Theorem 1), without an SDP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .convexification import CertifiedConvexification, ConvexifiedLosses, certif
 
 
 def single_point_gammas(A: FloatArray) -> FloatArray:
-    """γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
+    """Return γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
 
     *All of them at once are not in Γ*: I - Σ γ_i x_i x_i' has trace p - n. Each is the largest multiple for its point alone.
     """

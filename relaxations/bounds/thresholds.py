@@ -1,4 +1,4 @@
-r"""A relaxation of ramp losses by an exact 0-1 problem: a ramp is a mean of steps, which do not depend on the length of w.
+r"""A relaxation of ramp losses by a 0-1 problem, which an exact solver bounds: a ramp is a mean of steps.
 
 Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
 sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt

@@ -1,4 +1,4 @@
-"""`Document`: head, findings, tables and pictures of a report, for all formats; `findings`: its main results in sentences."""
+"""`Document`: the parts of a gap report that every file format writes (head, findings, tables, pictures), and its findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tables import Table, report_tables
 
 @dataclass(frozen=True)
 class Finding:
-    """A main result in a sentence, and the anchor of the figure or table that shows it."""
+    """A main result in one sentence (``text``), with the anchor of the picture or table that shows it."""
 
     text: str
     anchor: str
@@ -234,22 +234,22 @@ class Document:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, in sentences."""
+        """Return the findings, in sentences."""
         return findings(self.data)
 
     @cached_property
     def matrix(self) -> Matrix:
-        """Instances × relaxations, the exact solvers beside it."""
+        """Return the main table: problems × relaxations, beside the exact solvers."""
         return Matrix.of(self.data)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """The tables in their order."""
+        """Return the tables in their order."""
         return report_tables(self.data)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
-        """The pictures in their order."""
+        """Return the pictures in their order."""
         return report_pictures(self.data)
 
     @property

@@ -1,4 +1,4 @@
-"""The formats of a report: a self-contained HTML page, Markdown, CSV, JSON (the stored form) and LaTeX.
+"""Write a gap report as a self-contained HTML page, Markdown, CSV, JSON (the stored form) or LaTeX; read it back from JSON.
 
 Names are untrusted: no text of the data becomes mark-up, HTML, a link, mathematics or a formula of a spreadsheet. In HTML every
 text is escaped by the templates' autoescape, and pictures are images, in which no script runs; the page needs no network and is
@@ -193,6 +193,7 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
 # JSON: the stored form.
 
 _JSON_NAME = "marginopt gap report"
+#: Version of the JSON layout.
 FORMAT_VERSION = 3
 #: The layout without a digest, whose numbers anybody may have changed.
 _WITHOUT_DIGEST = 2
@@ -200,7 +201,7 @@ _PARTS = ("instances", "relaxations", "exacts", "kappas")
 
 
 def render_json(report: ReportData) -> str:
-    """Return the report's fields; numbers as Python prints them, so they are read back exactly."""
+    """Return the report as JSON; numbers as Python prints them, so they are read back exactly."""
     stored: dict[str, Any] = {"format": _JSON_NAME, "format_version": FORMAT_VERSION}
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
@@ -269,7 +270,7 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Return header and rows; numbers in full precision, missing ones empty."""
+    """Return one table as CSV: numbers in full precision, missing ones empty."""
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (RELAXATION_COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
@@ -317,7 +318,7 @@ _MARKED = r"\`*_{}[]#!|~$^"
 
 
 def render_markdown(document: Document, pictures: str | None = None) -> str:
-    """Findings, tables, explanations and head; links to the pictures in the folder ``pictures`` where one is given."""
+    """Return the document in Markdown, with links to pictures in the folder ``pictures`` if one is given."""
     data = document.data
     parts = [f"# {document.title}", ""]
     if data.contradictions:
@@ -417,7 +418,7 @@ def _runs(document: Document, row: MatrixRow) -> list[tuple[object, ExactCell, f
 
 
 def render_html(document: Document) -> str:
-    """Return the page."""
+    """Return the document as one HTML page."""
     pictures, columns = document.pictures, {t.name: t.columns for t in document.tables}
     shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
     titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
@@ -440,7 +441,7 @@ def render_html(document: Document) -> str:
 
 
 def render_notebook(document: Document) -> str:
-    """Findings and matrix alone, for a notebook."""
+    """Return findings and main table in HTML, for a notebook."""
     return _environment().get_template("fragment.html").render(document=document, data=document.data, matrix=document.matrix)
 
 
@@ -472,7 +473,7 @@ FORMATS: Mapping[str, ReportFormat] = {
 
 
 def format_of_suffix(path: str | Path) -> ReportFormat:
-    """The format of a file by its suffix."""
+    """Return the format of a file by its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         suffixes = ", ".join(f"{suffixes} ({f.name})" for suffixes, f in FORMATS.items())

@@ -1,4 +1,4 @@
-"""The matrix of a gap report: gaps by instance and relaxation, beside them the best run of every exact solver."""
+"""The main table of a gap report: the gap of each relaxation on each problem, beside the best run of each exact solver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .report_data import (
 )
 from .tables import best_kind, interval_text, percent_text
 
-#: What a cell of no run says.
+#: Text of a cell without a run.
 NOT_RUN = "not run"
 
 
@@ -31,19 +31,19 @@ class MatrixCell:
     Parameters
     ----------
     text : str
-        Interval or number, or why there is none in a few words.
+        Interval or number, or a few words why there is none.
     note : str
-        What the details do not say: why there is no number, or how several were chosen from.
+        Why there is no number, or which of several runs it is of.
     kind : str
-        "proved", "claimed", "none", shown below the text unless it is none.
+        Kind of the bound: "proved", "claimed" or "none".
     sort_value : float
-        What it sorts by; infinite where there is nothing.
+        Number that the column sorts by; infinite without one.
     heat : float or None
-        Between 0 and 1; None where there is no gap.
+        Shade of the cell, 0 to 1: the gap; None without one.
     counts : str
-        Shown beside the kind.
+        Nodes and root gap of an exact run, shown beside the kind.
     is_interval : bool
-        Whether it shows an interval that nobody closed.
+        Whether it shows an interval, for an optimum that no solver proved.
     """
 
     text: str
@@ -67,10 +67,10 @@ class MatrixRow:
     Parameters
     ----------
     anchor : str
-        Of its details.
+        Anchor of its details on the page.
     instance : InstanceCell
     label, title : str
-        Its name without n and p; all of it and λ, as pictures say it.
+        Name without n and p; full name with λ.
     family : str
     sigma : float or None
     trivial : bool
@@ -130,7 +130,7 @@ class Matrix:
 
     @cached_property
     def unused_columns(self) -> dict[str, str]:
-        """Return the columns without a run on any instance, with the reason, which the page says once."""
+        """Return the columns without a run on any problem, each with the reason, which the page says once."""
         idle = {}
         for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
             for name, column in zip(names, zip(*cells, strict=True), strict=False):
@@ -140,7 +140,7 @@ class Matrix:
 
     @property
     def filters(self) -> dict[str, tuple[str, ...]]:
-        """Return the parameters in which the instances differ, with their values as the rows have them."""
+        """Return the parameters in which the instances differ, each with the words of its values."""
         values = {
             "family": [row.family for row in self.rows],
             "n": [_number_text(row.instance.n) for row in self.rows],

@@ -1,4 +1,4 @@
-"""Comparisons over many instances: performance profiles (Dolan and Moré 2002), shifted geometric means, primal-dual integrals."""
+"""Compare solvers and relaxations over many problems: shifted geometric means, performance profiles, primal-dual integrals."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ..relaxation_result import AGREEMENT_TOLERANCE
 from .cells import CellKey, ExactCell, InstanceCell
 from .report_data import EXACT, ReportData, family_name, parameter_value, remaining_gap, root_gap
 
-#: Shifts of the means: seconds, nodes.
+#: Shifts of geometric means of seconds and of nodes, as is usual in benchmarks of mixed-integer solvers.
 SECONDS_SHIFT, NODES_SHIFT = 1.0, 10.0
-#: Times below this are equal to it: ratios of shorter ones say nothing.
+#: Seconds that shorter times are raised to: ratios of shorter ones say nothing.
 SHORTEST_TIME = 0.01
 #: Relative gaps at which runs are counted.
 GAP_TOLERANCES = (1e-2, 1e-4)
 #: Multiples of the fastest time in the tables.
 TIME_FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 
-#: What the best run of each problem is called.
+#: Name of the solver that takes the best run of each problem.
 VIRTUAL_BEST = "virtual best"
 
 #: Instances over which means are taken: a family at one λ.
@@ -34,7 +34,7 @@ SeededProblem: TypeAlias = tuple[CellKey, int]
 
 
 def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
-    """exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
+    """Return exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
 
 
 def fraction_within(ratios: FloatArray, factor: float) -> float:
-    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
+    """Return ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
 
     Parameters
     ----------
@@ -109,10 +109,27 @@ def fraction_within(ratios: FloatArray, factor: float) -> float:
 
 @dataclass(frozen=True)
 class ExactMean:
-    """One exact variant over the problems (instances × seeds) of a family at one λ, those of trivial optimum left out.
+    """Means of one exact variant over the problems (instances × seeds) of a family at one λ, without those of trivial optimum.
 
-    The columns ``exact-means`` of ``columns.csv`` explain the fields; ``reached`` are parts of the problems with a gap of at most
-    each of `GAP_TOLERANCES`, ``within`` those proved within `TIME_FACTORS` times the fastest time.
+    Parameters
+    ----------
+    family, lam, variant : str, float or None, str
+    problems, solved, fastest : int
+        Numbers of problems, of those proved, and of those proved first.
+    right : float or None
+        Share of claimed optima that no better point refutes.
+    seconds, nodes : float, float or None
+        Shifted geometric means.
+    root_gap, left : float or None
+        Mean gaps at the root and at the end of unproven runs.
+    reached : tuple of float
+        Shares of the problems with a gap of at most each of `GAP_TOLERANCES`.
+    integral : float or None
+        Mean primal-dual integral in seconds.
+    misclassified, test_error : float or None
+        Mean number of misclassified training points, and mean error on held-out points.
+    within : tuple of float
+        Shares of the problems proved within `TIME_FACTORS` times the fastest time.
     """
 
     family: str
@@ -135,9 +152,23 @@ class ExactMean:
 
 @dataclass(frozen=True)
 class RelaxationMean:
-    """One relaxation over the instances of a family at one λ where its bound is one of ζ, those of trivial optimum left out.
+    """Means of one relaxation over the instances of a family at one λ where it bounds ζ, without those of trivial optimum.
 
-    The columns ``relaxation-means`` of ``columns.csv`` explain the fields; gaps count by their upper ends where ζ is unproven.
+    Gaps count by their upper ends where ζ is unproven.
+
+    Parameters
+    ----------
+    family, lam, relaxation : str, float or None, str
+    instances, exact : int
+        Numbers of instances, and of those with a bound equal to ζ.
+    gap, closed : float or None
+        Mean gap, and mean gap closed.
+    quartiles : tuple of float or None
+        Lower quartile, median and upper quartile of the gap.
+    seconds : float
+        Shifted geometric mean.
+    test_error : float or None
+        Mean error of the recovered classifiers on held-out points.
     """
 
     family: str
@@ -210,7 +241,7 @@ def _gap_then_time(cell: ExactCell) -> tuple[float, float]:
 
 
 def primal_dual_integral(cell: ExactCell) -> float | None:
-    """∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
+    """Return ∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
 
     γ is 1 while there is no incumbent or no bound, and keeps its last value after the run: 0 where the optimum was proved. None
     without a trace or a time limit.

@@ -1,4 +1,4 @@
-"""The plan of a gap report: its dimensions, parsed from the arguments of `gap_report`, and the tasks that follow from them.
+"""The plan of a gap report: parse the arguments of `gap_report` into problems, relaxations and solvers, and list the tasks.
 
 Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ.
 """
@@ -38,7 +38,7 @@ from .tasks import HeuristicTask, KappaTask, RelaxationTask, StatedTask, Task
 ProblemLike: TypeAlias = (
     InstanceData | Model | StandardForm | ModelProblem | ModelOfLam | Callable[[float], Model] | Sequence[Model]
 )
-#: Seconds for each solve where no limit is given.
+#: Time limit of each solve in seconds, if none is given: a report of five instances then takes minutes.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 

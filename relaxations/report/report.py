@@ -1,4 +1,4 @@
-"""`gap_report` runs the cells of a gap report; `GapReport` is its result, with the ways to write it."""
+"""`gap_report`: solve relaxations of several problems, and the problems exactly; `GapReport`: its result, which writes files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a gap report: columns, which ``columns.csv`` lists, rows, and cells as text."""
+"""The tables of a gap report: rows of cells, columns as ``columns.csv`` describes them, and their texts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Column:
     in_latex: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
-        """Return the value by name; an interval's two ends."""
+        """Return the value of a row by the column's key; an interval under two keys, for its ends."""
         value = self.value(row)
         if not self.interval:
             return {self.key: value}
@@ -147,7 +147,7 @@ def cell_text(column: Column, row: Any) -> str:
 
 
 def interval_text(form: str, value: Interval) -> str:
-    """Return [low, high] of values or percentages."""
+    """Return an interval as text, [low, high], of values or percentages."""
     return _ENDS[form](value.low, value.high)
 
 

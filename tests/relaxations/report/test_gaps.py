@@ -17,7 +17,7 @@ from marginopt.relaxations.report.report_data import (
     gap,
     gap_closed,
     is_trivial,
-    optimum,
+    optimum_interval,
     remaining_gap,
     root_gap,
     trivial_objective,
@@ -32,11 +32,11 @@ STOPPED = replace(EXACT, status="time limit", proven=False, bound=8.0)
 
 
 def test_optimum_of_one_exact_solve() -> None:
-    assert optimum(EXACT) == Interval(10.0, 10.0)
-    assert optimum(STOPPED) == Interval(8.0, 10.0)
-    assert optimum(replace(STOPPED, bound=-5.0)) == Interval(0.0, 10.0)  # the loss is not negative
-    assert optimum(replace(STOPPED, bound=None)) == Interval(0.0, 10.0)
-    assert optimum(replace(STOPPED, incumbent=None)) is None
+    assert optimum_interval(EXACT) == Interval(10.0, 10.0)
+    assert optimum_interval(STOPPED) == Interval(8.0, 10.0)
+    assert optimum_interval(replace(STOPPED, bound=-5.0)) == Interval(0.0, 10.0)  # the loss is not negative
+    assert optimum_interval(replace(STOPPED, bound=None)) == Interval(0.0, 10.0)
+    assert optimum_interval(replace(STOPPED, incumbent=None)) is None
     assert Interval(1.0, 1.0).exact and not Interval(1.0, 2.0).exact
 
 
@@ -124,7 +124,7 @@ def test_the_best_run_of_a_solver_is_the_one_that_says_most() -> None:
 def test_an_exact_solve_with_an_m_that_is_not_valid_bounds_nothing() -> None:
     cut = replace(EXACT, m_source="M=2", caveat="M is too small", proven=False, incumbent=11.0, claimed=11.0, bound=11.0)
     assert not cut.bounds_optimum
-    assert optimum(cut) == Interval(0.0, 11.0)
+    assert optimum_interval(cut) == Interval(0.0, 11.0)
     assert best_known_optimum(INSTANCE, [], [cut, STOPPED]) == Interval(8.0, 10.0)
     assert find_contradictions(INSTANCE, [], [cut, EXACT]) == []
     assert cut.variant == "scip, M=2" and EXACT.variant == "scip"
