@@ -30,7 +30,7 @@ from .formats import FORMATS, format_of_suffix, read_json, render_csv, render_ma
 from .plan import Plan, ProblemLike, parse_limits
 from .problems import InstanceData
 from .report_data import ReportData
-from .runner import Progress, Runner, blas, machine
+from .runner import Progress, Runner, describe_blas, describe_machine
 from .tables import report_text
 from .tasks import HeuristicTask, StatedTask, Task
 
@@ -310,8 +310,8 @@ def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> d
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
-        "machine": machine(),
-        "BLAS": blas(),
+        "machine": describe_machine(),
+        "BLAS": describe_blas(),
         "licence limits": {
             name: ": ".join(filter(None, (licence.state.value, licence.detail)))
             for name, licence in licences.items()
