@@ -68,7 +68,7 @@ class ComparedCell:
     made: str = ""
 
     @property
-    def says_something(self) -> bool:
+    def has_number(self) -> bool:
         """Return whether there is a published or a measured number to show."""
         return self.value is not None or self.paper_cell.published is not None
 

@@ -175,7 +175,7 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
     CellStore(store)
     (reproduction,) = reproduce(["conic-table-2", "conic-figure-1"], store=store, run=False, progress=False, command="as asked")
     assert reproduction.paper is CONIC
-    assert reproduction.missing == len(reproduction.tables[0].cells)
+    assert reproduction.missing_count == len(reproduction.tables[0].cells)
     written = write_pages(reproduction, tmp_path)
     assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic.json", "conic-figure-1.svg"}
     for name in ("conic.html", "conic.md"):

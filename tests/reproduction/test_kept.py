@@ -80,8 +80,8 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
     assert result["old", "row"] == first["old", "row"]
     assert result["old", "row"]["made"] == FIRST
     assert result["new", "row"]["made"] == SECOND
-    assert both.missing == 0
-    assert both.pictures[0].picture == drawn
+    assert both.missing_count == 0
+    assert both.figures[0].picture == drawn
     for name in ("conic.md", "conic.html"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert f"those of {FIRST}" in text
@@ -97,19 +97,19 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
 
 
 def test_a_figure_of_cells_shows_what_the_tables_show(tmp_path: Path) -> None:
-    shown = replace(FIGURE, of_cells=lambda cells: Picture(f"<svg>{sorted(cells)}</svg>", "figure", "a figure", "of cells"))
+    shown = replace(FIGURE, draw_cells=lambda cells: Picture(f"<svg>{sorted(cells)}</svg>", "figure", "a figure", "of cells"))
     old, new = table("old", entry(0.8)), table("new", entry(0.7))
 
     def at(created: str, *tables: TableResult) -> Reproduction:
         one = page(created, *tables)
-        return replace(one, pictures=(replace(one.pictures[0], figure=shown),))
+        return replace(one, figures=(replace(one.figures[0], figure=shown),))
 
     write_pages(at(FIRST, measured(old), measured(new, never)), tmp_path)
     for created, made, ran in ((SECOND, "", lambda e: True), ("2026-03-03", SECOND, never)):  # drawn for new cells, then kept
         now = at(created, measured(old, never), measured(new, ran))
         both = with_previous_run(now, read_previous_run(tmp_path, "conic"), [])
         write_pages(both, tmp_path)
-        (drawn,) = both.pictures
+        (drawn,) = both.figures
         assert drawn.picture is not None
         assert drawn.picture.svg == "<svg>[('new', 'row'), ('old', 'row')]</svg>"
         assert drawn.made == made
@@ -154,7 +154,7 @@ def labelled(label: str, entry: PaperCell) -> bool:
     return entry.labels == (label,)
 
 
-WIDE = replace(table("wide"), entries=by_effort)
+WIDE = replace(table("wide"), cells=by_effort)
 TIMES = ("2026-01-01", "2026-02-02", "2026-03-03")
 
 

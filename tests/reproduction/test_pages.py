@@ -112,7 +112,7 @@ def test_a_table_and_a_figure_are_one_link_from_the_top(name: str, tmp_path: Pat
     contents = text[text.index("<nav>") : text.index("</nav>")]
     for one in reproduced.tables:
         assert f'<a href="#{one.table.name}">{one.table.number}</a>' in contents
-    for figure in reproduced.pictures:
+    for figure in reproduced.figures:
         assert f'<a href="#{figure.figure.name}">{figure.figure.number}</a>' in contents
 
 

@@ -35,7 +35,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def _forget() -> None:
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
 
 
 def _write(path: Path, rows: int, positive: int, columns: int, seed: int) -> None:

@@ -188,9 +188,9 @@ def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> N
     task = HeuristicTask(InstanceProblem.of(drawn, 1.0), Options())
     record, _ = task.compute(None)
     old = {**record, "cell": {k: v for k, v in record["cell"].items() if k not in ("family", "parameters")}}
-    store.put(digest({"kind": task.kind, **task.parts}), task.kind, old)
+    store.put(digest({"kind": task.kind, **task.key_parts}), task.kind, old)
     again = HeuristicTask(InstanceProblem.of(replace(drawn, family="renamed"), 1.0), Options())
-    text = store.get(digest({"kind": again.kind, **again.parts}))
+    text = store.get(digest({"kind": again.kind, **again.key_parts}))
     assert text is not None and again.cell(text).family == "renamed" and task.cell(text).parameters == {"sigma": 0.5}
 
 
