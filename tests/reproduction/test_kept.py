@@ -87,7 +87,7 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
         assert f"those of {FIRST}" in text
         assert f"those of {SECOND}" in text
         assert "drawn then" in text
-        assert "MeasuredMeans: 1, figures: 1." in text
+        assert "Cells: 1, figures: 1." in text
     again = with_previous_run(
         page("2026-03-03", measured(old, never), measured(new, never)), read_previous_run(tmp_path, "conic"), []
     )
