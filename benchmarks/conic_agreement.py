@@ -1,4 +1,4 @@
-"""Does conic-ipm find the optimum of Clarabel and SCS? Fifty random problems, every answer certified from the data.
+"""Agreement of conic-ipm with Clarabel and SCS on fifty random problems; every answer is certified from the data.
 
     python benchmarks/conic_agreement.py [--count 50] [--limit 60] [--first 0] [--kernels] [--verbose]
     python benchmarks/conic_agreement.py --tiny              (ten problems of at most 80 points, a few seconds)

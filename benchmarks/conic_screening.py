@@ -1,4 +1,4 @@
-"""How many z of the conic SVM could be fixed at 0 safely? The gap-ball rule with proof, along λ and κ, after every solve.
+"""Safe screening for the conic SVM: the number of z that the gap-ball rule proves to be 0 after each solve along λ and κ.
 
     python benchmarks/conic_screening.py [--cells 200x3 500x10] [--sigma .2 .5 1]
 

@@ -35,7 +35,7 @@ from marginopt import instances
 from marginopt.drawing import colour_of, figure_of, legend_below, log_ticks, marker_of, svg_of
 from marginopt.models.arrays import FloatArray
 from marginopt.relaxations import ReportRow, gap_report, relaxations
-from marginopt.relaxations.report.data import is_trivial
+from marginopt.relaxations.report.report_data import is_trivial
 
 FAMILY = {"n": (20, 40, 60), "p": (2, 4, 8), "sigma": (0.25, 0.5, 1.0), "tau": (0.0, 0.1, 0.2)}
 #: The dearest, for up to 20 points.

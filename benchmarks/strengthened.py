@@ -36,7 +36,7 @@ from joblib import Parallel, delayed
 from marginopt import instances
 from marginopt.models import ZeroOneSVM
 from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean, strengthen
-from marginopt.relaxations.reduction import restated
+from marginopt.relaxations.reduction import replace_fields
 from marginopt.relaxations.report.runner import digest
 from marginopt.solvers import solve
 
@@ -85,7 +85,7 @@ class PreparedProblem:
         data = instances.gaussian_clusters(n, p, sigma, outliers=draw.outliers, seed=draw.seed)
         model = ZeroOneSVM(data.X, data.y, lam)
         self.draw = draw
-        self.model = restated(model, incumbent=heuristic(model, draw.seed)[0])
+        self.model = replace_fields(model, incumbent=heuristic(model, draw.seed)[0])
         self._strong: tuple[ZeroOneSVM, float] | None = None
 
     def strong(self) -> tuple[ZeroOneSVM, float]:
@@ -93,7 +93,7 @@ class PreparedProblem:
         if self._strong is None:
             begin = time.process_time()
             strong = strengthen(self.model, rounds=0)
-            self._strong = restated(strong, incumbent=self.model.incumbent), time.process_time() - begin
+            self._strong = replace_fields(strong, incumbent=self.model.incumbent), time.process_time() - begin
         return self._strong
 
     def reference(self) -> Record:

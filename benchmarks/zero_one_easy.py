@@ -1,4 +1,4 @@
-"""Easy must be easy: separable and nearly separable data, one class given up, two features; the exact solver beside others.
+"""The exact 0-1 solver on easy data, beside others: separable or nearly so, one class given up, two features.
 
 The rule: where another solver proves the optimum within a second, `zero-one-bb` takes at most twice its time; where the least
 norm that keeps every point, or giving up a class, is optimal, at most 0.2 s more than one quadratic program.

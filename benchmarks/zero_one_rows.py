@@ -1,4 +1,4 @@
-"""Rows of `zero_one.py` in files: written as they come, kept, and not run again."""
+"""Store the rows of `zero_one.py` in files: each is written when it is measured, and not measured again."""
 
 from __future__ import annotations
 

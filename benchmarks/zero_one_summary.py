@@ -1,4 +1,4 @@
-"""Summary of the rows of `zero_one.py ... --out FILE`; shares solved, performance profile, ratios, growth."""
+"""Print a summary of the rows of `zero_one.py ... --out FILE`: shares solved, performance profile, ratios, growth."""
 
 from __future__ import annotations
 

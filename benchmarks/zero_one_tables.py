@@ -1,4 +1,4 @@
-"""Tables of the rows of `zero_one.py brooks` and `zero_one.py targets` say."""
+"""Markdown tables of the rows that `zero_one.py brooks` and `zero_one.py targets` have measured."""
 
 from __future__ import annotations
 

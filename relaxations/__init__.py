@@ -1,9 +1,8 @@
-"""Relaxations: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
+"""Relaxations of the 0-1 loss and of other models, presolve by their bounds, heuristics, loss functions, and the gap report."""
 
 from ..extensions import callable_package
 from .bounds.big_m import BigM, Hinge
-from .bounds.combined import Combined, CombinedRelaxation
-from .bounds.conic import Conic, KernelConic
+from .bounds.conic import Combined, CombinedRelaxation, Conic, KernelConic
 from .bounds.form_relaxations import Continuous, Moments, Products
 from .bounds.hulls import AllHulls, EqualHulls, OneHull, PairHulls
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
@@ -13,15 +12,12 @@ from .bounds.thresholds import Thresholds
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .reduction import Direction, LiftedDual, Need, Reduction, Relaxation, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
-from .relaxed import RelaxationResult, relax
-from .report.cells.exact import ExactCell
-from .report.cells.instance import InstanceCell
-from .report.cells.kappa import KappaCell
-from .report.cells.relaxation import RelaxationCell
-from .report.data import Interval, ReportRow
+from .relaxation_result import RelaxationResult, relax
+from .report.cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .report.default_instances import default_report_instances, strongest_features
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
 from .report.report import GapReport, gap_report, model_gaps
+from .report.report_data import Interval, ReportRow
 from .report.runner import CellStore, Progress, Runner, digest
 from .strengthening import Fixing, Fixings, fix_variables, heuristic, strengthen, tighten
 

@@ -1,7 +1,7 @@
-"""`Reduction`, the base class of relaxations: a map of a model to a problem that bounds it, with the ways back.
+"""`Reduction`, the base class of relaxations: a map from a model to a problem whose optimum bounds the model's.
 
-Ways back lead from a point of the target to one of the model, and from multipliers to a proved bound. `Relaxation` is the record
-of a reduction in the registry.
+It also maps back: a point of that problem, the *target*, to a point of the model, and multipliers to a proved bound. `Relaxation`
+is the record of a reduction in the registry.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ class Need:
     is_met: Callable[[ZeroOneSVM], bool]
 
 
+# Needs of the reductions: a λ form, a penalised intercept, equal costs, a leading column of ones.
 COST_FORM = Need(
     "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
 )
@@ -268,14 +269,14 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Suppress `MarginoptWarning` while a model is restated: the original has given its warnings already."""
+    """Suppress `MarginoptWarning` while a model is stated anew: the original has given its warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         yield
 
 
-def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
-    """Return the model with some fields replaced; the model itself, with its compiled form, if nothing changes."""
+def replace_fields(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
+    """Return the model with some fields replaced; the model itself, which keeps its compiled form, if nothing changes."""
     pairs = ((getattr(model, name), value) for name, value in changes.items())
     if all(old is new or (isinstance(old, str) and isinstance(new, str) and old == new) for old, new in pairs):
         return model
@@ -283,8 +284,8 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
         return replace(model, **changes)
 
 
-def require(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
-    """Raise `UnsupportedModelError` for the first need of a function that a model does not meet."""
+def require_needs(model: ZeroOneSVM, subject: str, *needs: Need) -> None:
+    """Raise `UnsupportedModelError` for the first need that a model does not meet; ``subject`` names the function that has it."""
     for need in needs:
         if not need.is_met(model):
             raise UnsupportedModelError(f"{subject} needs {need.description}: {need.reason}", name="model")

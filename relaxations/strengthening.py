@@ -1,6 +1,6 @@
-r"""Presolve of the 0-1 problem by a bound: z_i fixed and M_i tightened from an incumbent and a relaxation's dual point.
+r"""Presolve of the 0-1 problem: fix z_i and tighten M_i by an incumbent, which heuristics find, and a relaxation's dual point.
 
-The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexified`; γ = 0 for the big-M
+The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexification`; γ = 0 for the big-M
 relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
 convexified losses χ_j(r) ≥ V_j r - χ*_j(V_j),
 
@@ -42,12 +42,11 @@ from ..solvers.records import Options
 from ..solvers.registry import SolverLike, SolverSpec, all_solvers, installed
 from ..solvers.solve import solve_problem
 from ..solvers.zero_one.heuristic import good_classifier
-from .bounds.combined import Combined
-from .bounds.conic import Conic
-from .bounds.convexified import PointLosses, combined_bound, combined_value
-from .composed import as_margin, satisfies_restrictions
-from .reduction import COST_FORM, PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
-from .relaxed import relax
+from .bounds.conic import Combined, Conic
+from .bounds.convexification import PointLosses, combined_bound, combined_value
+from .margin_reduction import as_margin, satisfies_restrictions
+from .reduction import COST_FORM, PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, replace_fields, require_needs
+from .relaxation_result import relax
 
 #: Relative amount by which a bound must exceed UB.
 _SAFETY = 1e-8
@@ -61,7 +60,7 @@ _LEAST_M = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Fixings:
-    """The fixings that a dual point and an incumbent prove.
+    """Fixed z_i and valid M_i that a dual point and an incumbent prove.
 
     Parameters
     ----------
@@ -83,12 +82,12 @@ class Fixings:
     value: float
 
     @classmethod
-    def nothing(cls, big_m: FloatArray) -> Fixings:
-        """Return no fixings: no point fixed, the given M."""
+    def none(cls, big_m: FloatArray) -> Fixings:
+        """Return fixings without a fixed z_i and with the given M."""
         no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
         return cls(no_points, no_points, big_m, low, low, -np.inf)
 
-    def improved(self, other: Fixings) -> Fixings:
+    def merged(self, other: Fixings) -> Fixings:
         """Return the fixings that both together prove."""
         return Fixings(
             self.zero | other.zero,
@@ -157,16 +156,16 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}", name="gamma")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        fixings = Fixings.nothing(np.maximum(model.big_m_values, _LEAST_M))
+        fixings = Fixings.none(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.improved(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
+                fixings = fixings.merged(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """Return the model's form, in its encoding, with tightened M and fixed z."""
         fixings = self.fixed(model)
-        form = restated(model, big_m=fixings.big_m).form
+        form = replace_fields(model, big_m=fixings.big_m).form
         lower, upper = form.lower.copy(), form.upper.copy()
         z = form.slices["z"]
         upper[z] = np.where(fixings.zero, 0.0, upper[z])
@@ -183,7 +182,7 @@ class Fixing(Reduction[StandardForm]):
         Their bound is the smaller of UB and the Lagrangian of the big-M form with fixed z.
         """
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
-        form = target if model.encoding == "bigm" else self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
+        form = target if model.encoding == "bigm" else self.apply(replace_fields(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
         value = min(self.upper_bound, dual_bound_value(form, None, {"margin": alpha}))
         return LiftedDual(
@@ -202,7 +201,7 @@ class Fixing(Reduction[StandardForm]):
         """Return the caveat that a given M is below the valid one, as `BigM` does."""
         from .bounds.big_m import BigM
 
-        return BigM("stated").caveat(restated(model, upper_bound=self.upper_bound))
+        return BigM("stated").caveat(replace_fields(model, upper_bound=self.upper_bound))
 
 
 def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixings:
@@ -278,7 +277,7 @@ def fix_variables(
     UnsupportedModelError
         A free intercept.
     """
-    require(model, "fix_variables()", PENALISED)
+    require_needs(model, "fix_variables()", PENALISED)
     if model.upper_bound is None and model.incumbent is None:
         raise InputError(
             "fixing needs a model with an incumbent: strengthen(model), or tighten(model, w) for a classifier w", name="model"
@@ -324,7 +323,7 @@ def heuristic(
         A κ form.
     """
     rounds = as_integer(rounds, "rounds")
-    require(model, "heuristic()", COST_FORM)
+    require_needs(model, "heuristic()", COST_FORM)
     problem = model.view(ZeroOneProblem)
     assert problem is not None  # every λ form has one
     start_points = [_classifier(model, w) for w in starts]
@@ -353,7 +352,7 @@ def tighten(model: ZeroOneSVM, w: FloatArray) -> ZeroOneSVM:
         w has the wrong shape or is not finite.
     """
     value = model.objective(_classifier(model, w))
-    return restated(model, upper_bound=value if model.upper_bound is None else min(value, float(model.upper_bound)))
+    return replace_fields(model, upper_bound=value if model.upper_bound is None else min(value, float(model.upper_bound)))
 
 
 def _classifier(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
@@ -375,7 +374,7 @@ def strengthen(
     solver: SolverLike | SolverSpec = "auto",
     options: Options | None = None,
 ) -> ZeroOneSVM:
-    """The model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
+    """Return the model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
 
     The relaxation is solved, its w rounded and improved by the `heuristic`; γ* is its multipliers moved into Γ exactly (scaled
     until I - Σ γ_i x_i x_i' is positive definite; negligible entries dropped). At γ* the continuous bound of the result is that
@@ -407,15 +406,15 @@ def strengthen(
     InputError
         The relaxation (or its solver) gives no γ.
     """
-    require(model, "strengthen()", PENALISED)
-    plain = restated(model, big_m="auto", encoding="bigm", gamma=None, rows="bigm")
+    require_needs(model, "strengthen()", PENALISED)
+    plain = replace_fields(model, big_m="auto", encoding="bigm", gamma=None, rows="bigm")
     starts = [] if plain.incumbent is None else [plain.incumbent]
     equal = plain.sample_weight.min() == plain.sample_weight.max()
     if relaxation is None and equal:
         relaxation = Conic()
-    if relaxation is None or relaxation.constants(restated(plain, upper_bound=plain.incumbent_value)) is not None:
+    if relaxation is None or relaxation.constants(replace_fields(plain, upper_bound=plain.incumbent_value)) is not None:
         w, _ = heuristic(plain, seed, rounds, starts)  # M of the relaxation comes from the incumbent
-        plain, starts, rounds = restated(plain, incumbent=w), [w], 0
+        plain, starts, rounds = replace_fields(plain, incumbent=w), [w], 0
     relaxed = relax(
         plain, Combined() if relaxation is None else relaxation, solver, Options(tol=1e-8) if options is None else options
     )
@@ -427,7 +426,7 @@ def strengthen(
         raise InputError(
             f"{relaxed.reduction.name} by {relaxed.result.solver} gave no gamma; use Conic() or Combined()", name="relaxation"
         )
-    return restated(plain, incumbent=w, encoding="strengthened", gamma=_gamma(plain, np.asarray(hull)))
+    return replace_fields(plain, incumbent=w, encoding="strengthened", gamma=_gamma(plain, np.asarray(hull)))
 
 
 def _gamma(model: ZeroOneSVM, gamma: FloatArray) -> FloatArray:

@@ -11,21 +11,21 @@ from pathlib import Path
 
 from marginopt.errors import InputError
 
-from .finding import asked, figures, tables
 from .ledger import read_ledger
-from .page import counts_in_words, write_index, write_pages
-from .previous_run import read_kept, updated
+from .lookup import paper_figures, paper_tables, tables_and_figures
+from .page import counts_in_words, write_ledger_page, write_pages
+from .previous_run import read_previous_run, with_previous_run
 from .record import PAPERS, PaperFigure, PaperTable, protocol_size
 from .reproduce import Reproduction, reproduce
 
 
-def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
-    """Run the tables asked for and write their pages; return what was written, as data and in words."""
+def run_tables(a: argparse.Namespace) -> tuple[dict[str, object], str]:
+    """Run the named tables and figures and write the papers' pages; return paths and counts, as data for JSON and as text."""
     if a.names and a.all:
         raise InputError("--all takes every paper: give names or --all")
     effort = "quick" if a.quick else a.effort or "full"
     protocol_size(effort, a.repetitions)
-    asked(a.names)  # before a folder is made
+    tables_and_figures(a.names)  # before a folder is made
     folder = Path(a.out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,20 +45,18 @@ def measure(a: argparse.Namespace) -> tuple[dict[str, object], str]:
     )
     outcome = _updated(a, effort, folder) if a.update else outcome
     written = [str(path) for paper in outcome for path in write_pages(paper, folder)]
-    written.append(str(write_index(folder)))
+    written.append(str(write_ledger_page(folder)))
     return {"written": written, "papers": [_counts(paper) for paper in outcome]}, _summary(outcome, folder)
 
 
 def write_ledger(a: argparse.Namespace) -> tuple[dict[str, object], str]:
-    """Count how many of the papers' printed numbers the pages in the folder reproduce, and write the ledger; return the counts,
-    as data for JSON and as text.
-    """
+    """Count the printed numbers that a folder's pages reproduce, write the ledger, and return the counts as data and as text."""
     if a.names or a.all or a.quick or a.stored or a.update:
         raise InputError("--ledger counts all pages in --out and runs nothing: leave names and efforts out")
     folder = Path(a.out)
-    ledger, path = read_ledger(folder), write_index(folder)
+    ledger, path = read_ledger(folder), write_ledger_page(folder)
     rows = [{"table": table.name, **asdict(count)} for table, count in ledger.results]
-    apart = [{"table": table.name, "kind": str(kind), **asdict(count)} for table, kind, count in ledger.apart]
+    apart = [{"table": table.name, "kind": str(kind), **asdict(count)} for table, kind, count in ledger.other_kinds]
     total = ledger.total
     words = (
         f"{total.printed} printed errors and accuracies: {total.inside} inside, {total.outside} outside, "
@@ -70,7 +68,7 @@ def write_ledger(a: argparse.Namespace) -> tuple[dict[str, object], str]:
 
 def list_tables() -> tuple[list[dict[str, object]], str]:
     """Return the names and titles of all tables and figures, as data for JSON and as text."""
-    every: list[PaperTable | PaperFigure] = [*tables().values(), *figures().values()]
+    every: list[PaperTable | PaperFigure] = [*paper_tables().values(), *paper_figures().values()]
     rows: list[dict[str, object]] = [
         {"name": one.name, "paper": one.paper.name, "number": one.number, "title": one.title} for one in every
     ]
@@ -83,11 +81,11 @@ def list_tables() -> tuple[list[dict[str, object]], str]:
 
 
 def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduction]:
-    """Return all papers: the tables asked for from the store, all others as the folder's pages have them from earlier runs."""
-    fresh = [one.name for some in asked(a.names) for one in some]
+    """Return all papers: the named tables from the store, all others as the folder's pages have them from earlier runs."""
+    fresh_names = [one.name for some in tables_and_figures(a.names) for one in some]
     store, command = a.store or folder / "runs.db", _command(a, effort)
     every = reproduce(effort=effort, repetitions=a.repetitions, store=store, progress=False, run=False, command=command)
-    return [updated(paper, read_kept(folder, paper.paper.name), fresh) for paper in every]
+    return [with_previous_run(paper, read_previous_run(folder, paper.paper.name), fresh_names) for paper in every]
 
 
 def _command(a: argparse.Namespace, effort: str) -> str:
@@ -101,9 +99,9 @@ def _command(a: argparse.Namespace, effort: str) -> str:
 def _counts(reproduction: Reproduction) -> dict[str, object]:
     return {
         "paper": reproduction.paper.name,
-        "inside": reproduction.inside,
-        "judged": reproduction.judged,
-        "missing": reproduction.missing,
+        "inside": reproduction.inside_count,
+        "judged": reproduction.judged_count,
+        "missing": reproduction.missing_count,
     }
 
 

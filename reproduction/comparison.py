@@ -1,4 +1,4 @@
-"""A cell measured and judged: inside one published deviation, above or below."""
+"""Compare a measured number with the published one, cell by cell: inside one published standard deviation, above or below."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from .record import Entry, Published, Results, Run, Value
+from .record import MeasuredNumber, PaperCell, PublishedNumber, Results, Run
 
-#: Why times are not judged.
+#: Reason why times are shown and not judged.
 OTHER_MACHINE = "another machine"
-#: The reason of a run whose data are there.
+#: Reason why a cell has no number although its data are at hand.
 NOT_RUN = "Its data are at hand; this run of the pages left it out."
 
-Summary = Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
+#: A function of runs with their records; None where the records give no number.
+Summary: TypeAlias = Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], MeasuredNumber | None]
 
 
 class Verdict(StrEnum):
@@ -31,82 +32,81 @@ class Verdict(StrEnum):
     MISSING = "not run"
 
 
-def mean_of(name: str, scale: float = 1.0) -> Summary:
-    """Mean and deviation of a field of the records, times ``scale``; records in which it is None do not tell."""
+def mean_summary(name: str, scale: float = 1.0) -> Summary:
+    """Return a function: the mean and deviation of the field ``name`` over records, times ``scale``; None values are left out."""
 
-    def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
+    def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber | None:
         values = scale * np.array([record[name] for _, record in records if record[name] is not None], dtype=np.float64)
         if not values.size:
             return None
-        return Value(float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else None, values.size)
+        return MeasuredNumber(float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else None, values.size)
 
     return summary
 
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """A cell with what was measured.
+    """A cell of a published table with the number measured for it, or the reason why there is none.
 
     Parameters
     ----------
-    entry : Entry
-    value : Value or None
-    planned : int
-        Runs that the effort asks for.
-    done : int
+    paper_cell : PaperCell
+    value : MeasuredNumber or None
+    planned_runs, done_runs : int
+        Runs that the effort asks for, and those that were done.
     reason : str
         Why there is no value; empty where there is one, or too few runs for one.
     made : str
-        The time of the earlier run that measured it; empty for this one.
+        Date and time of the earlier run that measured it; empty for the present run.
     """
 
-    entry: Entry
-    value: Value | None
-    planned: int
-    done: int
+    paper_cell: PaperCell
+    value: MeasuredNumber | None
+    planned_runs: int
+    done_runs: int
     reason: str
     made: str = ""
 
     @property
-    def says_something(self) -> bool:
-        """Return whether it is published or measured."""
-        return self.value is not None or self.entry.published is not None
+    def has_number(self) -> bool:
+        """Return whether there is a published or a measured number to show."""
+        return self.value is not None or self.paper_cell.published is not None
 
     @property
     def verdict(self) -> Verdict:
-        """Inside: the mean is at most one published deviation away, or half the last printed digit's unit."""
+        """Return the verdict; inside: the mean is at most one published deviation, or half the last digit's unit, away."""
         if self.value is None:
             return Verdict.MISSING
-        there = self.entry.published
+        there = self.paper_cell.published
         if there is None:
             return Verdict.UNPUBLISHED
-        if not self.entry.compared:
+        if not self.paper_cell.is_compared:
             return Verdict.UNJUDGED
         if abs(self.value.mean - there.value) <= _reach(there):
             return Verdict.INSIDE
         return Verdict.ABOVE if self.value.mean > there.value else Verdict.BELOW
 
     @property
-    def equal(self) -> bool | None:
+    def equal_by_welch(self) -> bool | None:
         """Return whether Welch's test keeps the means equal; None where it cannot be made or the cell is not judged."""
-        return equal_means(self.entry.published, self.value) if self.entry.compared else None
+        return equal_means(self.paper_cell.published, self.value) if self.paper_cell.is_compared else None
 
     @property
     def ratio(self) -> float | None:
-        """Measured over published."""
-        there = self.entry.published
+        """Return measured over published; None without either, or where the published number is 0."""
+        there = self.paper_cell.published
         return None if there is None or self.value is None or there.value == 0 else self.value.mean / there.value
 
 
-def _reach(there: Published) -> float:
+def _reach(there: PublishedNumber) -> float:
     return max(there.deviation or 0.0, 0.5 * there.unit) * (1.0 + 1e-9)
 
 
-#: Level of the two-sided test.
-LEVEL = 0.05
+#: Level of the two-sided Welch test.
+WELCH_LEVEL = 0.05
 
 
-def equal_means(there: Published | None, here: Value | None) -> bool | None:
+def equal_means(published: PublishedNumber | None, measured: MeasuredNumber | None) -> bool | None:
     """Return whether Welch's test keeps the hypothesis of equal means; None without a deviation or a number of repetitions.
 
     The printed mean is any number that rounds to the printed digits, and the hypothesis is kept if the test keeps it for one of
@@ -114,26 +114,26 @@ def equal_means(there: Published | None, here: Value | None) -> bool | None:
     """
     from scipy.stats import t
 
-    if there is None or here is None or there.deviation is None or here.deviation is None:
+    if published is None or measured is None or published.deviation is None or measured.deviation is None:
         return None
-    if there.repetitions is None or min(there.repetitions, here.repetitions) < 2:
+    if published.repetitions is None or min(published.repetitions, measured.repetitions) < 2:
         return None
-    distance = max(0.0, abs(here.mean - there.value) - 0.5 * there.unit * (1.0 + 1e-9))
-    parts = [there.deviation**2 / there.repetitions, here.deviation**2 / here.repetitions]
+    distance = max(0.0, abs(measured.mean - published.value) - 0.5 * published.unit * (1.0 + 1e-9))
+    parts = [published.deviation**2 / published.repetitions, measured.deviation**2 / measured.repetitions]
     error = math.sqrt(sum(parts))
     if error == 0.0:
         return distance == 0.0
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (there.repetitions - 1) + parts[1] ** 2 / (here.repetitions - 1))
-    return bool(2.0 * t.sf(distance / error, freedom) >= LEVEL)
+    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (published.repetitions - 1) + parts[1] ** 2 / (measured.repetitions - 1))
+    return bool(2.0 * t.sf(distance / error, freedom) >= WELCH_LEVEL)
 
 
-def compare_cell(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> ComparedCell:
-    """Return the measurement of a cell with its verdict."""
-    records = [(run, results[run]) for run in entry.runs if run in results]
-    value = entry.summary(records) if records else None
+def compare_cell(paper_cell: PaperCell, results: Results, lacking: Mapping[Run, str]) -> ComparedCell:
+    """Return a cell compared with the records of its runs; ``lacking`` maps runs without a record to the reasons."""
+    records = [(run, results[run]) for run in paper_cell.runs if run in results]
+    value = paper_cell.summary(records) if records else None
     reason = ""
     if value is None:
-        reasons = [lacking[run] for run in entry.runs if run in lacking]
+        reasons = [lacking[run] for run in paper_cell.runs if run in lacking]
         unavailable = [why for why in reasons if why != NOT_RUN]
-        reason = next(iter((*unavailable, *((entry.missing,) if entry.missing else ()), *reasons)), "")
-    return ComparedCell(entry, value, len(entry.runs), len(records), reason)
+        reason = next(iter((*unavailable, *((paper_cell.missing,) if paper_cell.missing else ()), *reasons)), "")
+    return ComparedCell(paper_cell, value, len(paper_cell.runs), len(records), reason)

@@ -1,4 +1,4 @@
-"""Data of the papers' tables: from the catalogue; else a file of that name in the directory of MARGINOPT_DATA."""
+"""Data sets of the papers' experiments: from the catalogue, else from a file in the directory that MARGINOPT_DATA names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from marginopt.models import FloatArray, to_dense
 
 
 def data_set(name: str, part: Part | None = None) -> Instance:
-    """A set by its name, read once for a process."""
+    """Return a data set, or one part of it, by name; read once in a process. `DataError` says why a set cannot be had."""
     absent = _absent(os.environ.get(DATA_VARIABLE, ""))
     if (name, part) not in absent:
         data = _read(name, part)
@@ -46,13 +46,13 @@ def _read(name: str, part: Part | None) -> Instance | str:
         return str(error)
 
 
-def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
-    """Rows and labels as dense arrays."""
+def dense_arrays(instance: Instance) -> tuple[FloatArray, FloatArray]:
+    """Return the rows (n, p) and the labels (n,) of an instance as dense arrays."""
     return np.ascontiguousarray(to_dense(instance.X)), np.asarray(instance.y, dtype=np.float64)
 
 
 def data_identity(names: tuple[str, ...]) -> list[object]:
-    """Return the content of sets for the store's key, test parts of their own among it; "absent" for a set that is not there."""
+    """Return names, rows and labels of sets, test parts included, for a store's key; "absent" for a set not at hand."""
     identity: list[object] = []
     for name in names:
         try:
@@ -67,6 +67,6 @@ def data_identity(names: tuple[str, ...]) -> list[object]:
 
 
 def has_test_file(name: str) -> bool:
-    """Return whether the test part, which is not loaded with the set, has a file in the directory of MARGINOPT_DATA."""
+    """Return whether the directory of MARGINOPT_DATA has a separate file of the set's test part."""
     entry = next((e for e in catalogue() if e.name == name), None)
     return (entry is None or entry.default == "train") and data_file(name, "test") is not None

@@ -1,4 +1,4 @@
-"""The ledger: how many of the papers' printed errors and accuracies are reproduced, counted from the CSV files of the pages."""
+"""Count the printed errors and accuracies that the papers' pages reproduce, from the CSV files beside the pages: the ledger."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from marginopt.errors import DataError
 
 from .comparison import Verdict
-from .finding import figures, tables
+from .lookup import paper_figures, paper_tables
 from .record import PAPERS, CellKind, PaperFigure, PaperTable
 
-#: A row of a CSV file.
-Row = Mapping[str, str]
+#: A row of a page's CSV file: words by column.
+CsvRow: TypeAlias = Mapping[str, str]
 _OUTSIDE = (Verdict.ABOVE, Verdict.BELOW)
 
 
 @dataclass(frozen=True)
-class Count:
-    """Numbers of cells with a printed figure, by outcome.
+class CellCounts:
+    """Numbers of cells with a printed number, by outcome of the comparison.
 
     Parameters
     ----------
@@ -52,12 +53,12 @@ class Count:
 
     @property
     def run(self) -> int:
-        """Cells that were measured."""
+        """Return the number of cells that were measured."""
         return self.printed - self.missing
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> Count:
-        """Count rows of CSV files that have a printed figure."""
+    def of(cls, rows: Iterable[CsvRow]) -> CellCounts:
+        """Count the rows of CSV files that have a printed number."""
         cells = [row for row in rows if row["published"]]
         verdicts = Counter(row["verdict"] for row in cells)
         welch = Counter((row["verdict"] == Verdict.INSIDE, row["welch"]) for row in cells if row["welch"])
@@ -70,54 +71,54 @@ class Count:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Counts over a folder of pages.
+    """Numbers of reproduced cells of all papers whose pages are in one folder.
 
     Parameters
     ----------
     results : sequence of (table, count)
         Printed errors and accuracies, by table.
-    apart : sequence of (table, kind, count)
-        All other cells with a printed figure.
-    total : Count
+    other_kinds : sequence of (table, kind, count)
+        All other cells with a printed number.
+    total : CellCounts
         The sum of ``results``.
     """
 
-    results: Sequence[tuple[PaperTable, Count]]
-    apart: Sequence[tuple[PaperTable, CellKind, Count]]
-    total: Count
+    results: Sequence[tuple[PaperTable, CellCounts]]
+    other_kinds: Sequence[tuple[PaperTable, CellKind, CellCounts]]
+    total: CellCounts
 
 
 def read_ledger(folder: Path) -> Ledger:
     """Count the cells of the pages in a folder."""
     rows = _rows(folder)
-    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[CsvRow]] = defaultdict(list)
     for row in rows:
         if row["published"]:
             groups[row["table"], row["kind"]].append(row)
     counted = [
-        (table, kind, groups[name, kind]) for name, table in tables().items() for kind in CellKind if (name, kind) in groups
+        (table, kind, groups[name, kind]) for name, table in paper_tables().items() for kind in CellKind if (name, kind) in groups
     ]
-    results = [(table, Count.of(cells)) for table, kind, cells in counted if kind is CellKind.RESULT]
-    apart = [(table, kind, Count.of(cells)) for table, kind, cells in counted if kind is not CellKind.RESULT]
-    return Ledger(results, apart, Count.of(row for row in rows if row["kind"] == CellKind.RESULT))
+    results = [(table, CellCounts.of(cells)) for table, kind, cells in counted if kind is CellKind.RESULT]
+    apart = [(table, kind, CellCounts.of(cells)) for table, kind, cells in counted if kind is not CellKind.RESULT]
+    return Ledger(results, apart, CellCounts.of(row for row in rows if row["kind"] == CellKind.RESULT))
 
 
-def drawn_figures(folder: Path) -> list[tuple[PaperFigure, str]]:
-    """Return the figures of the pages in a folder, each with the reason why it is not drawn, empty if it is."""
+def figures_with_reasons(folder: Path) -> list[tuple[PaperFigure, str]]:
+    """Return the figures of the pages in a folder, each with the reason why it is not drawn; empty if it is drawn."""
     drawn = []
     for name in PAPERS:
         path = folder / f"{name}.json"
         if path.is_file():
             stored = json.loads(path.read_text(encoding="utf-8"))
-            mine = [one for one in figures().values() if one.paper.name == name]
+            mine = [one for one in paper_figures().values() if one.paper.name == name]
             drawn += [(one, "") for one in mine if one.name in stored["pictures"]]
             drawn += [(one, stored["reasons"][one.name]) for one in mine if one.name in stored["reasons"]]
     return drawn
 
 
-def _rows(folder: Path) -> list[Row]:
+def _rows(folder: Path) -> list[CsvRow]:
     files = [folder / f"{name}.csv" for name in PAPERS]
-    rows: list[Row] = []
+    rows: list[CsvRow] = []
     for path in files:
         if path.is_file():
             rows += csv.DictReader(path.read_text(encoding="utf-8").splitlines())
@@ -126,7 +127,7 @@ def _rows(folder: Path) -> list[Row]:
     return rows
 
 
-def _reasons(cells: Iterable[Row]) -> tuple[str, ...]:
+def _reasons(cells: Iterable[CsvRow]) -> tuple[str, ...]:
     """Return the reasons of cells not judged, then of those not run; reasons that differ by the set's name only are joined."""
     not_judged = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.UNJUDGED)
     missing = Counter(row["reason"] for row in cells if row["verdict"] == Verdict.MISSING)

@@ -1,4 +1,4 @@
-"""The page of a paper: one HTML file, one Markdown file with its pictures, one CSV of all cells, and how they were made."""
+"""Write a paper's page as HTML, Markdown, CSV (all cells) and JSON (how runs were made), and the ledger of all papers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from marginopt.files import write_text
 from marginopt.relaxations.report.formats import markdown_escaped
 
 from .comparison import ComparedCell, Verdict
-from .ledger import Count, drawn_figures, read_ledger
-from .previous_run import identified
-from .record import CellKind, PaperTable, Published, Value
+from .ledger import CellCounts, figures_with_reasons, read_ledger
+from .previous_run import computation_digest
+from .record import CellKind, MeasuredNumber, PaperTable, PublishedNumber
 from .reproduce import Reproduction, TableResult
 
 if TYPE_CHECKING:
@@ -34,14 +34,15 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Rows of cells.
+class TableGrid:
+    """A table of a page: rows and columns of cells with their headings.
 
     Parameters
     ----------
     headings : tuple of str
-        Of the labels that name the rows.
+        Headings of the labels that name the rows.
     columns : tuple of str
+        Headings of the columns of cells.
     rows : tuple of (labels, cells)
         The cells in the order of the columns; None where the table has none there.
     """
@@ -51,14 +52,14 @@ class Grid:
     rows: tuple[tuple[tuple[str, ...], tuple[ComparedCell | None, ...]], ...]
 
 
-def grid_of(result: TableResult) -> Grid:
-    """The cells by row and column, both in the order in which they first appear; one column where the table has no columns."""
+def table_grid(result: TableResult) -> TableGrid:
+    """Arrange the cells by row and column, in the order of first appearance; a table without columns gets one."""
     table = result.table
-    split = len(table.headings) - table.across
-    cells = {cell.entry.labels: cell for cell in result.cells}
+    split = len(table.headings) - table.column_levels
+    cells = {cell.paper_cell.labels: cell for cell in result.cells}
     columns = list(dict.fromkeys(labels[split:] for labels in cells))
     rows = list(dict.fromkeys(labels[:split] for labels in cells))
-    return Grid(
+    return TableGrid(
         table.headings[:split],
         tuple(", ".join(column) if column else "published, measured" for column in columns),
         tuple((row, tuple(cells.get((*row, *column)) for column in columns)) for row in rows),
@@ -76,7 +77,7 @@ def _environment(html: bool) -> Environment:
     made.filters.update(plain=markdown_escaped, slug=_slug, reason=_reason)
     made.globals.update(
         heading=lambda result: _heading(result.table),
-        grid_of=grid_of,
+        table_grid=table_grid,
         published=_published,
         measured=_measured,
         verdict=_verdict,
@@ -102,7 +103,7 @@ def _link(table: PaperTable) -> str:
     return f"[{table.number}]({table.paper.name}.md#{_slug(_heading(table))})"
 
 
-def _tested(count: Count) -> str:
+def _tested(count: CellCounts) -> str:
     return f"{count.equal} of {count.tested}" if count.tested else "no test"
 
 
@@ -112,9 +113,9 @@ def _slug(heading: str) -> str:
 
 
 def write_pages(reproduction: Reproduction, folder: Path) -> list[Path]:
-    """Write a paper's page in all formats."""
+    """Write a paper's page in all formats; return the paths."""
     name = reproduction.paper.name
-    pictures = [one.picture for one in reproduction.pictures if one.picture is not None]
+    pictures = [one.picture for one in reproduction.figures if one.picture is not None]
     if pictures:
         (folder / name).mkdir(exist_ok=True)
     return [
@@ -126,10 +127,10 @@ def write_pages(reproduction: Reproduction, folder: Path) -> list[Path]:
     ]
 
 
-def write_index(folder: Path) -> Path:
-    """Write the ledger of the papers whose pages are in a folder, from their files alone."""
+def write_ledger_page(folder: Path) -> Path:
+    """Write README.md, the ledger of the papers whose pages are in a folder, from their files alone; return its path."""
     template = _environment(False).get_template("index.md")
-    return write_text(folder / "README.md", template.render(ledger=read_ledger(folder), figures=drawn_figures(folder)))
+    return write_text(folder / "README.md", template.render(ledger=read_ledger(folder), figures=figures_with_reasons(folder)))
 
 
 def _number(value: float, unit: float, more: int = 1) -> str:
@@ -142,7 +143,7 @@ def _number(value: float, unit: float, more: int = 1) -> str:
     return f"{value:.{places}f}" if abs(value) < 1e7 and places <= 5 else f"{value:.{3 + more}g}"
 
 
-def _published(there: Published | None) -> str:
+def _published(there: PublishedNumber | None) -> str:
     """To the printed digits."""
     if there is None:
         return ""
@@ -151,10 +152,10 @@ def _published(there: Published | None) -> str:
 
 
 def _measured(cell: ComparedCell) -> str:
-    value: Value | None = cell.value
+    value: MeasuredNumber | None = cell.value
     if value is None:
         return ""
-    unit = 0.0 if cell.entry.published is None else cell.entry.published.unit
+    unit = 0.0 if cell.paper_cell.published is None else cell.paper_cell.published.unit
     number = _number(value.mean, unit)
     return number if value.deviation is None else f"{number} ± {_number(value.deviation, unit)}"
 
@@ -169,11 +170,11 @@ def _verdict(cell: ComparedCell) -> str:
 
 
 def _beside(cell: ComparedCell, ratio: float) -> str:
-    """Return the distance of a cell that is not judged: a factor, or the difference where it is near the printed figure."""
-    if cell.value is None or cell.entry.published is None or abs(ratio - 1.0) > 0.05:
+    """Return the distance of a cell that is not judged: a factor, or the difference where it is near the printed number."""
+    if cell.value is None or cell.paper_cell.published is None or abs(ratio - 1.0) > 0.05:
         return f"{ratio:.2g} × published"
-    difference = cell.value.mean - cell.entry.published.value
-    words = _number(abs(difference), cell.entry.published.unit)
+    difference = cell.value.mean - cell.paper_cell.published.value
+    words = _number(abs(difference), cell.paper_cell.published.unit)
     return f"{words} {'above' if difference > 0 else 'below'}, not judged" if float(words) else "as printed, not judged"
 
 
@@ -185,7 +186,9 @@ def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
     marks = _marks(result, cell)
     below = markdown_escaped(_verdict(cell)) + repetitions + (f" <sup>{marks}</sup>" if marks else "")
     measured = f"**{markdown_escaped(_measured(cell))}**" if cell.value else ""
-    return "<br>".join(part for part in (markdown_escaped(_published(cell.entry.published)), measured, below.strip()) if part)
+    return "<br>".join(
+        part for part in (markdown_escaped(_published(cell.paper_cell.published)), measured, below.strip()) if part
+    )
 
 
 def _notes(result: TableResult) -> list[str]:
@@ -197,7 +200,7 @@ def _own(cell: ComparedCell) -> tuple[str, ...]:
     """Of a cell: why it was not run, else what explains it."""
     if cell.verdict is Verdict.MISSING:
         return (_reason(cell.reason),) if cell.reason else ()
-    return cell.entry.notes
+    return cell.paper_cell.notes
 
 
 def _reason(why: str) -> str:
@@ -224,7 +227,7 @@ def _share(inside: int, judged: int) -> str:
 def counts_in_words(reproduction: Reproduction) -> str:
     """Return the paper's printed errors and accuracies in numbers, as the ledger counts them."""
     cells = [(table.table, cell) for table in reproduction.tables for cell in table.cells]
-    verdicts = Counter(cell.verdict for table, cell in cells if table.kind_of(cell.entry) is CellKind.RESULT)
+    verdicts = Counter(cell.verdict for table, cell in cells if table.kind_of(cell.paper_cell) is CellKind.RESULT)
     outside = verdicts[Verdict.ABOVE] + verdicts[Verdict.BELOW]
     return (
         f"Of {verdicts.total()} printed errors and accuracies {verdicts[Verdict.INSIDE]} are inside, {outside} outside, "
@@ -238,25 +241,25 @@ def _rows(reproduction: Reproduction) -> str:
     writer.writerow(_COLUMNS)
     for result in reproduction.tables:
         for cell in result.cells:
-            there, here = cell.entry.published, cell.value
+            there, here = cell.paper_cell.published, cell.value
             writer.writerow(
                 [
                     result.table.name,
-                    cell.entry.words,
-                    result.table.kind_of(cell.entry),
+                    cell.paper_cell.label,
+                    result.table.kind_of(cell.paper_cell),
                     *_printed(there),
                     *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
-                    _WELCH[cell.equal],
-                    _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.entry.caveat,
+                    _WELCH[cell.equal_by_welch],
+                    _reason(cell.reason) if cell.verdict is Verdict.MISSING else cell.paper_cell.caveat,
                     " ".join(_own(cell)),
-                    *(("", "") if here is None else (identified(cell.entry), cell.made or reproduction.created)),
+                    *(("", "") if here is None else (computation_digest(cell.paper_cell), cell.made or reproduction.created)),
                 ]
             )
     return text.getvalue()
 
 
-def _printed(there: Published | None) -> tuple[object, object, object]:
+def _printed(there: PublishedNumber | None) -> tuple[object, object, object]:
     """Mean, deviation and repetitions as a row has them."""
     if there is None:
         return "", "", ""
@@ -267,11 +270,11 @@ def _made(reproduction: Reproduction) -> str:
     """The runs that the page's cells and figures are of, by their times, and what stands under the figures or in their place."""
     pictures = {
         one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or reproduction.created}
-        for one in reproduction.pictures
+        for one in reproduction.figures
         if one.picture is not None
     }
-    reasons = {one.figure.name: _reason(one.reason) for one in reproduction.pictures if one.picture is None}
-    heads = {dict(head).get("created", ""): head for head in reproduction.heads}
+    reasons = {one.figure.name: _reason(one.reason) for one in reproduction.figures if one.picture is None}
+    heads = {dict(head).get("created", ""): head for head in reproduction.headers}
     parts = {"heads": heads, "pictures": pictures, "reasons": reasons}
     return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 

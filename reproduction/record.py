@@ -1,4 +1,4 @@
-"""Records of executable papers: papers, tables, figures, published numbers, runs, and the share of a protocol that is run."""
+"""Data classes that state the papers: tables and figures, their published numbers, and the runs that measure these again."""
 
 from __future__ import annotations
 
@@ -13,69 +13,71 @@ from typing import Any, TypeAlias, TypeVar
 from marginopt.drawing import Picture
 from marginopt.errors import InputError
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class ProtocolSize:
-    """The share of a table that is run: the paper's protocol, or less of it. Never tuned to the outcome.
+    """The part of a paper's protocol that is run (``--effort``), fixed before any outcome is known.
 
     Parameters
     ----------
     name : str
-    most : int or None
-        Repetitions at most; None for the paper's number.
-    thin : bool
-        Grids of parameters thinned, selections on a part of the points: each table says how.
+        "quick", "reduced" or "full".
+    max_repetitions : int or None
+        Largest number of repetitions; None for the paper's number.
+    thinned : bool
+        Whether grids of parameters are thinned and parameters selected on a part of the points; each table says how.
     one_row : bool
-        One row of each table, its cheapest.
+        Whether one row of each table is run, its cheapest.
     """
 
     name: str
-    most: int | None = None
-    thin: bool = False
+    max_repetitions: int | None = None
+    thinned: bool = False
     one_row: bool = False
 
-    def repetitions(self, of_paper: int) -> range:
-        """Seeds of the repetitions."""
-        return range(of_paper if self.most is None else min(of_paper, self.most))
+    def seeds(self, paper_repetitions: int) -> range:
+        """Return the seeds 0, 1, .. of the repetitions, the paper's number of them or ``max_repetitions`` if that is less."""
+        return range(paper_repetitions if self.max_repetitions is None else min(paper_repetitions, self.max_repetitions))
 
-    def rows(self, every: Sequence[T], quick: Sequence[T]) -> Sequence[T]:
-        """The rows that are run."""
+    def rows(self, every: Sequence[_T], quick: Sequence[_T]) -> Sequence[_T]:
+        """Return ``quick`` if one row of each table is run, else ``every`` row."""
         return quick if self.one_row else every
 
-    def grid(self, full: T, thin: T) -> T:
-        """A grid, or the thinned one."""
-        return thin if self.thin else full
+    def grid(self, full: _T, thin: _T) -> _T:
+        """Return ``thin`` if grids of parameters are thinned, else ``full``."""
+        return thin if self.thinned else full
 
 
+#: Values of ``--effort``, the cheapest first.
 EFFORTS = {
     e.name: e
     for e in (
-        ProtocolSize("quick", most=2, thin=True, one_row=True),
-        ProtocolSize("reduced", most=3, thin=True),
+        ProtocolSize("quick", max_repetitions=2, thinned=True, one_row=True),
+        ProtocolSize("reduced", max_repetitions=3, thinned=True),
         ProtocolSize("full"),
     )
 }
 
 
 def protocol_size(name: str, repetitions: int | None = None) -> ProtocolSize:
-    """An effort by name, with another number of repetitions where one is given."""
+    """Return the effort of this name, with another largest number of repetitions if one is given."""
     if name not in EFFORTS:
         raise InputError(f"effort must be one of {', '.join(EFFORTS)}; it is {name!r}", name="effort")
     if repetitions is None:
         return EFFORTS[name]
     if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
         raise InputError(f"repetitions must be an integer ≥ 1; it is {repetitions!r}", name="repetitions")
-    return replace(EFFORTS[name], most=repetitions)
+    return replace(EFFORTS[name], max_repetitions=repetitions)
 
 
-#: What parameters of a run are made of: a store keeps them as they are.
-Plain: TypeAlias = str | int | float | bool | None
+#: Types of a run's parameters, which a store keeps as they are.
+ParameterValue: TypeAlias = str | int | float | bool | None
 
 
 class CellKind(StrEnum):
-    """The meaning of a cell's figure: the ledger counts the errors and accuracies that the papers print, and the rest apart."""
+    """The meaning of a cell's number. The ledger counts errors and accuracies, and all other kinds apart."""
 
     RESULT = "error or accuracy"
     SIZE = "size of a set"
@@ -89,15 +91,15 @@ class CellKind(StrEnum):
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper.
+    """A paper whose tables and figures are measured again.
 
     Parameters
     ----------
     name : str
-        At the prompt: "conic".
+        Name at the prompt ("conic"); that of its folder has underscores for hyphens.
     title, authors : str
     formulations : str
-        What it states, in the package's names.
+        Names of the package's formulations of its problems.
     """
 
     name: str
@@ -130,19 +132,19 @@ PAPERS = {paper.name: paper for paper in (CONIC, MAX_MIN, NPSVC, FRANK_WOLFE)}
 
 @dataclass(frozen=True)
 class Experiment:
-    """A measurement and its inputs.
+    """A kind of measurement: a function from the parameters of one run to the numbers that it measures.
 
     Parameters
     ----------
     name : str
-        The store's name.
+        Name in the store's keys.
     measure : callable
         From a run's parameters to its record of numbers, words and lists; a function of a module, since it runs in other
-        processes. Data that cannot be had are a `DataError`.
+        processes. It raises `DataError` for data that cannot be had.
     data : callable
-        The names of the data sets that parameters ask for: what they hold is a part of the run's identity.
+        From a run's parameters to the names of its data sets, whose content is a part of the store's key.
     layout : int
-        Raised when the protocol changes, so that stored runs of an older one are not taken for it.
+        Version of the protocol. A new one keeps stored runs of an older protocol from being taken for it.
     """
 
     name: str
@@ -153,29 +155,29 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Run:
-    """One measurement: an experiment and all that determines it."""
+    """One run of an experiment with its parameters, as pairs (name, value) sorted by name."""
 
     experiment: Experiment
-    items: tuple[tuple[str, Plain], ...]
+    items: tuple[tuple[str, ParameterValue], ...]
 
     @classmethod
-    def of(cls, experiment: Experiment, **parameters: Plain) -> Run:
-        """The run of these parameters."""
+    def of(cls, experiment: Experiment, **parameters: ParameterValue) -> Run:
+        """Return the run of an experiment with these parameters."""
         return cls(experiment, tuple(sorted(parameters.items())))
 
     @property
-    def parameters(self) -> dict[str, Plain]:
-        """Parameters by name."""
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Return the parameters by name."""
         return dict(self.items)
 
 
-#: What was measured; runs that could not be had are not in it.
+#: Records of measured numbers by run; runs whose data cannot be had are absent.
 Results: TypeAlias = Mapping[Run, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Published:
-    """A printed figure.
+class PublishedNumber:
+    """A number that a paper prints.
 
     Parameters
     ----------
@@ -183,9 +185,9 @@ class Published:
     deviation : float or None
         The printed standard deviation.
     unit : float
-        Half of it is the rounding of the printed value.
+        Unit of the last printed digit: the value is rounded to half of it.
     repetitions : int or None
-        Repetitions that value and deviation are of, where the paper says so.
+        Number of repetitions that value and deviation are taken over, if the paper says so.
     """
 
     value: float
@@ -194,8 +196,8 @@ class Published:
     repetitions: int | None = None
 
     @classmethod
-    def of(cls, value: str, deviation: str = "", repetitions: int | None = None) -> Published | None:
-        """Read the printed words; None where there are none."""
+    def of(cls, value: str, deviation: str = "", repetitions: int | None = None) -> PublishedNumber | None:
+        """Return the number of printed words such as "83.40"; None for an empty word."""
         if not value:
             return None
         mantissa, _, exponent = value.lower().partition("e")
@@ -205,97 +207,96 @@ class Published:
 
 
 @functools.cache
-def published(name: str) -> tuple[dict[str, str], ...]:
-    """Return the rows of ``facts/<name>.csv``: published figures, words as printed."""
+def published_rows(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of ``facts/<name>.csv``: published numbers as printed, by column."""
     text = (Path(__file__).parent / "facts" / f"{name}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)
-class Value:
-    """A measured figure: mean, standard deviation (n - 1) over the repetitions, and their number."""
+class MeasuredNumber:
+    """A measured number: mean and sample standard deviation over the repetitions, and the number of these."""
 
     mean: float
     deviation: float | None
     repetitions: int
 
 
-#: Measured means by table and cell (`Entry.words`).
-Cells: TypeAlias = Mapping[tuple[str, str], float]
+#: Measured means by table and cell (`PaperCell.label`).
+MeasuredMeans: TypeAlias = Mapping[tuple[str, str], float]
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One cell of a table.
+class PaperCell:
+    """One cell of a paper's table: its published number, and the runs that measure it again.
 
     Parameters
     ----------
     labels : tuple of str
         Row and column, one word for each of the table's headings.
-    published : Published or None
+    published : PublishedNumber or None
     runs : tuple of Run
-        What it is measured by; none where it cannot be.
+        The runs that measure it; empty if no run can.
     summary : callable
-        From the records of these runs, in their order, to the figure; None where they do not tell. The records of runs that
-        are not there are left out.
+        From pairs of these runs and their records, absent runs left out, to the measured number; None without one.
     notes : tuple of str
-        The erratum or choice that explains it.
+        Errata and choices that explain the number.
     missing : str
-        Why nobody can measure it here.
+        Why it cannot be measured here; empty if it can.
     caveat : str
-        Why the measured figure is shown and not judged, in a few words ("another set"); empty where it is judged.
+        Why the measured number is shown and not judged, in a few words ("another set"); empty if it is judged.
     kind : CellKind, optional
-        Where it is another than the table's.
-    borrowed : bool
-        Whether its runs are another table's: they are read where a store has them, and never started for this one.
+        The cell's kind if it differs from the table's.
+    borrows_runs : bool
+        Whether its runs belong to another table: they are read from the store, and never started for this cell.
     """
 
     labels: tuple[str, ...]
-    published: Published | None
+    published: PublishedNumber | None
     runs: tuple[Run, ...]
-    summary: Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
+    summary: Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], MeasuredNumber | None]
     notes: tuple[str, ...] = ()
     missing: str = ""
     caveat: str = ""
     kind: CellKind | None = None
-    borrowed: bool = False
+    borrows_runs: bool = False
 
     @property
-    def compared(self) -> bool:
-        """Return whether it is judged."""
+    def is_compared(self) -> bool:
+        """Return whether the measured number is judged against the published one."""
         return not self.caveat
 
     @property
-    def words(self) -> str:
-        """Row and column in a line."""
+    def label(self) -> str:
+        """Return the words of row and column on one line."""
         return " | ".join(self.labels)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of a paper; its file ends with ``TABLES``.
+    """A table of a paper; ``TABLES`` of a module lists it.
 
     Parameters
     ----------
     name : str
-        At the prompt: "conic-table-1".
+        Name at the prompt ("conic-table-1").
     paper : Paper
     number, title : str
-        "Table 1", and what it shows.
+        "Table 1", and what the table shows.
     headings : tuple of str
-        Of the labels of its cells.
+        Headings of the cells' labels.
     unit : str
-        Of the figures.
+        Unit of the numbers.
     protocol : str
         What a repetition does, with the choices that the paper leaves open.
-    entries : callable
-        Its cells under an effort, "quick", "reduced" or "full".
+    cells : callable
+        From an effort to the table's cells.
     notes : tuple of str
         Errata and choices that concern the whole table.
-    across : int
-        How many of the last labels name the columns of the printed table; 0 writes one cell to a line.
+    column_levels : int
+        Number of labels, the last ones, that name the columns of the printed table; 0 writes one cell to a line.
     kind : CellKind
-        Of its cells that say nothing else.
+        Kind of the cells that state no kind of their own.
     """
 
     name: str
@@ -305,52 +306,53 @@ class PaperTable:
     headings: tuple[str, ...]
     unit: str
     protocol: str
-    entries: Callable[[ProtocolSize], Sequence[Entry]]
+    cells: Callable[[ProtocolSize], Sequence[PaperCell]]
     notes: tuple[str, ...] = ()
-    across: int = 0
+    column_levels: int = 0
     kind: CellKind = CellKind.RESULT
 
-    def kind_of(self, entry: Entry) -> CellKind:
-        """Return the kind of one of its cells; a cell without a printed figure is a variant."""
-        return CellKind.VARIANT if entry.published is None else entry.kind or self.kind
+    def kind_of(self, cell: PaperCell) -> CellKind:
+        """Return the kind of one of its cells; a cell without a published number is a variant."""
+        return CellKind.VARIANT if cell.published is None else cell.kind or self.kind
 
     def runs(self, effort: ProtocolSize, rows: Sequence[str] = ()) -> list[Run]:
-        """Return the runs that it starts, each once; of the rows whose first label is given, where any is."""
-        entries = (entry for entry in self.entries(effort) if not entry.borrowed and (not rows or entry.labels[0] in rows))
-        return list(dict.fromkeys(run for entry in entries for run in entry.runs))
+        """Return the runs that the table starts, each once; if ``rows`` are given, those of rows with these first labels."""
+        cells = (cell for cell in self.cells(effort) if not cell.borrows_runs and (not rows or cell.labels[0] in rows))
+        return list(dict.fromkeys(run for cell in cells for run in cell.runs))
 
-    def borrowed(self, effort: ProtocolSize) -> list[Run]:
-        """Return the runs of other tables that it reads."""
-        return list(dict.fromkeys(run for entry in self.entries(effort) if entry.borrowed for run in entry.runs))
+    def borrowed_runs(self, effort: ProtocolSize) -> list[Run]:
+        """Return the runs of other tables that its cells read."""
+        return list(dict.fromkeys(run for cell in self.cells(effort) if cell.borrows_runs for run in cell.runs))
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of a paper, redrawn from what is measured; its file ends with ``FIGURES``.
+    """A figure of a paper, redrawn from measured numbers; ``FIGURES`` of a module lists it.
 
     Parameters
     ----------
     name, paper, number, title
-        As of `PaperTable`.
-    needs : callable
-        The runs that it is drawn from, under an effort, "quick", "reduced" or "full".
+        As for `PaperTable`.
+    required_runs : callable
+        From an effort to the runs that the figure is drawn from.
     draw : callable
-        From what was measured to the picture; None where too little was.
+        From the records of runs to the picture; None if too few were measured.
     note : str
-    of_cells : callable, optional
-        Where the figure shows what tables show: from their cells to the picture. Pages that keep cells of earlier runs, whose
-        records they have not, draw it by this.
+        Sentence under the picture.
+    draw_cells : callable, optional
+        From the means of tables' cells to the picture, for a figure that shows numbers of tables. Pages that keep cells of
+        earlier runs, without the records, draw it from these.
     """
 
     name: str
     paper: Paper
     number: str
     title: str
-    needs: Callable[[ProtocolSize], Sequence[Run]]
+    required_runs: Callable[[ProtocolSize], Sequence[Run]]
     draw: Callable[[Results], Picture | None]
     note: str = ""
-    of_cells: Callable[[Cells], Picture | None] | None = None
+    draw_cells: Callable[[MeasuredMeans], Picture | None] | None = None
 
     def runs(self, effort: ProtocolSize) -> list[Run]:
-        """Return the runs that it needs, each once."""
-        return list(dict.fromkeys(self.needs(effort)))
+        """Return the runs that the figure is drawn from, each once."""
+        return list(dict.fromkeys(self.required_runs(effort)))

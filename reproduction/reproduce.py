@@ -1,4 +1,4 @@
-"""Run the papers' tables and figures and gather what came out."""
+"""`reproduce`: measure the papers' tables and figures again, and return each paper's cells and pictures as a `Reproduction`."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from typing import TypeAlias
 from marginopt.drawing import Picture
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
-from marginopt.relaxations.report.runner import blas, machine
+from marginopt.relaxations.report.runner import describe_blas, describe_machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
 from .comparison import ComparedCell, Verdict, compare_cell
-from .finding import asked
+from .lookup import tables_and_figures
 from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size
-from .task import measure_all, stored
+from .task import measure_runs, read_stored_runs
 
-#: How a run was made: machine, versions, seeds, command, time.
-Head: TypeAlias = tuple[tuple[str, str], ...]
+#: How a run was made, as pairs of label and words: effort, command, machine, versions, time.
+RunHeader: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class TableResult:
-    """A table and its cells as measured."""
+    """A table with its cells as measured."""
 
     table: PaperTable
     cells: tuple[ComparedCell, ...]
 
-    def count(self, *verdicts: Verdict) -> int:
-        """Number of cells of these verdicts."""
+    def count_cells(self, *verdicts: Verdict) -> int:
+        """Return the number of cells with one of these verdicts."""
         return sum(cell.verdict in verdicts for cell in self.cells)
 
     @property
-    def inside(self) -> int:
-        """Cells inside one published deviation."""
-        return self.count(Verdict.INSIDE)
+    def inside_count(self) -> int:
+        """Return the number of cells inside one published deviation."""
+        return self.count_cells(Verdict.INSIDE)
 
     @property
-    def judged(self) -> int:
-        """Cells that were measured and are judged."""
-        return self.count(Verdict.INSIDE, Verdict.ABOVE, Verdict.BELOW)
+    def judged_count(self) -> int:
+        """Return the number of cells that were measured and are judged."""
+        return self.count_cells(Verdict.INSIDE, Verdict.ABOVE, Verdict.BELOW)
 
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A redrawn figure, or the reason why there is none; ``made`` is the time of the earlier run that drew it, if one did."""
+    """A redrawn figure, or the reason why it is not drawn; ``made`` is the time of the earlier run that drew it, else empty."""
 
     figure: PaperFigure
     picture: Picture | None
@@ -59,57 +59,57 @@ class FigureResult:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """One paper: its tables and figures as measured, and how.
+    """One paper's tables and figures as measured, and how the runs were made.
 
     Parameters
     ----------
     paper : Paper
     tables : tuple of TableResult
-    pictures : tuple of FigureResult
+    figures : tuple of FigureResult
     effort : ProtocolSize
-    head : tuple of (str, str)
-        Machine, versions, seeds, command.
-    earlier : tuple of heads
-        Of the runs that measured cells and figures before this one (`kept`).
+    header : RunHeader
+        How this run was made.
+    earlier : tuple of RunHeader
+        How the earlier runs were made whose cells and figures are taken over (`previous_run`).
     """
 
     paper: Paper
     tables: tuple[TableResult, ...]
-    pictures: tuple[FigureResult, ...]
+    figures: tuple[FigureResult, ...]
     effort: ProtocolSize
-    head: Head
-    earlier: tuple[Head, ...] = ()
+    header: RunHeader
+    earlier: tuple[RunHeader, ...] = ()
 
     @property
     def created(self) -> str:
-        """The time of this run."""
-        return dict(self.head).get("created", "")
+        """Return date and time of this run."""
+        return dict(self.header).get("created", "")
 
     @property
-    def heads(self) -> tuple[Head, ...]:
+    def headers(self) -> tuple[RunHeader, ...]:
         """Return the headers (machine, time, versions) of all runs whose results the page shows."""
-        return tuple(head for head in (self.head, *self.earlier) if any(self.share(head))) or (self.head,)
+        return tuple(header for header in (self.header, *self.earlier) if any(self.counts_of_run(header))) or (self.header,)
 
-    def share(self, head: Head) -> tuple[int, int]:
-        """Return the numbers of cells and figures that one run measured."""
-        made = "" if head is self.head else dict(head)["created"]
+    def counts_of_run(self, header: RunHeader) -> tuple[int, int]:
+        """Return the numbers of shown cells and figures that the run with this header measured."""
+        made = "" if header is self.header else dict(header)["created"]
         cells = sum(cell.made == made and cell.value is not None for table in self.tables for cell in table.cells)
-        return cells, sum(one.made == made and one.picture is not None for one in self.pictures)
+        return cells, sum(one.made == made and one.picture is not None for one in self.figures)
 
     @property
-    def inside(self) -> int:
-        """Cells inside one published deviation."""
-        return sum(table.inside for table in self.tables)
+    def inside_count(self) -> int:
+        """Return the number of cells inside one published deviation."""
+        return sum(table.inside_count for table in self.tables)
 
     @property
-    def judged(self) -> int:
-        """Cells that were measured and are judged."""
-        return sum(table.judged for table in self.tables)
+    def judged_count(self) -> int:
+        """Return the number of cells that were measured and are judged."""
+        return sum(table.judged_count for table in self.tables)
 
     @property
-    def missing(self) -> int:
-        """Cells without a measured figure."""
-        return sum(table.count(Verdict.MISSING) for table in self.tables)
+    def missing_count(self) -> int:
+        """Return the number of cells without a measured number."""
+        return sum(table.count_cells(Verdict.MISSING) for table in self.tables)
 
 
 # exempt (arguments): users give them by name
@@ -126,7 +126,7 @@ def reproduce(
     cluster: Cluster = None,
     rows: Sequence[str] = (),
 ) -> list[Reproduction]:
-    """Measure published tables and figures again.
+    """Measure tables and figures of the papers again, or read what a store has of them.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ def reproduce(
     progress : bool
         Lines on standard error.
     run : bool
-        False: what the store has, and nothing is run.
+        Whether to run what the store lacks; False reads the store alone.
     command : str
-        For the head.
+        Command that the header shows.
     cluster : distributed.Client or str, optional
         As in `gap_report`. Workers find the data sets as this process does: in the directory that ``MARGINOPT_DATA`` names there.
     rows : sequence of str
@@ -165,7 +165,7 @@ def reproduce(
         The store's file is not a store.
     """
     much = protocol_size(effort, repetitions)
-    tables, figures = asked(names)
+    tables, figures = tables_and_figures(names)
     path = Path(store)
     if not run and not path.is_file():
         raise InputError(f"there is no store {path}: run the tables first")
@@ -173,8 +173,8 @@ def reproduce(
     now, rest = _runs(tables, figures, much, rows if run else ())
     now, rest = (now, rest) if run else ([], [*now, *rest])
     with choose_executor(jobs, cluster) as team:
-        results, lacking = measure_all(now, path, team, progress)
-    had, unknown = stored(rest, path)
+        results, lacking = measure_runs(now, path, team, progress)
+    had, unknown = read_stored_runs(rest, path)
     results, lacking = {**had, **results}, {**unknown, **lacking}
     head = _head(much, command)
     pages = []
@@ -192,10 +192,10 @@ def _runs(
     """The runs of these rows, of all that is wanted where none is given; and the other ones."""
     parts: list[PaperTable | PaperFigure] = [*tables, *figures]
     every = dict.fromkeys(run for one in parts for run in one.runs(effort))
-    read = dict.fromkeys(run for table in tables for run in table.borrowed(effort) if run not in every)
+    read = dict.fromkeys(run for table in tables for run in table.borrowed_runs(effort) if run not in every)
     if not rows:
         return list(every), list(read)
-    known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.entries(effort))
+    known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.cells(effort))
     for row in rows:
         if row not in known:
             raise InputError(
@@ -207,8 +207,8 @@ def _runs(
 
 def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:
     """The cells; one that is neither published nor measured says nothing and is left out."""
-    cells = (compare_cell(entry, results, lacking) for entry in table.entries(effort))
-    return tuple(cell for cell in cells if cell.says_something)
+    cells = (compare_cell(entry, results, lacking) for entry in table.cells(effort))
+    return tuple(cell for cell in cells if cell.has_number)
 
 
 def _drawn(figure: PaperFigure, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
@@ -218,17 +218,19 @@ def _drawn(figure: PaperFigure, effort: ProtocolSize, results: Results, lacking:
     return FigureResult(figure, picture, "" if picture else " ".join(reasons) or otherwise)
 
 
-def _head(effort: ProtocolSize, command: str) -> Head:
+def _head(effort: ProtocolSize, command: str) -> RunHeader:
     packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
     versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]
-    most = ("the paper's number" if effort.most is None else f"at most {effort.most}") + " (each cell says how many were done)"
-    grids = "thinned as each table says" if effort.thin else "the paper's"
+    most = (
+        "the paper's number" if effort.max_repetitions is None else f"at most {effort.max_repetitions}"
+    ) + " (each cell says how many were done)"
+    grids = "thinned as each table says" if effort.thinned else "the paper's"
     return (
         ("effort", f"{effort.name}: repetitions {most}, grids {grids}" + (", one row of each table" if effort.one_row else "")),
         ("command", command or "reproduction.reproduce"),
         ("seeds", "0, 1, .., one for each repetition"),
-        ("machine", machine()),
-        ("BLAS", "; ".join(blas()) + "; one thread for a run"),
+        ("machine", describe_machine()),
+        ("BLAS", "; ".join(describe_blas()) + "; one thread for a run"),
         ("versions", ", ".join(versions)),
         ("created", datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")),
     )

@@ -1,4 +1,4 @@
-"""A run as a task of the report's runner: in the store by all that determines it."""
+"""Run experiments as tasks of the gap report's runner, which stores each record under a key of all that determines it."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from .comparison import NOT_RUN
 from .inputs import data_identity, data_set
 from .record import Results, Run
 
-#: Seconds that a run of an unknown kind is thought to take.
+#: Seconds that the progress estimate assumes for a kind of run that none has finished.
 _GUESS = 10.0
 
 
 @dataclass(frozen=True)
 class RunTask:
-    """One run."""
+    """A run as a task for `marginopt.relaxations.Runner`."""
 
     run: Run
 
     @property
     def kind(self) -> str:
-        """The store's name."""
+        """Return the kind of record in the store."""
         return f"paper: {self.run.experiment.name}"
 
     @property
     def label(self) -> str:
-        """Parameters without the seed: such runs take about as long."""
+        """Return the parameters without the seed: runs that differ by it take about as long."""
         return ", ".join(f"{name} {value}" for name, value in self.run.items if name != "seed")
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Parameters, the protocol's layout, and the data themselves."""
+    def key_parts(self) -> dict[str, Any]:
+        """Return the parameters, the protocol's layout and the data themselves."""
         experiment = self.run.experiment
         names = tuple(experiment.data(self.run.parameters))
         return {"layout": experiment.layout, "parameters": self.run.parameters, "data": data_identity(names)}
 
     @property
     def key(self) -> str:
-        """Key in the store."""
-        return digest({"kind": self.kind, **self.parts})
+        """Return the run's key in the store."""
+        return digest({"kind": self.kind, **self.key_parts})
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Measure, with one thread in BLAS, so that processor seconds mean something; data that cannot be had are said."""
+        """Return the record, or why data are missing, and whether to store it; BLAS has one thread, for comparable times."""
         import threadpoolctl
 
         experiment = self.run.experiment
@@ -67,8 +67,8 @@ class RunTask:
         return f"{where}: " + ", ".join(f"{k} {v:.4g}" for k, v in numbers)
 
 
-def measure_all(runs: Sequence[Run], store: Path, team: Executor, progress: bool) -> tuple[Results, dict[Run, str]]:
-    """The runs' records and, of those that cannot be had, the reasons; repetition by repetition, so that all cells grow alike."""
+def measure_runs(runs: Sequence[Run], store: Path, team: Executor, progress: bool) -> tuple[Results, dict[Run, str]]:
+    """Return the records by run, and the reasons of runs without data. Runs go by repetition, so that all cells fill evenly."""
     ordered = sorted(runs, key=lambda run: _seed(run))
     records = Runner(team, store, Progress(progress, _GUESS)).run([RunTask(run) for run in ordered])
     values = {run: record["record"] for run, record in zip(ordered, records, strict=True) if "record" in record}
@@ -90,8 +90,8 @@ def _why(run: Run) -> str:
     return NOT_RUN
 
 
-def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
-    """Return the runs that the store has; nothing is run."""
+def read_stored_runs(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
+    """Return the records that the store has, and for the other runs the reason why it has none; nothing is run."""
     cells = CellStore(store)
     result, lacking = {}, {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""The cost of a solve where there is next to nothing to solve, in processor time.
+"""Fixed cost of a solve: processor time on problems so small that solving them takes next to nothing.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/costs/fixed_costs.py [--repeat 4] [--all]
 

@@ -1,4 +1,4 @@
-"""How many of the package's files a call passes, how many of its functions it enters, and how often one file calls into another.
+"""Call depth of common calls: files of the package that each one passes, functions that it enters, and calls between files.
 
     python benchmarks/costs/walks.py
 

@@ -27,7 +27,7 @@ from marginopt.drawing import svg_of
 from marginopt.errors import MarginoptError
 from marginopt.models.model import Model
 from marginopt.performance import PerformanceProfile
-from marginopt.relaxations.report.means import FLOOR, performance_ratios
+from marginopt.relaxations.report.means import SHORTEST_TIME, performance_ratios
 from marginopt.solvers.registry import get_solver, installed, solvers_that_read
 from marginopt.solvers.solve import solve
 
@@ -51,7 +51,7 @@ def cost(model: Model, solver: str, limit: float) -> float:
         solved = solve(model, solver, time_limit=limit, threads=1).solved
     except MarginoptError:
         return float("inf")
-    return max(time.process_time() - begin, FLOOR) if solved else float("inf")
+    return max(time.process_time() - begin, SHORTEST_TIME) if solved else float("inf")
 
 
 def profile(model: str, limit: float) -> PerformanceProfile:

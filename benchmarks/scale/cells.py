@@ -1,4 +1,4 @@
-"""A cell of a table: some work on one problem, in a process of its own, with the most memory that it held."""
+"""Run one function in a process of its own, and return its result with seconds and peak memory: a cell of a scale table."""
 
 from __future__ import annotations
 

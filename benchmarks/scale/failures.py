@@ -1,4 +1,4 @@
-"""Every call that takes a cluster, on real worker processes that are killed and come: is it what one process says?
+"""Calls on a cluster while worker processes are killed and replaced: their results are compared with those of one process.
 
     python benchmarks/scale/failures.py                              # all calls, on Dask: a scheduler and two worker processes
     python benchmarks/scale/failures.py report path --on ray

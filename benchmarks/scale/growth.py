@@ -1,4 +1,4 @@
-"""How far a model goes in a minute and four gigabytes of one processor: n doubles until either is not enough.
+"""Largest problem of each model in a minute and four gigabytes of one processor: n doubles until either is exceeded.
 
     python benchmarks/scale.py growth                        # all models below
     python benchmarks/scale.py growth --models conic --seconds 20

@@ -1,4 +1,4 @@
-"""The continuous relaxation of the big-M model, Conic (4), and the hinge loss, which is the same without the bounds z ≤ 1."""
+"""The continuous relaxation of the big-M model of the 0-1 loss, Conic (4), and the hinge loss, its relaxation without z ≤ 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import dual_bound_value
 from ...models.rounding import two_product
-from ..reduction import PENALISED, LiftedDual, Need, Reduction, Relaxation, T, restated, without_warnings
+from ..reduction import PENALISED, LiftedDual, Need, Reduction, Relaxation, T, replace_fields, without_warnings
 
 #: ``"zero"``: valid from w = 0; ``"incumbent"``: valid from the model's upper bound; ``"stated"``: the model's own;
 #: a number: that one for every point.
@@ -62,7 +62,7 @@ class BigMReduction(Reduction[T]):
         """Return the model with the classifier's objective as its upper bound, where the constants need one and it has none."""
         if self.big_m != "incumbent" or self.obstacle(model) or model.upper_bound is not None or model.incumbent is not None:
             return model
-        return restated(model, upper_bound=model.objective(w))
+        return replace_fields(model, upper_bound=model.objective(w))
 
     def with_constants(self, model: ZeroOneSVM) -> ZeroOneSVM:
         """Return the model in the big-M encoding with the constants of this source.
@@ -83,8 +83,8 @@ class BigMReduction(Reduction[T]):
             changes["big_m"] = "auto"
         elif self.big_m != "stated":
             changes["big_m"] = as_vector(self.big_m, model.X.shape[0], "big_m")
-        chosen = restated(model, **changes)
-        return chosen if self.factor == 1.0 else restated(chosen, big_m=self.factor * chosen.big_m_values)
+        chosen = replace_fields(model, **changes)
+        return chosen if self.factor == 1.0 else replace_fields(chosen, big_m=self.factor * chosen.big_m_values)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
         """Return M_i in the target."""
@@ -99,7 +99,7 @@ class BigMReduction(Reduction[T]):
         """Return that constants below the tightest valid ones may cut off the optimum; empty if there are none."""
         if self.big_m in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
-        M, valid = self.constants(model), restated(model, big_m="auto").big_m_values
+        M, valid = self.constants(model), replace_fields(model, big_m="auto").big_m_values
         short = int((valid * (1.0 - 1e-12) > M).sum())
         return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {M.size} points"
 

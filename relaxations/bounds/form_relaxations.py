@@ -1,4 +1,4 @@
-"""Relaxations that read a model's standard form alone: without integers, products of rows (RLT), and moments (Lasserre).
+"""Relaxations of any mixed-integer form: without integrality, products of rows with binaries (RLT), moments (Lasserre).
 
 *Continuous*. The form without integrality.
 
@@ -53,7 +53,7 @@ from ...models.program.csr_rows import CSRRows
 from ...models.program.form import StandardForm
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..composed import MarginToForm, as_margin, round_integers, scale_first_block, with_activity_bounds, with_finite_dual
+from ..margin_reduction import MarginToForm, as_margin, round_integers, scale_first_block, with_activity_bounds, with_finite_dual
 from ..reduction import Relaxation, without_warnings
 
 #: A monomial: its variables in order, with repetitions; and a polynomial: coefficients by monomial.
@@ -345,7 +345,7 @@ class FormReduction(MarginToForm):
             return "it has no integers, so it is its own relaxation"
         return self.form_obstacle(form)
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the obstacle of the form."""
         return self.obstacle(composed)
 

@@ -1,4 +1,4 @@
-"""Relaxations of a composed problem by convex hulls of its loss: of each point alone, at equal γ, over all γ (SDP), of pairs.
+"""Relaxations of a loss plus a regulariser by convex hulls of the loss: of single points, at equal γ, over all γ (SDP), of pairs.
 
 For a loss ℓ = min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union
 (Ceria and Soares, 1999),
@@ -42,7 +42,7 @@ from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...models.program.form import StandardForm
 from ...models.statement import Line
-from ..composed import MarginToForm, with_finite_dual
+from ..margin_reduction import MarginToForm, with_finite_dual
 from ..reduction import Relaxation
 
 
@@ -81,8 +81,20 @@ class BoundingLoss(Loss):
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
-    """The hull of a union: z_k and m_k of every point for each branch, m_k²/z_k, ends of m_k/z_k, and bounds of |m|."""
+class UnionHull:
+    """Variables of the convex hull of a union of branches, one of each kind for a branch k and a point.
+
+    Parameters
+    ----------
+    z, m : tuple of Affine
+        Weights z_k and parts m_k of the margins.
+    squares : tuple of Affine
+        Upper bounds of m_k²/z_k.
+    ends : tuple of (low, high)
+        Ends of m_k/z_k.
+    bound : ndarray (n,)
+        Bounds of |m|.
+    """
 
     z: tuple[Affine, ...]
     m: tuple[Affine, ...]
@@ -91,7 +103,7 @@ class Pieces:
     bound: FloatArray
 
 
-def split_margins(builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool) -> Pieces:
+def add_union_hull(builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool) -> UnionHull:
     """Add the hull of the branches' union, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
@@ -114,7 +126,7 @@ def split_margins(builder: Assembly, context: AssemblyContext, branches: tuple[C
         margin_rows, choice_rows = margin_rows + part, choice_rows + chosen
     builder.require("whole", margin_rows, Zero(n))
     builder.require("one branch", choice_rows, Zero(n))
-    return Pieces(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
+    return UnionHull(tuple(z), tuple(m), tuple(q), tuple(ends), bound)
 
 
 def _cost(builder: Assembly, costs: FloatArray, branch: ConvexPiece, part: Affine, chosen: Affine, k: int) -> None:
@@ -147,7 +159,7 @@ class PointHulls(BoundingLoss):
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add the branches, and the squares."""
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds)
+        pieces = add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
         builder.gain_of_squares(self.gamma, context.argument)
@@ -163,10 +175,10 @@ class PointHulls(BoundingLoss):
 
     def lines(self) -> tuple[Line, ...]:
         """State the union."""
-        return union_lines()
+        return union_statement()
 
 
-def union_lines() -> tuple[Line, ...]:
+def union_statement() -> tuple[Line, ...]:
     """State the hull of a union."""
     return (
         Line("sum_k m_ik = y_i x_i'w", r"\textstyle\sum_k m_{ik} = y_i x_i^\top w", "whole"),
@@ -213,7 +225,7 @@ class LiftedHulls(BoundingLoss):
 
     def _add_union(self, builder: Assembly, context: AssemblyContext, W: Affine, branches: tuple[ConvexPiece, ...]) -> None:
         """Add a union of branches with the lifted squares of its margins."""
-        pieces = split_margins(builder, context, branches, self.margin_bounds)
+        pieces = add_union_hull(builder, context, branches, self.margin_bounds)
         squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
@@ -224,7 +236,7 @@ class LiftedHulls(BoundingLoss):
         """Return the branches of the loss."""
         return self.of.convex_pieces()
 
-    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: Pieces) -> None:
+    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: UnionHull) -> None:
         """Add the hulls of the pairs."""
         A = context.argument.terms["w"].dense()
         for number, (i, j) in enumerate(self.pairs):
@@ -247,7 +259,7 @@ class LiftedHulls(BoundingLoss):
             ),
         )
         return (
-            *union_lines(),
+            *union_statement(),
             Line("x_i'W x_i >= sum_k m_ik^2/z_ik", r"x_i^\top W x_i \ge \textstyle\sum_k m_{ik}^2/z_{ik}", "hull"),
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             *(pairs if self.pairs else ()),
@@ -263,7 +275,7 @@ def _svec_bounds(span: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(rows == columns, 0.0, -top), top
 
 
-def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: Pieces, points: tuple[int, int]) -> None:
+def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: UnionHull, points: tuple[int, int]) -> None:
     count = len(pieces.z)
     cells = list(itertools.product(range(count), repeat=2))
     z = builder.variables(f"{name} z", len(cells), 0.0, 1.0)
@@ -300,7 +312,7 @@ def _add_pair(builder: Assembly, name: str, W: Affine, two: FloatArray, pieces: 
 def _add_products_of_ends(
     builder: Assembly,
     name: str,
-    pieces: Pieces,
+    pieces: UnionHull,
     points: tuple[int, int],
     cell: tuple[int, int],
     factors: tuple[Affine, Affine, Affine, Affine],
@@ -335,7 +347,7 @@ class SingleHulls(BoundingLoss):
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)
         builder.gain_of_squares(self.mu, context.w)
-        pieces = split_margins(builder, context, self.of.convex_pieces(), self.margin_bounds)
+        pieces = add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
         A = context.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = context.w.rows
@@ -368,7 +380,7 @@ class SingleHulls(BoundingLoss):
             r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
             "hull 0, ...",
         )
-        return (*union_lines(), hull)
+        return (*union_statement(), hull)
 
 
 _SQUARES = (
@@ -391,7 +403,7 @@ class _Hulls(MarginToForm):
 
     margin_bounds: bool = True
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the reason why there are no hulls: no branches, or no curvature in some coefficient; empty if there are."""
         if not composed.loss.convex_pieces():
             return (
@@ -469,7 +481,7 @@ class AllHulls(_Hulls):
 
     kind = "SDP"
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the reason why there is no SDP: no branches, no squares, or a coefficient without either; empty if there is."""
         loss = composed.loss
         if isinstance(loss, GroupLosses):
@@ -477,7 +489,7 @@ class AllHulls(_Hulls):
             if loss.convex or unread:
                 return f"{', '.join(type(part).__name__ for part in unread) or 'a convex loss'} has no convex branches"
         elif not loss.convex_pieces():
-            return super().missing(composed)
+            return super().missing_part(composed)
         bounded = composed.penalised | np.isfinite(composed.activity_bounds[0])
         if composed.regulariser.curvature() > 0.0 and bounded.all():
             return ""
@@ -513,11 +525,11 @@ class PairHulls(AllHulls):
         """The kind of hulls, for tables."""
         return f"{self.pairs} pairs"
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the reason why the problem has no pair hulls: they need one loss, and what the SDP needs; else empty."""
         if isinstance(composed.loss, GroupLosses):
             return "hulls of pairs are those of one loss; 'hulls' reads a loss for each group of points"
-        return super().missing(composed)
+        return super().missing_part(composed)
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of pairs, which are chosen from the data alone."""

@@ -1,13 +1,13 @@
 # exempt (formulation): its target is the 0-1 loss at a price, or a form with prices: one of its own two
-"""Lagrangian relaxation of named rows: their multipliers price them in the objective, and the remaining problem is solved.
+"""Lagrangian relaxation: rows of a form move into the objective with multipliers (``prices``), and the rest is solved.
 
-For rows F x + g ≥ 0 with prices μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
+For rows F x + g ≥ 0 with multipliers μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
 
     v(μ) = min { f(x) - μ'(F x + g) : the other rows }  ≤  min f   (weak duality).
 
-*The budget* (κ form). Priced, Σz ≤ k leaves the λ form at λ = μ with its integers, which `zero-one-bb` solves: v(μ) - μk, concave
-and piecewise linear in μ with slope Σz - k. The best of these bounds is at least that of the relaxation without integers, and
-what it leaves is the duality gap of the budget alone.
+*The budget* (κ form). Moving Σz ≤ k into the objective leaves the λ form at λ = μ with its integers, which `zero-one-bb`
+solves: v(μ) - μk, concave and piecewise linear in μ with slope Σz - k. The best of these bounds is at least that of the
+relaxation without integers, and what it leaves is the duality gap of the budget alone.
 
 *Any other linear rows* (the margins) of any model with integers, which are dropped: at the best μ the bound is that of the
 relaxation without integers. With the margins nothing is lost by that: what is left of the integers is a box (with a budget: a
@@ -34,7 +34,7 @@ from ...models.rounding import Rounded
 from ...models.statement import Line, Statement
 from ...solvers.records import Options
 from ...solvers.solve import solve_problem
-from ..reduction import LiftedDual, Need, Reduction, Relaxation, restated
+from ..reduction import LiftedDual, Need, Reduction, Relaxation, replace_fields
 from .form_relaxations import Continuous
 
 
@@ -48,7 +48,7 @@ class LagrangianRelaxation(Model):
     rows : str
         Label of linear rows of it.
     prices : array_like
-        μ, one for each of the rows; ≥ 0 for inequalities.
+        Multipliers μ, one for each of the rows; ≥ 0 for inequalities.
 
     Raises
     ------
@@ -124,7 +124,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Lagrangian(Reduction[Any]):
-    """The Lagrangian relaxation of the rows of one label, at the best prices that are found.
+    """The Lagrangian relaxation of the rows of one label, at given multipliers or the best that are found.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class Lagrangian(Reduction[Any]):
 
 
 def _cost_form(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
-    return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
+    return replace_fields(model, kappa=None, lam=price, upper_bound=None, incumbent=None, big_m="auto")
 
 
 def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The perspective relaxation at a fixed γ in Γ, Conic (13): the continuous relaxation of the strengthened mixed-integer form."""
+"""The perspective relaxation of the 0-1 loss at a fixed γ in Γ, Conic (13): second-order cones in place of the SDP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Need, Relaxation
 from .big_m import BigM, MSource
-from .convexified import Convexification, ConvexifiedLosses, dual_at, dual_with_rows, positive
+from .convexification import (
+    CertifiedConvexification,
+    ConvexifiedLosses,
+    as_positive_vector,
+    certified_dual,
+    certified_dual_with_big_m,
+)
 
 #: ``"uniform"``: equal γ_i, as large as Γ allows; ``"stated"``: that of the model's strengthened encoding; or n numbers.
 GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
@@ -63,7 +69,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.big_m is not None:
-            positive(self.big_m, self.X.shape[0], "big_m")
+            as_positive_vector(self.big_m, self.X.shape[0], "big_m")
         elif self.sample_weight.min() != self.sample_weight.max():
             raise InputError(
                 f"without M one lam for all points is needed; they range from {self.sample_weight.min():g} to "
@@ -94,10 +100,10 @@ class PerspectiveRelaxation(ConvexifiedLosses):
             split = np.asarray(multipliers["split"], dtype=np.float64)
             slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
         if self.big_m_values is None:
-            return dual_at(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
+            return certified_dual(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
         slope += np.asarray(multipliers["margin"], dtype=np.float64)
         argument = "closed-form dual value at the given gamma, big-M rows included"
-        return dual_with_rows(self, self.big_m_values, self.gamma, slope, argument, w)
+        return certified_dual_with_big_m(self, self.big_m_values, self.gamma, slope, argument, w)
 
     @property
     def statement(self) -> Statement:
@@ -119,7 +125,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
 
 @dataclass(frozen=True, eq=False)
-class Perspective(Convexification[PerspectiveRelaxation]):
+class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
     """`PerspectiveRelaxation` at a γ that needs no semidefinite program.
 
     Parameters

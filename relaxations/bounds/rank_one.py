@@ -31,7 +31,7 @@ from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
 from ..reduction import Relaxation
-from .hulls import AllHulls, LiftedHulls, Pieces, conflicting_pairs
+from .hulls import AllHulls, LiftedHulls, UnionHull, conflicting_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class RankOneHulls(LiftedHulls):
         t = self.of.threshold
         return ConvexPiece(((0.0, 0.0),), low=t), ConvexPiece(((0.0, 1.0),), high=t)
 
-    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: Pieces) -> None:
+    def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: UnionHull) -> None:
         """v, s and q of both signs, and the lifted square that they bound."""
         assert isinstance(self.of, ZeroOne)
         C, t = self.combinations, self.of.threshold
@@ -106,13 +106,13 @@ class RankOne(AllHulls):
         """Name for tables."""
         return f"rank-one hulls, {self.pairs} pairs" + ("" if self.margin_bounds else ", no M")
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the reason why the problem has no rank-one hulls (its loss is no step, or that of `AllHulls`); else empty."""
         if not isinstance(composed.loss, ZeroOne):
             return (
                 f"{type(composed.loss).__name__} is no step; rank-one hulls are those of ZeroOne, and 'hulls' reads other losses"
             )
-        return super().missing(composed)
+        return super().missing_part(composed)
 
     def hull(self, composed: Margin) -> Loss:
         """Return the loss with rank-one rows for sums and differences of pairs, chosen from the data alone."""

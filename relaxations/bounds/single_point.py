@@ -1,4 +1,4 @@
-"""The relaxation by single-point hulls: each point's own convex hull, Conic Theorem 1, as a constraint of its own."""
+"""The relaxation by single-point hulls: the convex hull of each point's loss with ||w||² (Conic Theorem 1), without an SDP."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Relaxation
-from .convexified import Convexification, ConvexifiedLosses, dual_at
+from .convexification import CertifiedConvexification, ConvexifiedLosses, certified_dual
 
 
-def single_gamma(A: FloatArray) -> FloatArray:
-    """γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
+def single_point_gammas(A: FloatArray) -> FloatArray:
+    """Return γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
 
     *All of them at once are not in Γ*: I - Σ γ_i x_i x_i' has trace p - n. Each is the largest multiple for its point alone.
     """
@@ -76,7 +76,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
         """Return the form with one cone for each point."""
         A = self.signed
         n, p = A.shape
-        gamma = single_gamma(A)
+        gamma = single_point_gammas(A)
         builder = Assembly(self.name)
         w, tau, z = builder.variables("w", p), builder.variables("tau", 1, shape=()), builder.variables("z", n, 0.0, 1.0)
         parts = [builder.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t")]
@@ -94,8 +94,10 @@ class SinglePointRelaxation(ConvexifiedLosses):
         """The dual value at γ_i = μ_i/||x_i||² with μ ≥ 0 from the ``hull`` cones, scaled to Σμ ≤ 1."""
         first = np.asarray(multipliers["hull"], dtype=np.float64).reshape(self.X.shape[0], -1)[:, 0]
         mu = np.maximum(0.5 * first, 0.0)
-        gamma = mu / max(float(mu.sum()), 1.0) * single_gamma(self.signed)
-        return dual_at(self.problem, gamma, multipliers, "closed-form dual value at a convex combination of the points' γ", w)
+        gamma = mu / max(float(mu.sum()), 1.0) * single_point_gammas(self.signed)
+        return certified_dual(
+            self.problem, gamma, multipliers, "closed-form dual value at a convex combination of the points' γ", w
+        )
 
     @property
     def statement(self) -> Statement:
@@ -122,7 +124,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
 
 
 @dataclass(frozen=True)
-class SinglePoint(Convexification[SinglePointRelaxation]):
+class SinglePoint(CertifiedConvexification[SinglePointRelaxation]):
     """`SinglePointRelaxation`: a bound between zero and that of the SDP, without a semidefinite cone."""
 
     name = "single-point hulls"

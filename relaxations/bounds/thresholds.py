@@ -1,4 +1,4 @@
-r"""A relaxation of ramp losses by an exact 0-1 problem: a ramp is a mean of steps, which do not depend on the length of w.
+r"""A relaxation of ramp losses by a 0-1 problem, which an exact solver bounds: a ramp is a mean of steps.
 
 Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
 sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
@@ -47,7 +47,7 @@ from ...models.model import Model
 from ...models.program.lagrangian import dual_bound
 from ...models.rounding import Rounded
 from ...models.views import MarginProblem
-from ..composed import MarginReduction, as_margin
+from ..margin_reduction import MarginReduction, as_margin
 from ..reduction import LiftedDual, Relaxation, without_warnings
 
 #: What rounding may do to a factor here, taken off.
@@ -90,7 +90,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         """Name with τ where it is another one."""
         return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
 
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return what the problem lacks of: a ramp, and a bound of every coefficient but a free intercept; empty if nothing."""
         loss, view = composed.loss.piecewise_linear(), composed.view(MarginProblem)
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():

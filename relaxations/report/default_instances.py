@@ -1,4 +1,4 @@
-"""The instances of a report that names none, and the choice of features that makes them small."""
+"""The default instances of a gap report, and the feature selection that makes them small enough for exact solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Document`: head, findings, tables and pictures of a report, for all formats; `findings`: its main results in sentences."""
+"""`Document`: the parts of a gap report that every file format writes (head, findings, tables, pictures), and its findings."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import numpy as np
 
 from ...drawing import Picture
 from ...solvers.certification.result import BoundKind
-from .data import EXACT, Interval, ReportData, ReportRow
 from .matrix import Matrix
-from .means import FLOOR, SECONDS, exact_ratios, seconds_to_proof, shifted_geometric_mean
+from .means import SECONDS_SHIFT, SHORTEST_TIME, exact_ratios, seconds_to_proof, shifted_geometric_mean
 from .pictures import report_pictures
+from .report_data import EXACT, Interval, ReportData, ReportRow
 from .tables import Table, report_tables
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A main result in a sentence, and the anchor of the figure or table that shows it."""
+    """A main result in one sentence (``text``), with the anchor of the picture or table that shows it."""
 
     text: str
     anchor: str
@@ -43,7 +43,7 @@ def _median_gap(rows: list[ReportRow]) -> float:
 
 
 def _seconds(rows: list[ReportRow]) -> float:
-    return shifted_geometric_mean([row.relaxation.solve_seconds or 0.0 for row in rows], SECONDS)
+    return shifted_geometric_mean([row.relaxation.solve_seconds or 0.0 for row in rows], SECONDS_SHIFT)
 
 
 def _smallest_gap(report: ReportData) -> list[Finding]:
@@ -140,7 +140,8 @@ def _ratio_of_times(report: ReportData, order: list[str]) -> str:
     factor = max(factor, 1.0 / factor)
     if factor < 1.2:
         return f"; where both end, {order[0]} and {order[1]} are about as fast"
-    return f"; where both end, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
+    note = f"geometric mean, times below {SHORTEST_TIME:g} s equal"
+    return f"; where both end, {quick} is {factor:.3g} times as fast as {slow} ({note})"
 
 
 def _unknown_optima(report: ReportData) -> list[Finding]:
@@ -151,7 +152,7 @@ def _unknown_optima(report: ReportData) -> list[Finding]:
     cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
     text = (
         f"The optimum is not known on {len(unproven)} of {_count(len(optima), 'instance')}; the widest interval is "
-        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.where}."
+        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.label}."
     )
     return [Finding(text, "instances")]
 
@@ -233,22 +234,22 @@ class Document:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, in sentences."""
+        """Return the findings, in sentences."""
         return findings(self.data)
 
     @cached_property
     def matrix(self) -> Matrix:
-        """Instances × relaxations, the exact solvers beside it."""
+        """Return the main table: problems × relaxations, beside the exact solvers."""
         return Matrix.of(self.data)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """The tables in their order."""
+        """Return the tables in their order."""
         return report_tables(self.data)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
-        """The pictures in their order."""
+        """Return the pictures in their order."""
         return report_pictures(self.data)
 
     @property

@@ -1,4 +1,4 @@
-"""The formats of a report: a self-contained HTML page, Markdown, CSV, JSON (the stored form) and LaTeX.
+"""Write a gap report as a self-contained HTML page, Markdown, CSV, JSON (the stored form) or LaTeX; read it back from JSON.
 
 Names are untrusted: no text of the data becomes mark-up, HTML, a link, mathematics or a formula of a spreadsheet. In HTML every
 text is escaped by the templates' autoescape, and pictures are images, in which no script runs; the page needs no network and is
@@ -30,14 +30,11 @@ from ...models.arrays import FloatArray
 from ...models.statement import typeset
 from ...solvers.certification.result import BoundKind
 from ...solvers.zero_one.check.checker import checker_script
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
-from .cells.relaxation import RelaxationCell
-from .data import SWEPT, Interval, ReportData
+from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .document import Document, ReportScope
 from .matrix import MatrixRow
 from .means import exact_ratios, fraction_within
+from .report_data import SWEPT_PARAMETERS, Interval, ReportData
 from .tables import EXACT_COLUMNS, KAPPA_COLUMNS, RELAXATION_COLUMNS, Column, Table, cell_text, exact_rows, sort_key
 
 if TYPE_CHECKING:
@@ -196,6 +193,7 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
 # JSON: the stored form.
 
 _JSON_NAME = "marginopt gap report"
+#: Version of the JSON layout.
 FORMAT_VERSION = 3
 #: The layout without a digest, whose numbers anybody may have changed.
 _WITHOUT_DIGEST = 2
@@ -203,7 +201,7 @@ _PARTS = ("instances", "relaxations", "exacts", "kappas")
 
 
 def render_json(report: ReportData) -> str:
-    """Return the report's fields; numbers as Python prints them, so they are read back exactly."""
+    """Return the report as JSON; numbers as Python prints them, so they are read back exactly."""
     stored: dict[str, Any] = {"format": _JSON_NAME, "format_version": FORMAT_VERSION}
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
@@ -274,7 +272,7 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Return header and rows; numbers in full precision, missing ones empty."""
+    """Return one table as CSV: numbers in full precision, missing ones empty."""
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (RELAXATION_COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
@@ -322,7 +320,7 @@ _MARKED = r"\`*_{}[]#!|~$^"
 
 
 def render_markdown(document: Document, pictures: str | None = None) -> str:
-    """Findings, tables, explanations and head; links to the pictures in the folder ``pictures`` where one is given."""
+    """Return the document in Markdown, with links to pictures in the folder ``pictures`` if one is given."""
     data = document.data
     parts = [f"# {document.title}", ""]
     if data.contradictions:
@@ -395,7 +393,7 @@ def _environment() -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, finalize=_finished,
     )  # fmt: skip
-    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT)
+    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT_PARAMETERS)
     environment.filters |= {"css": _css, "typeset": typeset}
     return environment
 
@@ -422,7 +420,7 @@ def _runs(document: Document, row: MatrixRow) -> list[tuple[object, ExactCell, f
 
 
 def render_html(document: Document) -> str:
-    """Return the page."""
+    """Return the document as one HTML page."""
     pictures, columns = document.pictures, {t.name: t.columns for t in document.tables}
     shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
     titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
@@ -444,8 +442,8 @@ def render_html(document: Document) -> str:
     )  # fmt: skip
 
 
-def fragment(document: Document) -> str:
-    """Findings and matrix alone, for a notebook."""
+def render_notebook(document: Document) -> str:
+    """Return findings and main table in HTML, for a notebook."""
     return _environment().get_template("fragment.html").render(document=document, data=document.data, matrix=document.matrix)
 
 
@@ -453,7 +451,7 @@ def fragment(document: Document) -> str:
 
 
 @dataclass(frozen=True)
-class Format:
+class ReportFormat:
     """A file format of the report.
 
     Parameters
@@ -467,17 +465,17 @@ class Format:
     files: Callable[[Document, str], Mapping[str, str]]
 
 
-FORMATS: Mapping[str, Format] = {
-    ".html": Format("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
-    ".md": Format("Markdown with its pictures beside it", _markdown_files),
-    ".csv": Format("CSV: rows, exact solves, sweep over κ", _csv_files),
-    ".json": Format("JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}),
-    ".tex": Format("LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}),
+FORMATS: Mapping[str, ReportFormat] = {
+    ".html": ReportFormat("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
+    ".md": ReportFormat("Markdown with its pictures beside it", _markdown_files),
+    ".csv": ReportFormat("CSV: rows, exact solves, sweep over κ", _csv_files),
+    ".json": ReportFormat("JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}),
+    ".tex": ReportFormat("LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}),
 }
 
 
-def format_of(path: str | Path) -> Format:
-    """The format of a file by its suffix."""
+def format_of_suffix(path: str | Path) -> ReportFormat:
+    """Return the format of a file by its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         suffixes = ", ".join(f"{suffixes} ({f.name})" for suffixes, f in FORMATS.items())

@@ -1,4 +1,4 @@
-"""The matrix of a gap report: gaps by instance and relaxation, beside them the best run of every exact solver."""
+"""The main table of a gap report: the gap of each relaxation on each problem, beside the best run of each exact solver."""
 
 from __future__ import annotations
 
@@ -6,50 +6,58 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...solvers.certification.result import BoundKind
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key, where
-from .data import Interval, ReportData, ReportRow, best_runs, display_name, family, label, root_gap, trait
-from .tables import best_kind, interval, percent
+from .cells import CellKey, ExactCell, InstanceCell, problem_label
+from .report_data import (
+    Interval,
+    ReportData,
+    ReportRow,
+    best_runs_by_solver,
+    display_name,
+    family_name,
+    parameter_value,
+    root_gap,
+    row_label,
+)
+from .tables import best_kind, interval_text, percent_text
 
-#: What a cell of no run says.
+#: Text of a cell without a run.
 NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
-class TableCell:
+class MatrixCell:
     """One cell of the matrix.
 
     Parameters
     ----------
     text : str
-        Interval or number, or why there is none in a few words.
+        Interval or number, or a few words why there is none.
     note : str
-        What the details do not say: why there is no number, or how several were chosen from.
+        Why there is no number, or which of several runs it is of.
     kind : str
-        "proved", "claimed", "none", shown below the text unless it is none.
-    key : float
-        What it sorts by; infinite where there is nothing.
+        BoundKind of the bound: "proved", "claimed" or "none".
+    sort_value : float
+        Number that the column sorts by; infinite without one.
     heat : float or None
-        Between 0 and 1; None where there is no gap.
+        Shade of the cell, 0 to 1: the gap; None without one.
     counts : str
-        Shown beside the kind.
-    open : bool
-        Whether it shows an interval that nobody closed.
+        Nodes and root gap of an exact run, shown beside the kind.
+    is_interval : bool
+        Whether it shows an interval, for an optimum that no solver proved.
     """
 
     text: str
     note: str = ""
     kind: str = "none"
-    key: float = float("inf")
+    sort_value: float = float("inf")
     heat: float | None = None
     counts: str = ""
-    open: bool = False
+    is_interval: bool = False
 
     @property
-    def sort(self) -> str:
+    def sort_key(self) -> str:
         """Return the key of an interval; other texts begin with their number, or have none."""
-        return f"{self.key:.6g}" if self.open else ""
+        return f"{self.sort_value:.6g}" if self.is_interval else ""
 
 
 @dataclass(frozen=True)
@@ -59,15 +67,15 @@ class MatrixRow:
     Parameters
     ----------
     anchor : str
-        Of its details.
+        Anchor of its details on the page.
     instance : InstanceCell
     label, title : str
-        Its name without n and p; all of it and λ, as pictures say it.
+        Name without n and p; full name with λ.
     family : str
     sigma : float or None
     trivial : bool
-    zeta : TableCell
-    gaps, exacts : tuple of TableCell
+    zeta : MatrixCell
+    gaps, exacts : tuple of MatrixCell
         One for each column of the matrix.
     details : tuple of ReportRow
     runs : tuple of ExactCell
@@ -80,9 +88,9 @@ class MatrixRow:
     family: str
     sigma: float | None
     trivial: bool
-    zeta: TableCell
-    gaps: tuple[TableCell, ...]
-    exacts: tuple[TableCell, ...]
+    zeta: MatrixCell
+    gaps: tuple[MatrixCell, ...]
+    exacts: tuple[MatrixCell, ...]
     details: tuple[ReportRow, ...]
     runs: tuple[ExactCell, ...]
 
@@ -100,28 +108,29 @@ class Matrix:
         """Return the matrix of a report."""
         relaxations = tuple(dict.fromkeys(c.relaxation for c in report.relaxations))
         solvers = tuple(dict.fromkeys(c.solver for c in report.exacts))
-        by_key: dict[Key, list[ReportRow]] = {}
+        by_key: dict[CellKey, list[ReportRow]] = {}
         for row in report.rows:
             by_key.setdefault(row.instance.key, []).append(row)
         rows = []
         for k, instance in enumerate(report.instances):
             details, runs = by_key.get(instance.key, []), report.exacts_of(instance.key)
             gaps = {row.relaxation.relaxation: _gap_cell(row) for row in details}
-            best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
+            best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs_by_solver(runs)}
             rows.append(
                 MatrixRow(
-                    f"instance-{k + 1}", instance, label(instance), where(display_name(instance), instance.lam), family(instance),
-                    trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
-                    tuple(gaps.get(name, TableCell("not asked", "not part of this run")) for name in relaxations),
-                    tuple(best.get(name, TableCell("not asked", "not part of this run")) for name in solvers),
+                    f"instance-{k + 1}", instance, row_label(instance), problem_label(display_name(instance), instance.lam),
+                    family_name(instance), parameter_value(instance, "sigma"), instance.key in report.trivial,
+                    _zeta_cell(report, instance),
+                    tuple(gaps.get(name, MatrixCell("not asked", "not part of this run")) for name in relaxations),
+                    tuple(best.get(name, MatrixCell("not asked", "not part of this run")) for name in solvers),
                     tuple(details), tuple(runs),
                 )
             )  # fmt: skip
         return cls(relaxations, solvers, tuple(rows))
 
     @cached_property
-    def idle(self) -> dict[str, str]:
-        """Return the columns without a run on any instance, with the reason, which the page says once."""
+    def unused_columns(self) -> dict[str, str]:
+        """Return the columns without a run on any problem, each with the reason, which the page says once."""
         idle = {}
         for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
             for name, column in zip(names, zip(*cells, strict=True), strict=False):
@@ -131,7 +140,7 @@ class Matrix:
 
     @property
     def filters(self) -> dict[str, tuple[str, ...]]:
-        """Return the parameters in which the instances differ, with their values as the rows have them."""
+        """Return the parameters in which the instances differ, each with the words of its values."""
         values = {
             "family": [row.family for row in self.rows],
             "n": [_number_text(row.instance.n) for row in self.rows],
@@ -161,48 +170,54 @@ def _kind(kind: str) -> str:
 
 def _percent(value: Interval) -> str:
     if value.exact:
-        return percent(value.high, 2)
-    return interval("percent", value)
+        return percent_text(value.high, 2)
+    return interval_text("percent", value)
 
 
-def _gap_cell(row: ReportRow) -> TableCell:
+def _gap_cell(row: ReportRow) -> MatrixCell:
     cell = row.relaxation
     if cell.reason:
-        return TableCell(NOT_RUN, cell.reason)
+        return MatrixCell(NOT_RUN, cell.reason)
     if cell.target_bound is not None:
         words = f"{cell.target_bound:.7g} ({cell.target_kind}) bounds its own optimum alone: {cell.caveat}"
-        return TableCell("no bound of ζ", words)
+        return MatrixCell("no bound of ζ", words)
     if cell.bound is None:
-        return TableCell("no bound", f"{cell.status}: the solve gave no bound")
+        return MatrixCell("no bound", f"{cell.status}: the solve gave no bound")
     if row.gap is None:
         note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
-        return TableCell("no gap", note, _kind(cell.kind))
+        return MatrixCell("no gap", note, _kind(cell.kind))
     high = row.gap.high
-    return TableCell(_percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), open=not row.gap.exact)
+    return MatrixCell(
+        _percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), is_interval=not row.gap.exact
+    )
 
 
-def _exact_cell(cell: ExactCell, best: float) -> TableCell:
+def _exact_cell(cell: ExactCell, best: float) -> MatrixCell:
     """Return the seconds of a proof of ζ, else the interval that remains; nodes and root gap stand below."""
     if cell.reason:
-        return TableCell(NOT_RUN, cell.reason)
+        return MatrixCell(NOT_RUN, cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
-    counted += [] if root is None else [f"root gap {percent(root, 1)}"]
+    counted += [] if root is None else [f"root gap {percent_text(root, 1)}"]
     counts_text = ", ".join(counted)
     variant = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
-        return TableCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
+        return MatrixCell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return TableCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, counts=counts_text)
+        return MatrixCell(f"{seconds:.3g} s", variant, _kind(cell.kind), seconds, counts=counts_text)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
     note = "; ".join(filter(None, (variant, cell.status)))
-    return TableCell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, counts=counts_text, open=True)
+    return MatrixCell(
+        f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, counts=counts_text, is_interval=True
+    )
 
 
-def _zeta_cell(report: ReportData, instance: InstanceCell) -> TableCell:
+def _zeta_cell(report: ReportData, instance: InstanceCell) -> MatrixCell:
     zeta = report.best[instance.key]
     if zeta.exact:
-        return TableCell(f"{zeta.high:.7g}", "", _kind(best_kind(report.exacts_of(instance.key))), zeta.high)
-    return TableCell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)
+        return MatrixCell(f"{zeta.high:.7g}", "", _kind(best_kind(report.exacts_of(instance.key))), zeta.high)
+    return MatrixCell(
+        interval_text("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, is_interval=True
+    )

@@ -1,4 +1,4 @@
-"""Comparisons over many instances: performance profiles (Dolan and Moré 2002), shifted geometric means, primal-dual integrals."""
+"""Compare solvers and relaxations over many problems: shifted geometric means, performance profiles, primal-dual integrals."""
 
 from __future__ import annotations
 
@@ -11,32 +11,30 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...solvers.records import Status
-from ..relaxed import AGREE
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key
-from .data import EXACT, ReportData, family, gap_left, root_gap, trait
+from ..relaxation_result import AGREEMENT_TOLERANCE
+from .cells import CellKey, ExactCell, InstanceCell
+from .report_data import EXACT, ReportData, family_name, parameter_value, remaining_gap, root_gap
 
-#: Shifts of the means: seconds, nodes.
-SECONDS, NODES = 1.0, 10.0
-#: Times below this are equal to it: ratios of shorter ones say nothing.
-FLOOR = 0.01
+#: Shifts of geometric means of seconds and of nodes, as is usual in benchmarks of mixed-integer solvers.
+SECONDS_SHIFT, NODES_SHIFT = 1.0, 10.0
+#: Seconds that shorter times are raised to: ratios of shorter ones say nothing.
+SHORTEST_TIME = 0.01
 #: Relative gaps at which runs are counted.
-TOLERANCES = (1e-2, 1e-4)
+GAP_TOLERANCES = (1e-2, 1e-4)
 #: Multiples of the fastest time in the tables.
-FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
+TIME_FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 
-#: What the best run of each problem is called.
-VIRTUAL = "virtual best"
+#: Name of the solver that takes the best run of each problem.
+VIRTUAL_BEST = "virtual best"
 
 #: Instances over which means are taken: a family at one λ.
 Group: TypeAlias = tuple[str, float | None]
 #: A problem of a comparison: the instance, λ and the solver's seed.
-Problem: TypeAlias = tuple[Key, int]
+SeededProblem: TypeAlias = tuple[CellKey, int]
 
 
 def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
-    """exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
+    """Return exp(mean(log(v + s))) - s: a mean in which neither the largest nor the smallest values decide.
 
     Parameters
     ----------
@@ -93,7 +91,7 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
 
 
 def fraction_within(ratios: FloatArray, factor: float) -> float:
-    """ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
+    """Return ρ_s(τ): the part of the problems that a solver solved within τ times the fastest time.
 
     Parameters
     ----------
@@ -111,10 +109,27 @@ def fraction_within(ratios: FloatArray, factor: float) -> float:
 
 @dataclass(frozen=True)
 class ExactMean:
-    """One exact variant over the problems (instances × seeds) of a family at one λ, those of trivial optimum left out.
+    """Means of one exact variant over the problems (instances × seeds) of a family at one λ, without those of trivial optimum.
 
-    The columns ``exact-means`` of ``columns.csv`` explain the fields; ``reached`` are parts of the problems with a gap of at most
-    each of `TOLERANCES`, ``within`` those proved within `FACTORS` times the fastest time.
+    Parameters
+    ----------
+    family, lam, variant : str, float or None, str
+    problems, solved, fastest : int
+        Numbers of problems, of those proved, and of those proved first.
+    right : float or None
+        Share of claimed optima that no better point refutes.
+    seconds, nodes : float, float or None
+        Shifted geometric means.
+    root_gap, left : float or None
+        Mean gaps at the root and at the end of unproven runs.
+    reached : tuple of float
+        Shares of the problems with a gap of at most each of `GAP_TOLERANCES`.
+    integral : float or None
+        Mean primal-dual integral in seconds.
+    misclassified, test_error : float or None
+        Mean number of misclassified training points, and mean error on held-out points.
+    within : tuple of float
+        Shares of the problems proved within `TIME_FACTORS` times the fastest time.
     """
 
     family: str
@@ -137,9 +152,23 @@ class ExactMean:
 
 @dataclass(frozen=True)
 class RelaxationMean:
-    """One relaxation over the instances of a family at one λ where its bound is one of ζ, those of trivial optimum left out.
+    """Means of one relaxation over the instances of a family at one λ where it bounds ζ, without those of trivial optimum.
 
-    The columns ``relaxation-means`` of ``columns.csv`` explain the fields; gaps count by their upper ends where ζ is unproven.
+    Gaps count by their upper ends where ζ is unproven.
+
+    Parameters
+    ----------
+    family, lam, relaxation : str, float or None, str
+    instances, exact : int
+        Numbers of instances, and of those with a bound equal to ζ.
+    gap, closed : float or None
+        Mean gap, and mean gap closed.
+    quartiles : tuple of float or None
+        Lower quartile, median and upper quartile of the gap.
+    seconds : float
+        Shifted geometric mean.
+    test_error : float or None
+        Mean error of the recovered classifiers on held-out points.
     """
 
     family: str
@@ -156,12 +185,12 @@ class RelaxationMean:
 
 def group_of(instance: InstanceCell) -> Group:
     """Return family and λ of an instance; no λ if it was chosen for the instance."""
-    return family(instance), trait(instance, "lam") if instance.lam_low is None else None
+    return family_name(instance), parameter_value(instance, "lam") if instance.lam_low is None else None
 
 
-def _cells_by_variant(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
+def _cells_by_variant(report: ReportData, group: Group | None = None) -> dict[str, dict[SeededProblem, ExactCell]]:
     """Return the cells by variant and problem, without variants that never ran, or whose M is nowhere proved valid."""
-    table: dict[str, dict[Problem, ExactCell]] = {}
+    table: dict[str, dict[SeededProblem, ExactCell]] = {}
     members = {c.key for c in report.instances if group is None or group_of(c) == group} - report.trivial
     for cell in report.exacts:
         if cell.key in members:
@@ -174,7 +203,7 @@ def exact_ratios(report: ReportData) -> dict[str, FloatArray]:
     return _ratios(_cells_by_variant(report))
 
 
-def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]:
+def _ratios(table: dict[str, dict[SeededProblem, ExactCell]]) -> dict[str, FloatArray]:
     problems = sorted({p for cells in table.values() for p in cells})
     if not problems:
         return {}
@@ -193,13 +222,13 @@ def exact_means(report: ReportData) -> list[ExactMean]:
         if len(table) > 1:
             best = virtual_best(table)
             proved = np.array([1.0 if c.proven else np.inf for c in best.values()])
-            rows.append(_exact_mean(report, group, VIRTUAL, list(best.values()), proved))
+            rows.append(_exact_mean(report, group, VIRTUAL_BEST, list(best.values()), proved))
     return rows
 
 
-def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Problem, ExactCell]:
+def virtual_best(table: Mapping[str, Mapping[SeededProblem, ExactCell]]) -> dict[SeededProblem, ExactCell]:
     """Return, for each problem, the run that proves it soonest; if none does, the run that leaves the smallest gap."""
-    best: dict[Problem, list[ExactCell]] = {}
+    best: dict[SeededProblem, list[ExactCell]] = {}
     for cells in table.values():
         for problem, cell in cells.items():
             best.setdefault(problem, []).append(cell)
@@ -207,12 +236,12 @@ def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Probl
 
 
 def _gap_then_time(cell: ExactCell) -> tuple[float, float]:
-    gap = gap_left(cell)
+    gap = remaining_gap(cell)
     return np.inf if gap is None else 0.0 if cell.proven else gap, seconds_to_proof(cell) if cell.proven else run_seconds(cell)
 
 
 def primal_dual_integral(cell: ExactCell) -> float | None:
-    """∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
+    """Return ∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
 
     γ is 1 while there is no incumbent or no bound, and keeps its last value after the run: 0 where the optimum was proved. None
     without a trace or a time limit.
@@ -230,8 +259,8 @@ def primal_dual_integral(cell: ExactCell) -> float | None:
 def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], fractions: FloatArray) -> ExactMean:
     ran = [c for c in cells if not c.reason]
     claims = [c for c in ran if c.status == str(Status.OPTIMAL) and c.incumbent is not None]
-    wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREE * abs(c.incumbent or 0.0) for c in claims)
-    gaps = [gap_left(c) for c in ran]
+    wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREEMENT_TOLERANCE * abs(c.incumbent or 0.0) for c in claims)
+    gaps = [remaining_gap(c) for c in ran]
     nodes = [c.nodes for c in ran if c.nodes is not None]
     return ExactMean(
         *group,
@@ -240,15 +269,15 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         solved=int(np.isfinite(fractions).sum()),
         fastest=int((fractions <= 1.0).sum()),
         right=1.0 - wrong / len(claims) if claims else None,
-        seconds=shifted_geometric_mean([run_seconds(c) for c in cells], SECONDS),
-        nodes=shifted_geometric_mean(nodes, NODES) if nodes else None,
+        seconds=shifted_geometric_mean([run_seconds(c) for c in cells], SECONDS_SHIFT),
+        nodes=shifted_geometric_mean(nodes, NODES_SHIFT) if nodes else None,
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
         left=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
-        reached=tuple(sum(g is not None and g <= t for g in gaps) / fractions.size for t in TOLERANCES),
+        reached=tuple(sum(g is not None and g <= t for g in gaps) / fractions.size for t in GAP_TOLERANCES),
         integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
         test_error=_mean(c.test_error for c in ran),
-        within=tuple(fraction_within(fractions, factor) for factor in FACTORS),
+        within=tuple(fraction_within(fractions, factor) for factor in TIME_FACTORS),
     )
 
 
@@ -265,7 +294,7 @@ def relaxation_means(report: ReportData) -> list[RelaxationMean]:
             if solved:
                 gaps = [r.gap.high for r in solved if r.gap is not None]
                 quartiles = tuple(float(q) for q in np.quantile(gaps, (0.25, 0.5, 0.75))) if gaps else (None, None, None)
-                seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in solved], SECONDS)
+                seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in solved], SECONDS_SHIFT)
                 closed = _mean(None if r.closed is None else r.closed.high for r in solved)
                 exact = sum(g <= EXACT for g in gaps)
                 error = _mean(r.relaxation.test_error for r in solved)
@@ -287,4 +316,4 @@ def run_seconds(cell: ExactCell) -> float:
 
 def seconds_to_proof(cell: ExactCell | None) -> float:
     """Return the seconds to a proven optimum; infinite without one."""
-    return max(run_seconds(cell), FLOOR) if cell is not None and cell.proven else float("inf")
+    return max(run_seconds(cell), SHORTEST_TIME) if cell is not None and cell.proven else float("inf")

@@ -10,45 +10,52 @@ import numpy as np
 
 from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
 from ..losses import draw_losses
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.record import Key, where
-from .cells.relaxation import RelaxationCell
-from .data import SWEPT, ReportData, display_name, family, gap, name_without, trait
-from .means import SECONDS, VIRTUAL, exact_ratios, fraction_within, primal_dual_integral, seconds_to_proof, shifted_geometric_mean
+from .cells import CellKey, ExactCell, InstanceCell, RelaxationCell, problem_label
+from .means import (
+    SECONDS_SHIFT,
+    VIRTUAL_BEST,
+    exact_ratios,
+    fraction_within,
+    primal_dual_integral,
+    seconds_to_proof,
+    shifted_geometric_mean,
+)
+from .report_data import SWEPT_PARAMETERS, ReportData, display_name, family_name, gap, name_without, parameter_value
 
 #: Panels of one picture at most; its caption says how many instances there are.
-PANELS = 4
+MAX_PANELS = 4
 #: Values of a parameter that are ticks themselves.
 _TICKS = 8
 
 
 def gap_against(report: ReportData, parameter: str) -> str | None:
-    """Draw the gap of every relaxation against a parameter of `SWEPT`, one panel for each group of instances equal otherwise.
+    """Draw the gap of every relaxation against a parameter of `SWEPT_PARAMETERS`; otherwise equal instances share a panel.
 
     With more groups than a picture has panels, there is one panel for each family and λ: medians over the groups that have all
     values of the parameter and no trivial optimum, so that all medians are of the same groups.
     """
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
-        if trait(cell, parameter) is not None:
+        if parameter_value(cell, parameter) is not None:
             groups.setdefault(name_without(cell, parameter), []).append(cell)
-    swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
-    if len(swept) > PANELS:
+    swept = {name: cells for name, cells in groups.items() if len({parameter_value(c, parameter) for c in cells}) > 1}
+    if len(swept) > MAX_PANELS:
         swept = _pooled(report, swept, parameter) or swept
-    return _gap_lines(report, swept, lambda cell: trait(cell, parameter) or 0.0, SWEPT[parameter], log=parameter == "lam")
+    return _gap_lines(
+        report, swept, lambda cell: parameter_value(cell, parameter) or 0.0, SWEPT_PARAMETERS[parameter], log=parameter == "lam"
+    )
 
 
 def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter: str) -> dict[str, list[InstanceCell]]:
     """Return the groups of each family and λ together, without groups that lack a value of the parameter."""
     families: dict[str, list[list[InstanceCell]]] = {}
     for cells in groups.values():
-        group = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
+        group = problem_label(family_name(cells[0]), None if parameter == "lam" else cells[0].lam)
         families.setdefault(group, []).append([c for c in cells if c.key not in report.trivial])
     pooled = {}
     for group, members in families.items():
-        values = {trait(c, parameter) for cells in members for c in cells}
-        complete = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
+        values = {parameter_value(c, parameter) for cells in members for c in cells}
+        complete = [cells for cells in members if cells and {parameter_value(c, parameter) for c in cells} == values]
         if len(values) > 1 and complete:
             pooled[group] = [c for cells in complete for c in cells]
     return pooled
@@ -92,7 +99,7 @@ def _value_ticks(ax: Any, values: Iterable[float]) -> None:
         ax.set_xticks([], minor=True)
 
 
-def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
+def _gap_of(report: ReportData, key: CellKey, name: str) -> float | None:
     cell = next((c for c in report.relaxations_of(key) if c.relaxation == name and c.bounds_optimum), None)
     if cell is None or cell.bound is None:
         return None
@@ -134,7 +141,7 @@ def bound_against_m(report: ReportData) -> str | None:
         for level, colour in zip(reference_cells, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
-        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(problem_label(display_name(instance), instance.lam)), fontsize=9)
         _label_axes(ax, "largest M", "bound / ζ")
     return _legend_and_svg(figure, axes, len(swept))
 
@@ -145,7 +152,7 @@ def kappa_sweep(report: ReportData) -> str | None:
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
         return None
-    shown = names[:PANELS]
+    shown = names[:MAX_PANELS]
     figure = figure_of(11.0, 2.7 * len(shown))
     axes = figure.subplots(len(shown), 3, squeeze=False)
     for line, name in zip(axes, shown, strict=True):
@@ -185,7 +192,7 @@ def convergence_curves(report: ReportData) -> str | None:
         for cell in report.exacts_of(instance.key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(where(display_name(instance), instance.lam)), fontsize=9)
+        ax.set_title(plain(problem_label(display_name(instance), instance.lam)), fontsize=9)
         top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)
@@ -219,7 +226,7 @@ def performance_profiles(report: ReportData) -> str | None:
         ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
                 ls=dash_of(k), label=plain(name))  # fmt: skip
     anyone = float(np.isfinite(np.min(list(ratios.values()), axis=0)).mean())
-    ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL)
+    ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL_BEST)
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
     _label_axes(ax, "τ, times the fastest", "part of the problems solved")
@@ -233,7 +240,7 @@ def seed_spread(report: ReportData) -> str | None:
     A line leads from the shortest to the longest time of each instance, with a dot for each seed. None if no variant proved an
     instance under two seeds.
     """
-    times: dict[str, dict[Key, list[float]]] = {}
+    times: dict[str, dict[CellKey, list[float]]] = {}
     for cell in report.exacts:
         if cell.proven:
             times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(seconds_to_proof(cell))
@@ -259,7 +266,7 @@ def _with_nan(values: Iterable[float | None]) -> Any:
 
 
 def _grid(count: int) -> tuple[Any, Sequence[Any]]:
-    shown = min(count, PANELS)
+    shown = min(count, MAX_PANELS)
     columns = min(2, shown)
     lines = -(-shown // columns)
     figure = figure_of(5.6 * columns + 0.4, 2.9 * lines + 0.5)
@@ -343,13 +350,13 @@ def gap_against_seconds(report: ReportData) -> str | None:
     ax, label = figure.subplots(), _labels(by_relaxation)
     for k, (name, (gaps, seconds)) in enumerate(by_relaxation.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
-        mean_seconds = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
+        mean_seconds = max(shifted_geometric_mean(seconds, SECONDS_SHIFT), 1e-4)
         spread = [[middle - low], [high - middle]]
         ax.errorbar(mean_seconds, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
     ax.set_xscale("log")
     log_ticks(ax.xaxis)
     _percent(ax.yaxis)
-    ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS:g} s)", fontsize=9)
+    ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS_SHIFT:g} s)", fontsize=9)
     ax.set_ylabel("median gap", fontsize=9)
     ax.grid(alpha=0.3, color=GREY)
     legend_below(figure)
@@ -404,7 +411,7 @@ _PICTURES: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] 
             "in all else. Instead of more than four panels: medians (bands: quartiles) of each family and λ, over what is there "
             f"at every {symbol}; trivial optima left out.",
         )
-        for name, symbol in SWEPT.items()
+        for name, symbol in SWEPT_PARAMETERS.items()
     ),
     (
         "against-m",

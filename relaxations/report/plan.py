@@ -1,4 +1,4 @@
-"""The plan of a gap report: its dimensions, parsed from the arguments of `gap_report`, and the tasks that follow from them.
+"""The plan of a gap report: parse the arguments of `gap_report` into problems, relaxations and solvers, and list the tasks.
 
 Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ.
 """
@@ -24,20 +24,21 @@ from ...solvers.interface.solver import near_misses
 from ...solvers.records import COMMON_OPTIONS, Options
 from ...solvers.registry import SolverLike, SolverSpec, choose_solver, resolve_solver, resolve_solvers, solver_list
 from ..bounds.big_m import BigM, MSource
-from ..composed import as_margin
+from ..margin_reduction import as_margin
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding_relaxations, default_relaxations, reduction_of
-from .cells.exact import ExactTask, StatedExactTask
-from .cells.instance import HeuristicTask, StatedTask
-from .cells.kappa import KappaTask
-from .cells.record import HeldOut, InstanceAt, InstanceData, ModelAtLam, ModelSubject, Subject, Task, TrainingPart
-from .cells.relaxation import RelaxationTask
-from .cells.tradeoff import Tradeoff, TradeoffTask
+from .cells import LamChoice
+from .exact_tasks import ExactTask, StatedExactTask
+from .lam_choice import LamChoiceTask
+from .problems import HeldOut, InstanceData, InstanceProblem, ModelOfLam, ModelProblem, ReportProblem, TrainingPart
 from .runner import CellStore, digest
+from .tasks import HeuristicTask, KappaTask, RelaxationTask, StatedTask, Task
 
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
-Problem: TypeAlias = InstanceData | Model | StandardForm | ModelSubject | ModelAtLam | Callable[[float], Model] | Sequence[Model]
-#: Seconds for each solve where no limit is given.
+ProblemLike: TypeAlias = (
+    InstanceData | Model | StandardForm | ModelProblem | ModelOfLam | Callable[[float], Model] | Sequence[Model]
+)
+#: Time limit of each solve in seconds, if none is given: a report of five instances then takes minutes.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
@@ -52,16 +53,16 @@ def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tupl
 
 
 def split_instances_and_models(
-    problems: Sequence[Problem] | Mapping[str, Problem],
-) -> tuple[tuple[InstanceData, ...], tuple[ModelSubject | ModelAtLam, ...]]:
+    problems: Sequence[ProblemLike] | Mapping[str, ProblemLike],
+) -> tuple[tuple[InstanceData, ...], tuple[ModelProblem | ModelOfLam, ...]]:
     """Return the instances, and the models under their names: those of a mapping, else the model's own."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
-    named_problems: list[tuple[str, Problem]] = (
+    named_problems: list[tuple[str, ProblemLike]] = (
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )
     instances: list[InstanceData] = []
-    models: list[ModelSubject | ModelAtLam] = []
+    models: list[ModelProblem | ModelOfLam] = []
     for name, problem in named_problems:
         if isinstance(problem, InstanceData) and not isinstance(problem, Model):
             if name not in ("", problem.name):
@@ -81,23 +82,23 @@ def split_instances_and_models(
     return tuple(instances), tuple(models)
 
 
-def _stated(name: str, problem: object) -> list[ModelSubject | ModelAtLam]:
-    """Return the subjects of a model, of replicates of one, or of a function of λ, under a name."""
-    if isinstance(problem, ModelSubject | ModelAtLam):
+def _stated(name: str, problem: object) -> list[ModelProblem | ModelOfLam]:
+    """Return the problems of a model, of replicates of one, or of a function of λ, under a name."""
+    if isinstance(problem, ModelProblem | ModelOfLam):
         return [problem]
     if isinstance(problem, Model | StandardForm):
         model = as_model(problem)
-        return [ModelSubject.of(name or model.name, model)]
+        return [ModelProblem.of(name or model.name, model)]
     if name and callable(problem):
-        return [ModelAtLam(InstanceName(name, "", {}, {}), problem)]
+        return [ModelOfLam(InstanceName(name, "", {}, {}), problem)]
     if name and isinstance(problem, Sequence) and problem and all(isinstance(one, Model | StandardForm) for one in problem):
-        return [ModelSubject.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
+        return [ModelProblem.of(f"{name}[{k}]", as_model(one), name) for k, one in enumerate(problem, 1)]
     raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}", name="problems")
 
 
-def _with_incumbent(subject: ModelSubject, reduction: Reduction[Any], w: FloatArray | None) -> ModelSubject:
-    """Return the subject with the known classifier passed to the model, if the relaxation needs one."""
-    return subject if w is None else replace(subject, model=reduction.with_incumbent(subject.model, w))
+def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatArray | None) -> ModelProblem:
+    """Return the problem with the known classifier passed to the model, if the relaxation needs one."""
+    return problem if w is None else replace(problem, model=reduction.with_incumbent(problem.model, w))
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
@@ -162,7 +163,7 @@ def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
 def parse_held_out(
     held_out: float | Mapping[str, Any] | None,
     instances: tuple[InstanceData, ...],
-    models: Sequence[ModelSubject | ModelAtLam],
+    models: Sequence[ModelProblem | ModelOfLam],
     seed: int,
 ) -> tuple[tuple[InstanceData, ...], dict[str, HeldOut]]:
     """Return the instances without the part that is held out, and the points held out by the name of the problem.
@@ -184,7 +185,7 @@ def parse_held_out(
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
-        composed = None if isinstance(model, ModelAtLam) else as_margin(model.model.unmodified)
+        composed = None if isinstance(model, ModelOfLam) else as_margin(model.model.unmodified)
         if composed is not None and not composed.loss.reads_class_labels:
             raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]
@@ -249,7 +250,7 @@ def parse_big_m(value: str | float) -> BigM:
 
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
-GENERIC = "scip"
+GENERIC_SOLVER = "scip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +263,7 @@ class Plan:
     """
 
     instances: tuple[InstanceData, ...]
-    models: tuple[ModelSubject | ModelAtLam, ...]
+    models: tuple[ModelProblem | ModelOfLam, ...]
     held_out: Mapping[str, HeldOut]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
@@ -281,7 +282,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        problems: Sequence[Problem] | Mapping[str, Problem],
+        problems: Sequence[ProblemLike] | Mapping[str, ProblemLike],
         relaxations: Sequence[Reduction[Any] | str] | str | None,
         exact: SolverLike | Sequence[SolverLike] | None,
         lam: float | str | Sequence[float],
@@ -328,18 +329,18 @@ class Plan:
         """The options without the node limit, which relaxations do not use."""
         return replace(self.options, node_limit=None)
 
-    def tradeoff_tasks(self) -> list[TradeoffTask]:
+    def lam_choice_tasks(self) -> list[LamChoiceTask]:
         """The choices of λ: one for each instance and each function of λ; none where λ is given."""
         if self.lams:
             return []
-        functions: list[Callable[[float], Subject]] = [partial(self._instance, data) for data in self.instances]
-        functions += [partial(self._model, model) for model in self.models if isinstance(model, ModelAtLam)]
+        functions: list[Callable[[float], ReportProblem]] = [partial(self._instance, data) for data in self.instances]
+        functions += [partial(self._model, model) for model in self.models if isinstance(model, ModelOfLam)]
         with without_warnings():
-            return [TradeoffTask(function(1.0), self.relaxation_options, function) for function in functions]
+            return [LamChoiceTask(function(1.0), self.relaxation_options, function) for function in functions]
 
-    def heuristic_tasks(self, chosen: Sequence[Tradeoff]) -> list[HeuristicTask]:
+    def heuristic_tasks(self, chosen: Sequence[LamChoice]) -> list[HeuristicTask]:
         """The first tasks of the instances: one for each and λ."""
-        lams = [[tradeoff.lam] for tradeoff in chosen] or [list(self.lams)] * len(self.instances)
+        lams = [[choice.lam] for choice in chosen] or [list(self.lams)] * len(self.instances)
         with without_warnings():
             return [
                 HeuristicTask(self._instance(data, lam), self.relaxation_options)
@@ -347,29 +348,29 @@ class Plan:
                 for lam in values
             ]
 
-    def model_tasks(self, chosen: Sequence[Tradeoff]) -> list[StatedTask]:
+    def model_tasks(self, chosen: Sequence[LamChoice]) -> list[StatedTask]:
         """Return the first tasks of the models; a function of λ yields one model for each λ."""
         remaining = iter(chosen[len(self.instances) :])
-        subjects: list[ModelSubject] = []
+        problems: list[ModelProblem] = []
         for model in self.models:
-            if isinstance(model, ModelAtLam):
-                subjects += [self._model(model, lam) for lam in self.lams or [next(remaining).lam]]
+            if isinstance(model, ModelOfLam):
+                problems += [self._model(model, lam) for lam in self.lams or [next(remaining).lam]]
             else:
-                subjects.append(replace(model, test=self.held_out.get(model.name)))
-        return [StatedTask(subject, self.relaxation_options) for subject in subjects]
+                problems.append(replace(model, held_out=self.held_out.get(model.name)))
+        return [StatedTask(problem, self.relaxation_options) for problem in problems]
 
-    def _instance(self, data: InstanceData, lam: float) -> InstanceAt:
-        return InstanceAt.of(data, lam, self.held_out.get(data.name))
+    def _instance(self, data: InstanceData, lam: float) -> InstanceProblem:
+        return InstanceProblem.of(data, lam, self.held_out.get(data.name))
 
-    def _model(self, model: ModelAtLam, lam: float) -> ModelSubject:
-        return replace(model.at(lam), test=self.held_out.get(model.name))
+    def _model(self, model: ModelOfLam, lam: float) -> ModelProblem:
+        return replace(model.at(lam), held_out=self.held_out.get(model.name))
 
-    def relaxation_tasks(self, tightened: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
+    def relaxation_tasks(self, tightened: InstanceProblem, w: FloatArray) -> list[RelaxationTask]:
         """Return a task for every relaxation of one instance at one λ, with the M that the heuristic's incumbent tightened."""
         common = (tightened, self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
-    def exact_tasks(self, tightened: InstanceAt, w: FloatArray) -> list[ExactTask]:
+    def exact_tasks(self, tightened: InstanceProblem, w: FloatArray) -> list[ExactTask]:
         """Return a task for every exact solver × encoding × M × seed."""
         return [
             ExactTask(tightened, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
@@ -378,28 +379,28 @@ class Plan:
             for seed in self.seeds
         ]
 
-    def kappa_tasks(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
+    def kappa_tasks(self, problem: InstanceProblem, w: FloatArray) -> list[KappaTask]:
         """Return one task for each κ, at the first λ only, since the κ form has none."""
-        if self.lams and subject.lam != self.lams[0]:
+        if self.lams and problem.lam != self.lams[0]:
             return []
-        common = (subject, self.relaxation_options, w)
+        common = (problem, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
     def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
         """Return the tasks that follow a heuristic; they share one model, whose form is compiled once."""
-        tightened = first.subject.tightened(w)
-        return [*self.relaxation_tasks(tightened, w), *self.exact_tasks(tightened, w), *self.kappa_tasks(first.subject, w)]
+        tightened = first.problem.tightened(w)
+        return [*self.relaxation_tasks(tightened, w), *self.exact_tasks(tightened, w), *self.kappa_tasks(first.problem, w)]
 
     def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
-        subject, model = first.subject, first.subject.model
+        problem, model = first.problem, first.problem.model
         relaxation_list = bounding_relaxations(model) if self.model_relaxations is None else self.model_relaxations
         relaxed = [
-            RelaxationTask(_with_incumbent(subject, reduction, w), self.relaxation_options, w, reduction, self.solver)
+            RelaxationTask(_with_incumbent(problem, reduction, w), self.relaxation_options, w, reduction, self.solver)
             for reduction in relaxation_list
         ]
         exact = [
-            StatedExactTask(subject, replace(self.options, seed=seed), w, solver, self.proofs)
+            StatedExactTask(problem, replace(self.options, seed=seed), w, solver, self.proofs)
             for solver in self._solvers(model)
             for seed in self.seeds
         ]
@@ -419,7 +420,7 @@ class Plan:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.with_generic:
-            specs.append(resolve_solver(GENERIC))
+            specs.append(resolve_solver(GENERIC_SOLVER))
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:
@@ -434,11 +435,11 @@ class Plan:
         """
         for item in (self.solver, *self.exact):
             digest(item.key)
-        for subject in self.models:
+        for problem in self.models:
             try:
-                digest((subject.at(1.0) if isinstance(subject, ModelAtLam) else subject).parts)
+                digest((problem.at(1.0) if isinstance(problem, ModelOfLam) else problem).key_parts)
             except DataError as error:
-                raise InputError(f"{subject.name} has no key in a store: {error}; run the report without one") from error
+                raise InputError(f"{problem.name} has no key in a store: {error}; run the report without one") from error
         return CellStore(path)
 
     def record(self) -> dict[str, Any]:
@@ -456,7 +457,7 @@ class Plan:
         if self.options.memory_limit is not None:
             record["memory limit"] = self.options.memory_limit
         if self.held_out:
-            record["held out"] = {name: test.words for name, test in self.held_out.items()}
+            record["held out"] = {name: test.description for name, test in self.held_out.items()}
         if not self.lams:
             record["lam"] = "auto"
         threads = "all" if self.options.threads is None else self.options.threads

@@ -1,4 +1,4 @@
-"""`gap_report` runs the cells of a gap report; `GapReport` is its result, with the ways to write it."""
+"""`gap_report`: solve relaxations of several problems, and the problems exactly; `GapReport`: its result, which writes files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,15 @@ from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, get_solver, installed
 from ..reduction import Reduction
-from .cells.exact import ExactCell
-from .cells.instance import HeuristicTask, InstanceCell, StatedTask
-from .cells.kappa import KappaCell
-from .cells.record import InstanceData, Task
-from .cells.relaxation import RelaxationCell
-from .cells.tradeoff import Tradeoff
-from .data import ReportData
+from .cells import ExactCell, InstanceCell, KappaCell, LamChoice, RelaxationCell
 from .document import Document
-from .formats import FORMATS, format_of, fragment, read_json, render_csv, render_markdown
-from .plan import Plan, Problem, parse_limits
-from .runner import Progress, Runner, blas, machine
+from .formats import FORMATS, format_of_suffix, read_json, render_csv, render_markdown, render_notebook
+from .plan import Plan, ProblemLike, parse_limits
+from .problems import InstanceData
+from .report_data import ReportData
+from .runner import Progress, Runner, describe_blas, describe_machine
 from .tables import report_text
+from .tasks import HeuristicTask, StatedTask, Task
 
 
 class GapReport(ReportData):
@@ -68,7 +65,7 @@ class GapReport(ReportData):
             No format has this suffix.
         """
         target = Path(path)
-        files = format_of(target).files(self.document, target.stem)
+        files = format_of_suffix(target).files(self.document, target.stem)
         texts = {target if k == 0 else target.parent / name: text for k, (name, text) in enumerate(files.items())}
         for folder in {place.parent for place in texts}:
             folder.mkdir(parents=True, exist_ok=True)
@@ -147,12 +144,12 @@ class GapReport(ReportData):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return fragment(self.document)
+        return render_notebook(self.document)
 
 
 # exempt (arguments): users give them by name
 def gap_report(
-    instances: Sequence[Problem] | Mapping[str, Problem],
+    instances: Sequence[ProblemLike] | Mapping[str, ProblemLike],
     relaxations: Sequence[Reduction[Any] | str] | str | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Literal["auto"] | Sequence[float] = 1.0,
@@ -273,7 +270,7 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
-    chosen = [Tradeoff.from_record(record["cell"]) for record in runner.run(plan.tradeoff_tasks())]
+    chosen = [LamChoice.from_record(record["cell"]) for record in runner.run(plan.lam_choice_tasks())]
     heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
     outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
@@ -297,7 +294,7 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Seq
     """Tasks as many and of the same labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
-        seconds += plan.tasks_after_heuristic(first, np.zeros(first.subject.model.X.shape[1]))
+        seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))
     for model in stated_tasks:
         seconds += plan.tasks_after_model(model, None)
     return seconds
@@ -313,8 +310,8 @@ def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> d
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
-        "machine": machine(),
-        "BLAS": blas(),
+        "machine": describe_machine(),
+        "BLAS": describe_blas(),
         "licence limits": {
             name: ": ".join(filter(None, (licence.state.value, licence.detail)))
             for name, licence in licences.items()

@@ -1,14 +1,13 @@
-"""Running tasks (cells of a gap report, runs of a paper's table): finished records are taken from a store, progress is printed;
-a description of the machine.
+"""Run tasks in parallel, keep their records in a store, print progress: for cells of a gap report and runs of a paper's tables.
 
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
 
-*A store of report cells: one SQLite file that several reports may use at once and that a kill at any moment leaves whole.*
-Every finished cell is one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after a
-kill it is there or it is not. A cell's key is a digest of all that determines it (the data themselves, λ, what is solved, by
-what, with which options, the incumbent, this package's version), so an interrupted report continues where it stopped, another
-report finds what it shares with it, and nothing is mistaken for something else. The first cell stored under a key stays.
+*The store* is one SQLite file that several reports may use at once and that a kill at any moment leaves whole. Every record is
+one row, inserted in one transaction with SQLite's rollback journal and full synchronisation: after a kill it is there or it is
+not. A record's key is a digest of all that determines it (the data themselves, λ, what is solved, by what, with which options,
+the incumbent, this package's version), so an interrupted report continues where it stopped, another report finds what it shares
+with it, and nothing is mistaken for something else. The first record stored under a key stays.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _PATIENCE = 60.0
 
 
 class CellStore:
-    """Records by key in one file.
+    """A store of records by key in one SQLite file.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class CellStore:
                 )
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """The record under a key, if it is there."""
+        """Return the record under a key; None if the store has none."""
         with self._transaction() as connection:
             row = connection.execute("SELECT record FROM cells WHERE key = ?", (key,)).fetchone()
         return None if row is None else self._record(key, row[0])
@@ -104,13 +103,13 @@ class CellStore:
         return record
 
     def records(self, kind: str) -> list[dict[str, Any]]:
-        """All records of one kind, in the order of their keys."""
+        """Return all records of one kind, in the order of their keys."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT key, record FROM cells WHERE kind = ? ORDER BY key", (kind,)).fetchall()
         return [self._record(*row) for row in rows]
 
     def counts(self) -> dict[str, int]:
-        """Number of records of each kind."""
+        """Return the number of records by kind."""
         with self._transaction() as connection:
             return dict(connection.execute("SELECT kind, count(*) FROM cells GROUP BY kind").fetchall())
 
@@ -238,8 +237,8 @@ class Progress:
             self._line.end()
 
 
-class Work(Protocol):
-    """A unit of work: a cell of a gap report, a run of a paper's table."""
+class StoredTask(Protocol):
+    """A computation whose record a store keeps: a cell of a gap report, or a run of a paper's table."""
 
     @property
     def kind(self) -> str:
@@ -250,8 +249,8 @@ class Work(Protocol):
         """The group of the progress estimate: tasks of one label take about as long."""
 
     @property
-    def parts(self) -> Mapping[str, Any]:
-        """Return everything that determines the record, for the store's key."""
+    def key_parts(self) -> Mapping[str, Any]:
+        """Return all that determines the record, for the store's key."""
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Return the record, and whether to store it; ``threads`` is the process's share of the machine."""
@@ -275,7 +274,7 @@ class Runner:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 
-    def run(self, tasks: Sequence[Work], later_tasks: Sequence[Work] = ()) -> list[dict[str, Any]]:
+    def run(self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask] = ()) -> list[dict[str, Any]]:
         """Return the records of the tasks, in order. ``later_tasks`` are not run: they only enter the progress."""
         size = self.team.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
@@ -291,14 +290,14 @@ class Runner:
             self.progress.line(task.progress_text(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
-    def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
+    def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Index, record, whether it was stored, seconds: as tasks are done."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
         requested: list[tuple[int, str]] = []  # index and key of what the team was given
 
-        def missing() -> Iterator[Work]:
+        def missing() -> Iterator[StoredTask]:
             for index, task in enumerate(tasks):
-                key = "" if self.store is None else digest({"kind": task.kind, **task.parts})
+                key = "" if self.store is None else digest({"kind": task.kind, **task.key_parts})
                 record = None if self.store is None else self.store.get(key)
                 if record is None:
                     requested.append((index, key))
@@ -316,20 +315,20 @@ class Runner:
         yield from stored
 
 
-def _perform(task: Work, threads: int | None) -> tuple[dict[str, Any], bool, float]:
+def _perform(task: StoredTask, threads: int | None) -> tuple[dict[str, Any], bool, float]:
     """One task: its record, whether it is worth keeping, seconds."""
     begin = time.perf_counter()
     record, keep = task.compute(threads)
     return record, keep, time.perf_counter() - begin
 
 
-def machine() -> str:
-    """System, architecture, cores, memory."""
+def describe_machine() -> str:
+    """Return system, architecture, cores and memory in words."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB"
 
 
-def blas() -> list[str]:
-    """The BLAS libraries that are loaded, with their threads."""
+def describe_blas() -> list[str]:
+    """Return the loaded BLAS libraries in words, with their numbers of threads."""
     libraries = blas_controller().info()
     return [f"{b['internal_api']} {b['version']}, {b.get('architecture', '?')}, {b['num_threads']} threads" for b in libraries]

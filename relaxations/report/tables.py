@@ -1,4 +1,4 @@
-"""The tables of a gap report: columns, which ``columns.csv`` lists, rows, and cells as text."""
+"""The tables of a gap report: rows of cells, columns as ``columns.csv`` describes them, and their texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import numpy as np
 
 from ...display import align, sanitised
 from ...solvers.certification.result import BoundKind
-from .cells.exact import STRUCTURED, ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
-from .data import Interval, ReportData, ReportRow, family, gap, gap_left, root_gap
+from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .means import exact_means, relaxation_means
+from .report_data import Interval, ReportData, ReportRow, family_name, gap, remaining_gap, root_gap
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Column:
     in_latex: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
-        """Return the value by name; an interval's two ends."""
+        """Return the value of a row by the column's key; an interval under two keys, for its ends."""
         value = self.value(row)
         if not self.interval:
             return {self.key: value}
@@ -88,7 +86,7 @@ class Table:
     note: str = ""
 
 
-def columns_of(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
+def read_columns(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
     """Return the columns of a table of ``columns.csv``.
 
     The column ``value`` is a function of a row, ``name()`` of ``functions``, or a path of attributes and places in tuples.
@@ -117,7 +115,7 @@ def _follow(path: list[str], row: Any) -> Any:
     return row
 
 
-def percent(value: float, digits: int) -> str:
+def percent_text(value: float, digits: int) -> str:
     """Return a percentage without a negative zero."""
     return f"{round(100.0 * value, digits) + 0.0:.{digits}f}%"
 
@@ -127,14 +125,14 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "count": lambda v: f"{v:,}",
     "mean": lambda v: f"{v:,.0f}" if abs(v) >= 100.0 else f"{v:.3g}",  # of counts
     "value": lambda v: f"{v:.7g}",
-    "percent": lambda v: percent(v, 2),
+    "percent": lambda v: percent_text(v, 2),
     "seconds": lambda v: f"{v:.3g}" if v >= 1e-3 else np.format_float_positional(v, precision=2, fractional=False, trim="-"),
     "ratio": lambda v: f"{v:.2g}",
 }
 #: The ends of an interval: in fewer digits, since they differ.
 _ENDS: dict[str, Callable[[float, float], str]] = {
     "value": lambda low, high: f"[{low:.5g}, {high:.5g}]",
-    "percent": lambda low, high: f"[{percent(low, 1)[:-1]}, {percent(high, 1)[:-1]}]%",
+    "percent": lambda low, high: f"[{percent_text(low, 1)[:-1]}, {percent_text(high, 1)[:-1]}]%",
 }
 
 
@@ -144,12 +142,12 @@ def cell_text(column: Column, row: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Interval) and not value.exact:
-        return interval(column.form, value)
+        return interval_text(column.form, value)
     return _SHOWN[column.form](value.high if isinstance(value, Interval) else value)
 
 
-def interval(form: str, value: Interval) -> str:
-    """Return [low, high] of values or percentages."""
+def interval_text(form: str, value: Interval) -> str:
+    """Return an interval as text, [low, high], of values or percentages."""
     return _ENDS[form](value.low, value.high)
 
 
@@ -243,17 +241,17 @@ def _kind(row: ReportRow) -> str:
     return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
-EXACT_COLUMNS = columns_of(
+EXACT_COLUMNS = read_columns(
     "exacts",
     {
         "encoding": lambda row: "the data" if row[1].encoding == STRUCTURED else row[1].encoding,
         "how": _how,
         "root_gap": lambda row: root_gap(row[1], row[2]),
-        "left": lambda row: gap_left(row[1]),
+        "left": lambda row: remaining_gap(row[1]),
     },
 )
-KAPPA_COLUMNS = columns_of("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _kappa_known_by, "missing": _missing})
-RELAXATION_COLUMNS = columns_of("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
+KAPPA_COLUMNS = read_columns("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _kappa_known_by, "missing": _missing})
+RELAXATION_COLUMNS = read_columns("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
 
 #: One row of the table of instances: the report, and an instance at one λ.
 InstanceRow = tuple[ReportData, InstanceCell]
@@ -276,9 +274,9 @@ def best_kind(cells: Sequence[ExactCell]) -> str:
     return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 
 
-RELAXATION_MEANS = columns_of("relaxation-means", {})
-EXACT_MEANS = columns_of("exact-means", {})
-INSTANCE_COLUMNS = columns_of(
+RELAXATION_MEANS = read_columns("relaxation-means", {})
+EXACT_MEANS = read_columns("exact-means", {})
+INSTANCE_COLUMNS = read_columns(
     "instances",
     {
         "known_by": _known_by,
@@ -318,7 +316,7 @@ _MEANS = ("relaxation-means", "exact-means")
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     """Return the main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
-    single = len({family(c) for c in report.instances}) == len(report.instances)
+    single = len({family_name(c) for c in report.instances}) == len(report.instances)
     parts = (
         ["\n".join(["Claims that contradict each other", *map(sanitised, report.contradictions)])]
         if report.contradictions

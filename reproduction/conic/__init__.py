@@ -1,1 +1,1 @@
-"""Cepeda, Gómez, Han: Robust support vector machines via conic optimization."""
+"""The conic paper, reproduced. Cepeda, Gómez, Han: Robust support vector machines via conic optimization."""

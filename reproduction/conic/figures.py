@@ -1,4 +1,4 @@
-"""Figures 1 and 2: the loss functions, and how misclassification is distributed over draws with clustered outliers."""
+"""Figures 1 and 2 of the conic paper: the loss functions, and the errors over draws with clustered outliers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from marginopt.relaxations.losses import draw_losses
 
 from ..record import CONIC, PaperFigure, ProtocolSize, Results, Run
 from .protocol import SYNTHETIC
-from .table_1 import synthetic_runs
+from .tables import synthetic_runs
 
 _METHODS = ("hinge", "conic")
 

@@ -1,4 +1,4 @@
-"""The conic paper's experiments: a path of the parameter on training points, the choice on validation points, the test error.
+"""The conic paper's experiments: train along a path of the parameter, choose it on validation points, count test errors.
 
 §5.1.2: 100 values of the parameter, the first with the fewest misclassified validation points, misclassification on the test
 set. Conic loss: κ = 0.005, 0.01, .., 0.5 (Appendix C; κ = 0 is the hard-margin problem, mostly infeasible: left out). Hinge:
@@ -19,17 +19,17 @@ from marginopt.relaxations.reduction import without_warnings
 from marginopt.solvers import solve
 from marginopt.solvers.conic import conic_path
 
-from ..inputs import data_set, dense
-from ..record import Experiment, Run, Value
+from ..inputs import data_set, dense_arrays
+from ..record import Experiment, MeasuredNumber, Run
 
-#: n × p of §5.1.1.
-GRID = tuple((n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30))
-#: Training sets that a mean of Table 1 is of: 20 for each size.
-DRAWS = 20 * len(GRID)
-#: Values of the parameter: the paper's number, and of a thinned grid.
-VALUES = (100, 20)
+#: Sizes (n, p) of the training sets, §5.1.1.
+TRAINING_SIZES = tuple((n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30))
+#: Number of training sets that a mean of Table 1 is taken over: 20 for each size.
+DRAWS = 20 * len(TRAINING_SIZES)
+#: Numbers of values of the parameter on a path: the paper's, and that of a thinned grid.
+PATH_LENGTHS = (100, 20)
 #: Points of the test set.
-_TEST = 100_000
+_TEST = 100_000  #: Rows (n, p) and labels (n,).
 Sample = tuple[FloatArray, FloatArray]
 
 
@@ -100,7 +100,7 @@ def _flipped(run: Mapping[str, Any]) -> dict[str, Any]:
 
 def _real(run: Mapping[str, Any]) -> dict[str, Any]:
     """Run §5.2: a 35/35/30 split; labels of the first two parts are flipped with probability τ, features stay as they are."""
-    X, y = dense(data_set(run["dataset"]))
+    X, y = dense_arrays(data_set(run["dataset"]))
     rng = np.random.default_rng([run["seed"], int(1000 * run["tau"])])
     order = rng.permutation(len(y))
     parts = np.split(order, [round(0.35 * len(y)), round(0.7 * len(y))])
@@ -110,12 +110,13 @@ def _real(run: Mapping[str, Any]) -> dict[str, Any]:
     return _selected(run["method"], train, validation, test, run["values"])
 
 
-def seconds_of_100(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
-    """Return the mean of the seconds of 100 problems."""
+def seconds_of_100(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber:
+    """Return the mean and deviation of the seconds for 100 problems of a path; those of a thinned path are scaled."""
     seconds = np.array([100.0 * record["seconds"] / record["values"] for _, record in records])
-    return Value(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
+    return MeasuredNumber(float(seconds.mean()), float(seconds.std(ddof=1)) if seconds.size > 1 else None, seconds.size)
 
 
+#: Generated points with outliers (§5.1), separable points with flipped labels (Appendix B), real sets with flipped labels (§5.2).
 SYNTHETIC = Experiment("conic synthetic", _synthetic)
 FLIPPED = Experiment("conic flipped labels", _flipped, layout=2)
 REAL = Experiment("conic real", _real, lambda run: (run["dataset"],))

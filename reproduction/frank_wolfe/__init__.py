@@ -1,1 +1,1 @@
-"""Frandi, Ñanculef, Gasparo, Lodi, Sartori: Training support vector machines using Frank-Wolfe optimization methods."""
+"""The Frank-Wolfe paper, reproduced. Frandi, Ñanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe methods."""

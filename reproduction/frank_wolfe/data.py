@@ -1,4 +1,4 @@
-"""Training and test part of the Frank-Wolfe paper's sets, as far as they can be had."""
+"""Data sets of the Frank-Wolfe paper: training and test parts, or the nearest that is at hand for a missing test part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from marginopt.errors import DataError
 from marginopt.instances import DATA_VARIABLE, Instance, data_file
 from marginopt.models import FloatArray
 
-from ..inputs import data_set, dense
+from ..inputs import data_set, dense_arrays
 
 #: Why an accuracy on a part that is not the published one is not judged.
 OTHER_POINTS = "other test points"
@@ -33,31 +33,31 @@ _POOLED = {"pendigits": 7494, "usps": 7291}
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """Training and test points, of a set without a test part none; ``how`` says where the test part is not the published one."""
+class TrainTestParts:
+    """Training and test points of a set; ``test_source`` says where the test part is not the published one, else empty."""
 
     X: FloatArray
     y: np.ndarray
     X_test: FloatArray
     y_test: np.ndarray
-    how: str
+    test_source: str
 
 
 @lru_cache(maxsize=2)
-def parts(name: str) -> Parts:
-    """The parts of a published set."""
+def train_test_parts(name: str) -> TrainTestParts:
+    """Return training and test part of the set that the paper calls ``name``; the test part is empty if there is none."""
     test_source, larger = SOURCES[name]
     if larger and data_file(test_source, "test") is None:
         return _remaining(data_set(test_source), data_set(larger), larger)
     try:
-        (X, y), (X_test, y_test) = dense(data_set(test_source, "train")), dense(data_set(test_source, "test"))
+        (X, y), (X_test, y_test) = dense_arrays(data_set(test_source, "train")), dense_arrays(data_set(test_source, "test"))
     except DataError:
         return _split(test_source)
     width = max(X.shape[1], X_test.shape[1])
-    return Parts(_wide(X, width), y, _wide(X_test, width), y_test, "")
+    return TrainTestParts(_wide(X, width), y, _wide(X_test, width), y_test, "")
 
 
-def published_test(name: str) -> bool:
+def has_published_test(name: str) -> bool:
     """Return whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file
     is.
     """
@@ -66,14 +66,14 @@ def published_test(name: str) -> bool:
     return not with_file or data_file(test_source, "test") is not None
 
 
-def replaced_test(name: str) -> bool:
-    """Return whether the published test points of an Adult or Web set are at hand, which other points replace elsewhere."""
+def replaces_other_test(name: str) -> bool:
+    """Return whether an Adult or Web set is tested on its published points at hand, in place of other points."""
     test_source, larger = SOURCES[name]
     return (bool(larger) or name in _LARGEST) and data_file(test_source, "test") is not None
 
 
-def untested(name: str) -> str:
-    """Why an accuracy cannot be had although the training part can; empty where a test part or a larger set may be there."""
+def missing_test_reason(name: str) -> str:
+    """Return why a set has no test part, and so no accuracy, here; empty if it may have one."""
     test_source, larger = SOURCES[name]
     alone = not larger and test_source not in _FIRST and test_source not in _POOLED and data_file(test_source, "test") is None
     return (
@@ -83,25 +83,25 @@ def untested(name: str) -> str:
     )
 
 
-def _split(text: str) -> Parts:
+def _split(text: str) -> TrainTestParts:
     """The parts of a set that comes as one."""
-    X, y = dense(data_set(text))
+    X, y = dense_arrays(data_set(text))
     if text in _FIRST:
         first = _FIRST[text]
-        return Parts(X[:first], y[:first], X[first:], y[first:], "")
+        return TrainTestParts(X[:first], y[:first], X[first:], y[first:], "")
     if text not in _POOLED:
-        return Parts(X, y, X[:0], y[:0], "no test part")
+        return TrainTestParts(X, y, X[:0], y[:0], "no test part")
     train, test = np.split(np.random.default_rng(0).permutation(len(y)), [_POOLED[text]])
-    return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
+    return TrainTestParts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
 
 
 def _wide(X: FloatArray, width: int) -> FloatArray:
     return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))]) if X.shape[1] < width else X
 
 
-def _remaining(small: Instance, large: Instance, name: str) -> Parts:
+def _remaining(small: Instance, large: Instance, name: str) -> TrainTestParts:
     """The points of the larger set that are not in the smaller one, as multisets of labelled rows."""
-    (X, y), (Z, z) = dense(small), dense(large)
+    (X, y), (Z, z) = dense_arrays(small), dense_arrays(large)
     used = Counter((row.tobytes(), label) for row, label in zip(X, y, strict=True))
     keep = np.ones(len(z), dtype=bool)
     for i, (row, label) in enumerate(zip(Z, z, strict=True)):
@@ -110,4 +110,4 @@ def _remaining(small: Instance, large: Instance, name: str) -> Parts:
             keep[i] = False
     if keep.sum() != len(z) - len(y):
         raise DataError(f"{small.name} is not a part of {name}: no test points that it was not trained on")
-    return Parts(X, y, Z[keep], z[keep], f"the points of {name} outside the training part")
+    return TrainTestParts(X, y, Z[keep], z[keep], f"the points of {name} outside the training part")

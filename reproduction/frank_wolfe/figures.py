@@ -1,4 +1,4 @@
-"""Figures 3 to 8: accuracies, speed-ups over CVM and seconds by set, and along C; published points of Tables 2 and 3 hollow."""
+"""Figures 3 to 8 of the Frank-Wolfe paper: accuracy, speed-up over CVM and seconds, by set and along C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from marginopt.drawing import Picture, colour_of, figure_of, marker_of, svg_of
 
-from ..record import FRANK_WOLFE, Cells, PaperFigure, ProtocolSize, Results, Run, published
+from ..record import FRANK_WOLFE, MeasuredMeans, PaperFigure, ProtocolSize, Results, Run, published_rows
 from .data import SOURCES
 from .one_versus_one import ALGORITHMS
 from .protocol import TRAINING, training_runs
@@ -48,7 +48,7 @@ def _means(results: Results, sets: Sequence[str]) -> Means:
     }
 
 
-def _of_cells(cells: Cells, sets: Sequence[str]) -> Means:
+def _of_cells(cells: MeasuredMeans, sets: Sequence[str]) -> Means:
     """The same of the cells of Tables 2 and 3."""
     seconds = {key: cells.get(("frank-wolfe-table-3", " | ".join(key))) for key in product(sets, ALGORITHMS)}
     return {
@@ -63,7 +63,7 @@ def _by_set(number: int, sets: Sequence[str], ours: Means) -> Picture | None:
         return None
     theirs = {
         (r["dataset"], r["algorithm"]): (float(r["test_accuracy_pct"]), float(r["train_seconds"]))
-        for r in published("frank_wolfe_tables2_3")
+        for r in published_rows("frank_wolfe_tables2_3")
         if r["dataset"] in sets
     }
     figure = figure_of(7.0, 7.5)
@@ -157,7 +157,7 @@ def _figure(number: int, words: str, title: str, sets: Sequence[str], quick: Seq
         title,
         _needs(sets, quick),
         lambda results: _by_set(number, sets, _means(results, sets)),
-        of_cells=lambda cells: _by_set(number, sets, _of_cells(cells, sets)),
+        draw_cells=lambda cells: _by_set(number, sets, _of_cells(cells, sets)),
     )
 
 

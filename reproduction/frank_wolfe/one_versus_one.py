@@ -1,4 +1,4 @@
-"""The binary problems of a set, trained one after the other by one algorithm with the paper's options."""
+"""Train one-versus-one L2-SVMs by CVM, FW or MFW with the paper's options, and predict by votes or by a decision graph."""
 
 from __future__ import annotations
 
@@ -19,28 +19,43 @@ ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "FW": ("fw", {"support_candidates": False}),
     "MFW": ("mfw", {"support_candidates": False}),
 }
+#: ε of the stopping rule.
 EPSILON = 1e-6
 
 
 def paper_options(algorithm: str, kernel: Kernel, seed: int, steps: int | None) -> Options:
-    """20 random points to start, 59 sampled candidates, the stop on a sample: of the ball, else a relative gap of 2ε."""
+    """Return the paper's options: 20 random points to start, 59 sampled candidates, and a stop on the sample.
+
+    The stop is that of the enclosing ball for a kernel of constant diagonal, else a relative gap of 2ε. ``steps`` limits each
+    problem.
+    """
     native: dict[str, Any] = {"initial": "random20", "sampling": 59, "rescan": False, **ALGORITHMS[algorithm][1]}
     stop = {"stop": "ball", "epsilon": EPSILON} if kernel.constant_diagonal else {}
     return Options.of(None, tol=2.0 * EPSILON, seed=seed, iteration_limit=steps, **native, **stop)
 
 
 class OneVersusOne:
-    """The binary problems of a set, trained one after the other by one solver."""
+    """One-versus-one classifier: an L2-SVM for each pair of classes.
+
+    Attributes
+    ----------
+    iterations : int
+        Steps over all problems.
+    limited : int
+        Number of problems that ended at the limit of steps.
+    seconds : float
+        Processor seconds of the training.
+    """
 
     def __init__(self, X: FloatArray, y: np.ndarray, kernel: Kernel, C: float) -> None:
         self.classes, codes = np.unique(y, return_inverse=True)
         self.pairs = binary_problems(codes, self.classes.size, "ovo")
         self.models = [L2SVMDual(X[pair.index], pair.labels, C, kernel) for pair in self.pairs]
         self.values: list[Mapping[str, FloatArray]] = []
-        self.iterations, self.cut, self.seconds = 0, 0, 0.0
+        self.iterations, self.limited, self.seconds = 0, 0, 0.0
 
     def train(self, solver: str, options: Options) -> OneVersusOne:
-        """Solve every problem; certificates cost a scan of all points and are not a part of what is timed."""
+        """Solve every problem, without certificates, which would add a scan of all points to the time; return self."""
         for model in self.models:
             begin = time.process_time()
             answer = solve_raw(solver, model, options)
@@ -48,20 +63,20 @@ class OneVersusOne:
             assert answer.values is not None
             self.values.append({"a": answer.values["a"]})
             self.iterations += answer.iterations or 0
-            self.cut += "limit" in str(answer.status).lower()
+            self.limited += "limit" in str(answer.status).lower()
         return self
 
     def scores(self, X: FloatArray) -> FloatArray:
-        """Decision values of the problems, points × pairs."""
+        """Return the decision values of all pairs for new rows, points × pairs."""
         decisions = [model.decision_function(value, X) for model, value in zip(self.models, self.values, strict=True)]
         return np.column_stack(decisions)
 
-    def voted(self, scores: FloatArray) -> np.ndarray:
-        """Return the class with most votes, one vote for each pair."""
+    def predict_by_votes(self, scores: FloatArray) -> np.ndarray:
+        """Return for each point the class with most votes, one vote for each pair."""
         return np.asarray(self.classes[class_scores(scores, self.pairs, self.classes.size).argmax(axis=1)])
 
-    def by_graph(self, scores: FloatArray) -> np.ndarray:
-        """DDAG: the first and the last class that are left are compared, and the loser goes."""
+    def predict_by_graph(self, scores: FloatArray) -> np.ndarray:
+        """Return each point's class by the decision graph (DDAG): first and last class left compete until one remains."""
         place = {(pair.negative, pair.positive): k for k, pair in enumerate(self.pairs)}
         low, high = np.zeros(len(scores), dtype=np.int64), np.full(len(scores), self.classes.size - 1)
         pair_of = np.zeros((self.classes.size, self.classes.size), dtype=np.int64)

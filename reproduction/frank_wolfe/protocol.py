@@ -1,4 +1,4 @@
-"""The Frank-Wolfe paper's training runs: one-versus-one L2-SVMs by CVM, FW and MFW, with its stop and its samples.
+"""The Frank-Wolfe paper's experiment: one-versus-one L2-SVMs trained by CVM, FW and MFW, with its samples and stopping rule.
 
 §5.2: σ² and C as `selection` has it, ε = 1e-6, 20 random points to start, the best of 59 random candidates in each step, the
 stop on a sample as in the paper. The budget is a number of steps for each binary problem, which a machine's load does not
@@ -17,9 +17,9 @@ from marginopt.models import RBF, L2SVMDual
 from marginopt.solvers import solve_raw
 
 from ..record import Experiment, ProtocolSize, Run
-from .data import SOURCES, Parts, parts, replaced_test
+from .data import SOURCES, TrainTestParts, replaces_other_test, train_test_parts
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options
-from .selection import WIDTH, ChosenParameters, choose_parameters, cross_validated, kernel_of
+from .selection import WIDTH, ChosenParameters, choose_parameters, is_cross_validated, kernel_of
 
 #: Steps of each binary problem at most: the stop on a sample ends nearly all of them long before.
 _STEPS = 200_000
@@ -28,21 +28,21 @@ _STEPS = 200_000
 def training_runs(
     effort: ProtocolSize, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None
 ) -> tuple[Run, ...]:
-    """The five repetitions of a cell; C by validation where none is given."""
-    more = {"width": WIDTH} if kernel == "rbf" and not cross_validated(name) else {}  # a part of what a stored run is of
-    if replaced_test(name):
+    """Return the five repetitions of training on a set by an algorithm; without C, validation chooses it."""
+    more = {"width": WIDTH} if kernel == "rbf" and not is_cross_validated(name) else {}  # a part of what a stored run is of
+    if replaces_other_test(name):
         more["tested"] = "published part"  # pages keep no cell of other points
     return tuple(
         Run.of(
-            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thin, steps=_STEPS, **more,
+            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thinned, steps=_STEPS, **more,
         )
-        for seed in effort.repetitions(5)
+        for seed in effort.seeds(5)
     )  # fmt: skip
 
 
 def _training(run: Mapping[str, Any]) -> dict[str, Any]:
     """Choose σ² and C, train all binary problems, test by votes and by DDAG where there is a test part."""
-    data_parts = parts(run["dataset"])
+    data_parts = train_test_parts(run["dataset"])
     picked = (
         ChosenParameters(None, run["C"])
         if run["C"] is not None
@@ -57,21 +57,21 @@ def _training(run: Mapping[str, Any]) -> dict[str, Any]:
         **_tested(trained, data_parts),
         "seconds": trained.seconds,
         "iterations": trained.iterations,
-        "cut": trained.cut,
+        "cut": trained.limited,
         "problems": len(trained.pairs),
         "C": picked.C,
         "gamma": picked.gamma,
         "tested": len(data_parts.y_test),
-        "how": data_parts.how,
+        "how": data_parts.test_source,
     }
 
 
-def _tested(trained: OneVersusOne, result: Parts) -> dict[str, float | None]:
+def _tested(trained: OneVersusOne, result: TrainTestParts) -> dict[str, float | None]:
     """Accuracy by votes and by the decision graph."""
     if not len(result.y_test):
         return {"accuracy": None, "ddag": None}
     scores = trained.scores(result.X_test)
-    rules = {"accuracy": trained.voted, "ddag": trained.by_graph}
+    rules = {"accuracy": trained.predict_by_votes, "ddag": trained.predict_by_graph}
     return {name: float((rule(scores) == result.y_test).mean()) for name, rule in rules.items()}
 
 
@@ -88,4 +88,5 @@ def _sets(run: Mapping[str, Any]) -> Sequence[str]:
     return [name for name in SOURCES[run["dataset"]] if name]
 
 
+#: Test accuracy, seconds and steps of one training.
 TRAINING = Experiment("frank-wolfe training", _training, _sets, layout=4)

@@ -1,4 +1,4 @@
-"""σ² and C of the Frank-Wolfe paper's sets, chosen on the training part as §5.2.1 has it; the chosen values are not printed.
+"""Choose σ² and C for the Frank-Wolfe paper's sets on the training part, as §5.2.1 does; it does not print the chosen values.
 
 Pendigits and USPS: 10-fold cross-validation over σ² in 2^-15, .., 2^5 and C in 2^-5, .., 2^15, of features in [0, 1] (of
 Pendigits' raw 0, .., 100 no σ² of the grid is as wide as the nearest neighbours' distance). All others: "the default method
@@ -19,10 +19,10 @@ import numpy as np
 from marginopt.models import RBF, FloatArray, Kernel, Polynomial, gamma_by_rule
 from marginopt.solvers import Options
 
-from .data import Parts, parts
+from .data import TrainTestParts, train_test_parts
 from .one_versus_one import OneVersusOne, paper_options
 
-#: The width of the sets that are not cross-validated, and its γ over that of the printed kernel with σ² = m.
+#: Name of the kernel width of sets that are not cross-validated, and its γ over that of the printed kernel with σ² = m.
 WIDTH, _NARROWER = "LibCVM", 4.0
 _CROSS_VALIDATED = ("Pendigits", "USPS")
 _FOLDS = 10
@@ -39,14 +39,14 @@ _A_CLASS = (0, 1000)
 
 @dataclass(frozen=True)
 class ChosenParameters:
-    """γ of the Gaussian kernel, None where it is the paper's rule; C."""
+    """Chosen parameters: C, and γ of the Gaussian kernel, None for the paper's rule."""
 
     gamma: float | None
     C: float
 
 
 def kernel_of(kind: str, X: FloatArray, gamma: float | None = None) -> Kernel:
-    """The kernel with its rule of the paper, or γ as given."""
+    """Return the kernel of a kind ("rbf" or "polynomial") fitted to X: by the paper's rule, or Gaussian with the given γ."""
     if gamma is not None:
         return RBF(gamma).fitted(X)
     if kind == "rbf":
@@ -54,17 +54,17 @@ def kernel_of(kind: str, X: FloatArray, gamma: float | None = None) -> Kernel:
     return Polynomial(2, "frank-wolfe-polynomial", 0.0).fitted(X)
 
 
-def cross_validated(name: str) -> bool:
-    """Return whether σ² is chosen too, with C."""
+def is_cross_validated(name: str) -> bool:
+    """Return whether cross-validation chooses σ² of a set together with C."""
     return name in _CROSS_VALIDATED
 
 
 @lru_cache(maxsize=64)
 def choose_parameters(name: str, kind: str, thin: bool) -> ChosenParameters:
-    """Return the choice on the training part of a set; of equals the first: the smallest C, then the widest kernel."""
-    data_parts = parts(name)
+    """Choose the parameters on the training part of a set; among equals the smallest C, then the widest kernel."""
+    data_parts = train_test_parts(name)
     order = np.random.default_rng(0).permutation(len(data_parts.y))
-    if cross_validated(name) and kind == "rbf":
+    if is_cross_validated(name) and kind == "rbf":
         widths = _NEAR[name] if thin else _SIGMA2
         return _cross_validated(data_parts, order[: _FOLDED[int(thin)] or len(order)], widths, _GRID_C[int(thin)])
     held, computed = np.split(order, [int(0.3 * len(order))])
@@ -75,7 +75,7 @@ def choose_parameters(name: str, kind: str, thin: bool) -> ChosenParameters:
     return ChosenParameters(None, costs[int(np.argmax([_right(data_parts, kernel, C, computed, held) for C in costs]))])
 
 
-def _cross_validated(result: Parts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:
+def _cross_validated(result: TrainTestParts, points: np.ndarray, widths: Sequence[int], costs: Sequence[int]) -> ChosenParameters:
     from sklearn.model_selection import StratifiedKFold
 
     folds = list(StratifiedKFold(_FOLDS, shuffle=True, random_state=0).split(points, result.y[points]))
@@ -88,11 +88,11 @@ def _cross_validated(result: Parts, points: np.ndarray, widths: Sequence[int], c
     return ChosenParameters(*candidates[int(np.argmax(scores))])
 
 
-def _right(result: Parts, kernel: Kernel, C: float, computed: np.ndarray, held: np.ndarray) -> float:
+def _right(result: TrainTestParts, kernel: Kernel, C: float, computed: np.ndarray, held: np.ndarray) -> float:
     """The share of held points that classifiers of the kept ones get right: CVM, or at a gap of 1e-4 where no ball covers it."""
     trained = OneVersusOne(result.X[computed], result.y[computed], kernel, C)
     if kernel.constant_diagonal:
         trained.train("cvm", paper_options("CVM", kernel, 0, None))
     else:
         trained.train("smo", Options(tol=1e-4))
-    return float((trained.voted(trained.scores(result.X[held])) == result.y[held]).mean())
+    return float((trained.predict_by_votes(trained.scores(result.X[held])) == result.y[held]).mean())

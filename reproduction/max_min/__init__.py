@@ -1,1 +1,1 @@
-"""Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH."""
+"""The max-min paper, reproduced. Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH."""

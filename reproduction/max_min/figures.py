@@ -1,4 +1,4 @@
-"""Figures 1 and 2: |f'(γ)| and the ratio of inter- to intra-class distance over the updates of γ."""
+"""Figures 1 and 2 of the max-min paper: |f'(γ)| and the ratio of inter- to intra-class distance over the updates of γ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The max-min paper's experiment: every selector chooses on the training part of a split, and is judged on the test part.
+"""The max-min paper's experiment: five methods choose γ and C on the training part of a split; the test part gives the accuracy.
 
 §4.2: every feature standardised on all data *before* the split, as printed (a leak); 80/20 stratified split; rivals choose γ and
 C of a hinge SVC from γ in {2^-15, 2^-13, .., 2^3} and C in {2^-5, 2^-3, .., 2^15}; max-min moves γ from 0.004 at C = 1.
@@ -17,11 +17,11 @@ from marginopt.models import RBF, ConvexHullsDual, FloatArray, squared_distances
 from marginopt.selection import Bat, CrossValidation, Fisher, LikelihoodDensity, MaxMinSelector, Selector, Split, Trainer, select
 from marginopt.solvers import solve
 
-from ..inputs import data_set, dense
+from ..inputs import data_set, dense_arrays
 from ..record import Experiment, ProtocolSize, Run
-from .signed_weights import train_released
+from .released_code import train_released_code
 
-#: Catalogue names by the paper's keys.
+#: Names of data sets in the catalogue, by the paper's abbreviations.
 SETS = {
     "PAR": "parkinsons", "SON": "sonar", "SPE": "spectf", "HEA": "heart", "ION": "ionosphere", "BRE": "wdbc",
     "AUS": "australian", "GER": "german", "MUS": "mushroom", "PHI": "phishing",
@@ -34,7 +34,7 @@ _STEPS = 200_000
 
 
 class HingeTrainer(Trainer):
-    """A `Trainer` with scikit-learn's SVC in place of the two-hulls model."""
+    """A `Trainer` of the rivals' hinge SVC (scikit-learn) in place of the two-hulls model."""
 
     def accuracy(self, K: FloatArray, C: float, split: Split) -> float:
         """Train on the first rows of the split and return the share of the second that is classified rightly."""
@@ -47,7 +47,7 @@ class HingeTrainer(Trainer):
 
 
 def hinge_scores(K: FloatArray, y: FloatArray, C: float, K_test: FloatArray) -> tuple[FloatArray, bool]:
-    """Scores of the test points, and whether LIBSVM ended within its steps."""
+    """Return the decision values of the test points, and whether LIBSVM ended within its limit of steps."""
     from sklearn.svm import SVC
 
     with warnings.catch_warnings():
@@ -56,6 +56,7 @@ def hinge_scores(K: FloatArray, y: FloatArray, C: float, K_test: FloatArray) -> 
     return np.asarray(model.decision_function(K_test)), model.fit_status_ == 0
 
 
+#: Ways to choose γ and C, by the paper's names.
 SELECTORS: dict[str, Selector] = {
     "Bat-SVC": Bat(judge="training", scale="linear", trainer=HingeTrainer),
     "CV-SVC": CrossValidation(trainer=HingeTrainer),
@@ -64,16 +65,16 @@ SELECTORS: dict[str, Selector] = {
     "MaxMin-SVC": MaxMinSelector(parameter="gamma"),
     "MaxMin-SVC, printed rate": MaxMinSelector(parameter="gamma", rate="printed", warm=False),
 }
-#: The paper's five.
+#: The paper's five ways.
 METHODS = tuple(SELECTORS)[:5]
-#: Named variants of max-min, beside the same published figures and not judged.
+#: Variants of max-min, shown beside the same published numbers and not judged.
 RELEASED = "MaxMin-SVC, released code"
 VARIANTS = ("MaxMin-SVC, printed rate", RELEASED)
 
 
 def accuracy_runs(effort: ProtocolSize, key: str, method: str) -> tuple[Run, ...]:
-    """The repetitions of one cell."""
-    seeds = effort.repetitions(repetitions_of(key))
+    """Return the runs of one cell of Table 3: one for each split of the set ``key``."""
+    seeds = effort.seeds(repetitions_of(key))
     return tuple(Run.of(ACCURACY, dataset=SETS[key], method=method, seed=seed) for seed in seeds)
 
 
@@ -82,22 +83,22 @@ def repetitions_of(key: str) -> int:
     return 5 if key in _LARGE else 30
 
 
-def parts(name: str, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return training rows, test rows, and their labels."""
+def split_parts(name: str, seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the standardised rows of the training part and of the test part, then the labels of both."""
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
 
-    X, y = dense(data_set(name))
+    X, y = dense_arrays(data_set(name))
     X, X_test, y, y_test = train_test_split(StandardScaler().fit_transform(X), y, test_size=0.2, stratify=y, random_state=seed)
     return X, X_test, y, y_test
 
 
 def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     """Select on the training part, train there with the choice, judge on the test part."""
-    X, X_test, y, y_test = parts(run["dataset"], run["seed"])
+    X, X_test, y, y_test = split_parts(run["dataset"], run["seed"])
     method = run["method"]
     if method == RELEASED:
-        released = train_released(squared_distances(X, X), y)
+        released = train_released_code(squared_distances(X, X), y)
         right = released.predict(squared_distances(X_test, X), y) == y_test
         return {"gamma": released.gamma, "C": 1.0, "models": released.models_trained, "accuracy": float(right.mean())}
     begin = time.process_time()
@@ -119,16 +120,17 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hulls_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray, gamma: float, C: float) -> float:
-    """Test accuracy of the two-hulls classifier."""
+    """Return the share of test points that the two-hulls classifier, trained at γ and C, classifies correctly."""
     model = ConvexHullsDual(X, y, C=C, kernel=RBF(gamma))
     values = solve(model, "smo", tol=1e-6).values
     return float((np.where(model.decision_function(values, X_test) >= 0, 1.0, -1.0) == y_test).mean())
 
 
 def hinge_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray, gamma: float, C: float) -> float:
-    """Test accuracy of the hinge SVC."""
+    """Return the share of test points that the hinge SVC, trained at γ and C, classifies correctly."""
     K, K_test = (np.exp(-gamma * squared_distances(Z, X)) for Z in (X, X_test))
     return float((np.where(hinge_scores(K, y, C, K_test)[0] > 0, 1.0, -1.0) == y_test).mean())
 
 
+#: γ, C, models trained and test accuracy of one way on one split.
 ACCURACY = Experiment("max-min accuracy", _accuracy, lambda run: (run["dataset"],), layout=3)

@@ -12,7 +12,7 @@ from .display import Display, Displayed, Tabular
 from .drawing import colour_of, dash_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray
-from .relaxations.report.means import FLOOR, fraction_within, performance_ratios
+from .relaxations.report.means import SHORTEST_TIME, fraction_within, performance_ratios
 from .solvers.certification.result import Result
 from .solvers.compare import Comparison
 
@@ -141,7 +141,7 @@ def _cost(solver: str, result: Result | None, measured: Measured) -> float:
     if result is None or not result.solved:
         return float("inf")
     if measured == "seconds":
-        return max(result.solve_seconds, FLOOR)
+        return max(result.solve_seconds, SHORTEST_TIME)
     if result.iterations is None:
         raise InputError(f"{solver} does not tell its iterations; use measured='seconds'", name="measured")
     return float(max(result.iterations, 1))

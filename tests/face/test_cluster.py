@@ -27,7 +27,7 @@ from marginopt.instances import gaussian_clusters
 from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.runner import CellStore
 from marginopt.reproduction.record import Experiment, Run
-from marginopt.reproduction.task import measure_all
+from marginopt.reproduction.task import measure_runs
 from marginopt.selection import select
 from marginopt.solvers.parallel import choose_executor
 from marginopt.solvers.parallel.executor import AsynchronousExecutor
@@ -222,7 +222,7 @@ def test_the_papers_runs_are_measured_on_the_workers_and_stored_here(cluster: Da
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     runs = [Run.of(Experiment("any", measured), size=size, seed=seed) for size in (1, 2, 3) for seed in (0, 1)]
     with choose_executor(cluster=cluster.address) as team:
-        records, lacking = measure_all(runs, tmp_path / "runs.db", team, progress=False)
+        records, lacking = measure_runs(runs, tmp_path / "runs.db", team, progress=False)
     assert not lacking and [records[run]["value"] for run in runs] == [10, 11, 20, 21, 30, 31]
     assert {records[run]["pid"] for run in runs} <= {worker.pid for worker in cluster.workers}
     assert sum(CellStore(tmp_path / "runs.db").counts().values()) == 6

@@ -11,7 +11,7 @@ import pytest
 import marginopt as mo
 from marginopt.models.decision import decided_codes, decided_labels
 from marginopt.questions import prediction_stability
-from marginopt.relaxations.report.cells.record import HeldOut
+from marginopt.relaxations.report.problems import HeldOut
 
 X = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [1.0, 1.0]])
 Y = np.array([-1.0, -1.0, 1.0, 1.0])

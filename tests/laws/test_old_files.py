@@ -18,10 +18,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import HingeSVM, ZeroOneSVM
 from marginopt.relaxations import GapReport
-from marginopt.relaxations.report.cells.exact import ExactCell
-from marginopt.relaxations.report.cells.instance import InstanceCell
-from marginopt.relaxations.report.cells.kappa import KappaCell
-from marginopt.relaxations.report.cells.relaxation import RelaxationCell
+from marginopt.relaxations.report.cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from marginopt.relaxations.report.runner import CellStore
 from marginopt.solvers import Status
 from marginopt.solvers.proofs import check_proof

@@ -25,7 +25,7 @@ PRIVATE = {
     "marginopt.estimators.base",  # one-versus-one training, shared with the estimators
     "marginopt.relaxations.reduction",  # without_warnings
     "marginopt.relaxations.report.formats",  # markdown_escaped
-    "marginopt.relaxations.report.runner",  # blas, machine
+    "marginopt.relaxations.report.runner",  # describe_blas, describe_machine
     "marginopt.relaxations.losses",  # the picture of the losses
     "marginopt.solvers.box.descent",  # the joint problem of both hyperplanes, without a form
     "marginopt.pictures",  # pictures of a training

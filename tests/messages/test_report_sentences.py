@@ -8,7 +8,7 @@ import pytest
 from report_examples import made_up, swept
 
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
-from marginopt.relaxations.report.data import audit, rank_verdict
+from marginopt.relaxations.report.report_data import find_contradictions, rank_verdict
 
 INSTANCE = InstanceCell("a", 1.0, "made up", 50, 3, True, 25, objective=12.0, violations=9, misclassified=4, seconds=0.1)
 CELL = RelaxationCell("a", 1.0, "conic SDP", "clarabel", status="optimal", bound=6.0, kind="proved", recovered=11.0)
@@ -42,7 +42,7 @@ def test_the_verdict_on_a_rank(ratio: float | None, recovered: float | None, sen
     ],
 )
 def test_a_contradiction(relaxation: RelaxationCell, exact: ExactCell, sentence: str) -> None:
-    assert any(sentence in line for line in audit(INSTANCE, [relaxation], [exact]))
+    assert any(sentence in line for line in find_contradictions(INSTANCE, [relaxation], [exact]))
 
 
 def test_findings() -> None:

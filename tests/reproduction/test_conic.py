@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from marginopt.reproduction.conic.protocol import FLIPPED, REAL, SYNTHETIC
-from marginopt.reproduction.conic.table_3 import _average
-from marginopt.reproduction.finding import figures, tables
+from marginopt.reproduction.conic.tables import _average
+from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.record import EFFORTS, Run, protocol_size
 
 SMALL = {"n": 100, "p": 3, "seed": 0, "values": 10}
@@ -26,7 +26,7 @@ def test_table_1(method: str) -> None:
 
 def test_table_2_takes_the_runs_of_table_1() -> None:
     for effort in EFFORTS.values():
-        assert set(tables()["conic-table-2"].runs(effort)) <= set(tables()["conic-table-1"].runs(effort))
+        assert set(paper_tables()["conic-table-2"].runs(effort)) <= set(paper_tables()["conic-table-1"].runs(effort))
 
 
 def test_table_3() -> None:
@@ -57,7 +57,7 @@ def test_table_4(method: str) -> None:
 
 def test_figure_2_has_a_panel_for_each_n() -> None:
     """Of 2 draws for each p; half of the hinge's at n = 100 break down."""
-    figure = figures()["conic-figure-2"]
+    figure = paper_figures()["conic-figure-2"]
     runs = figure.runs(protocol_size("reduced", 2))
     assert {(run.parameters["sigma"], run.parameters["outliers"]) for run in runs} == {(0.2, "clustered")}
     results = {
@@ -74,9 +74,9 @@ def test_figure_2_has_a_panel_for_each_n() -> None:
 
 def test_the_least_error_of_table_4_stands_beside_the_chosen_one_and_is_not_judged() -> None:
     """Both are of the same runs, so the least is below in each of them."""
-    entries = tables()["conic-table-4"].entries(EFFORTS["reduced"])
+    entries = paper_tables()["conic-table-4"].cells(EFFORTS["reduced"])
     assert all(entry.notes for entry in entries)
-    judged = [entry for entry in entries if entry.compared]
+    judged = [entry for entry in entries if entry.is_compared]
     beside = [entry for entry in entries if entry.labels[0] == "test points"]
     assert [entry.labels[1:] for entry in judged] == [entry.labels[1:] for entry in beside]
     for one, other in zip(judged, beside, strict=True):
@@ -87,10 +87,10 @@ def test_the_least_error_of_table_4_stands_beside_the_chosen_one_and_is_not_judg
 
 
 def test_table_4_at_half_the_noise_is_another_experiment_and_is_not_judged() -> None:
-    entries = tables()["conic-table-4"].entries(EFFORTS["reduced"])
-    judged = [entry for entry in entries if entry.compared]
+    entries = paper_tables()["conic-table-4"].cells(EFFORTS["reduced"])
+    judged = [entry for entry in entries if entry.is_compared]
     half = [entry for entry in entries if entry.labels[0] == "validation points, noise τ/2"]
     assert [entry.labels[1:] for entry in half] == [entry.labels[1:] for entry in judged]
     for one, other in zip(judged, half, strict=True):
-        assert not other.compared
+        assert not other.is_compared
         assert [r.parameters["tau"] for r in other.runs] == pytest.approx([0.5 * r.parameters["tau"] for r in one.runs])

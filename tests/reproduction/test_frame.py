@@ -19,12 +19,12 @@ from facts import about
 from marginopt.cli.main import main
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
-from marginopt.reproduction.comparison import NOT_RUN, Verdict, compare_cell, mean_of
-from marginopt.reproduction.finding import asked, figures, tables
-from marginopt.reproduction.page import _slug, write_index, write_pages
-from marginopt.reproduction.record import CONIC, EFFORTS, Entry, Experiment, PaperTable, Published, Run, protocol_size
+from marginopt.reproduction.comparison import NOT_RUN, Verdict, compare_cell, mean_summary
+from marginopt.reproduction.lookup import paper_figures, paper_tables, tables_and_figures
+from marginopt.reproduction.page import _slug, write_ledger_page, write_pages
+from marginopt.reproduction.record import CONIC, EFFORTS, Experiment, PaperCell, PaperTable, PublishedNumber, Run, protocol_size
 from marginopt.reproduction.reproduce import reproduce
-from marginopt.reproduction.task import measure_all, stored
+from marginopt.reproduction.task import measure_runs, read_stored_runs
 from marginopt.solvers.parallel.executor import SerialExecutor
 
 
@@ -35,25 +35,25 @@ def measure(run: Mapping[str, Any]) -> dict[str, Any]:
 COUNTED = Experiment("test", measure)
 
 
-def entry(there: Published | None, base: float, repetitions: int = 3) -> Entry:
+def entry(there: PublishedNumber | None, base: float, repetitions: int = 3) -> PaperCell:
     runs = tuple(Run.of(COUNTED, base=base, seed=seed) for seed in range(repetitions))
-    return Entry(("row",), there, runs, mean_of("value"))
+    return PaperCell(("row",), there, runs, mean_summary("value"))
 
 
 @pytest.mark.parametrize(
     ("there", "base", "verdict"),
     [
-        (Published.of("1.0", "0.2"), 0.9, Verdict.INSIDE),
-        (Published.of("1.0", "0.2"), 1.2, Verdict.ABOVE),
-        (Published.of("1.0", "0.2"), 0.5, Verdict.BELOW),
-        (Published.of("1.0", "0"), 0.94, Verdict.INSIDE),  # 1.04: rounds to the printed 1.0
-        (Published.of("1.0", "0"), 0.99, Verdict.ABOVE),  # 1.09
-        (Published.of("110", ""), 109.8, Verdict.INSIDE),
+        (PublishedNumber.of("1.0", "0.2"), 0.9, Verdict.INSIDE),
+        (PublishedNumber.of("1.0", "0.2"), 1.2, Verdict.ABOVE),
+        (PublishedNumber.of("1.0", "0.2"), 0.5, Verdict.BELOW),
+        (PublishedNumber.of("1.0", "0"), 0.94, Verdict.INSIDE),  # 1.04: rounds to the printed 1.0
+        (PublishedNumber.of("1.0", "0"), 0.99, Verdict.ABOVE),  # 1.09
+        (PublishedNumber.of("110", ""), 109.8, Verdict.INSIDE),
         (None, 1.0, Verdict.UNPUBLISHED),
     ],
 )
 def test_a_cell_is_inside_one_published_deviation_or_half_its_last_digit(
-    there: Published | None, base: float, verdict: Verdict
+    there: PublishedNumber | None, base: float, verdict: Verdict
 ) -> None:
     one = entry(there, base)
     judged = compare_cell(one, {run: measure(run.parameters) for run in one.runs}, {})
@@ -64,7 +64,7 @@ def test_a_cell_is_inside_one_published_deviation_or_half_its_last_digit(
 
 
 def test_a_cell_without_data_says_why() -> None:
-    one = entry(Published.of("1.0", "0.2"), 1.0)
+    one = entry(PublishedNumber.of("1.0", "0.2"), 1.0)
     judged = compare_cell(one, {}, dict.fromkeys(one.runs, "no such data"))
     assert judged.verdict is Verdict.MISSING
     assert judged.reason == "no such data"
@@ -72,15 +72,15 @@ def test_a_cell_without_data_says_why() -> None:
 
 @pytest.mark.parametrize(("printed", "unit"), [("1.0", 0.1), ("110", 1.0), ("6.33E-003", 1e-5), ("3.05e-05", 1e-7)])
 def test_units_are_those_of_the_printed_digits(printed: str, unit: float) -> None:
-    published = Published.of(printed)
+    published = PublishedNumber.of(printed)
     assert published is not None
     assert published.unit == pytest.approx(unit)
 
 
 def test_efforts() -> None:
     assert protocol_size("quick").one_row
-    assert list(protocol_size("full", 2).repetitions(20)) == [0, 1]
-    assert list(EFFORTS["full"].repetitions(20)) == list(range(20))
+    assert list(protocol_size("full", 2).seeds(20)) == [0, 1]
+    assert list(EFFORTS["full"].seeds(20)) == list(range(20))
     with pytest.raises(InputError, check=about("effort")):
         protocol_size("some")
     with pytest.raises(InputError, check=about("repetitions")):
@@ -88,39 +88,39 @@ def test_efforts() -> None:
 
 
 def test_names_are_of_papers_tables_and_figures() -> None:
-    assert asked([])[0] == list(tables().values())
-    assert [t.name for t in asked(["conic-table-1"])[0]] == ["conic-table-1"]
-    assert {t.paper.name for t in asked(["conic"])[0]} == {"conic"}
-    assert asked(["fw", "maxmin", "npsvc++"]) == asked(["frank-wolfe", "max-min", "npsvc"])
-    assert [t.name for t in asked(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
+    assert tables_and_figures([])[0] == list(paper_tables().values())
+    assert [t.name for t in tables_and_figures(["conic-table-1"])[0]] == ["conic-table-1"]
+    assert {t.paper.name for t in tables_and_figures(["conic"])[0]} == {"conic"}
+    assert tables_and_figures(["fw", "maxmin", "npsvc++"]) == tables_and_figures(["frank-wolfe", "max-min", "npsvc"])
+    assert [t.name for t in tables_and_figures(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
     with pytest.raises(InputError, check=about("conic-table1", allowed=["conic-table-1"])):
-        asked(["conic-table1"])
+        tables_and_figures(["conic-table1"])
 
 
-@pytest.mark.parametrize("name", list(tables()))
+@pytest.mark.parametrize("name", list(paper_tables()))
 @pytest.mark.parametrize("effort", list(EFFORTS))
 def test_every_table_states_its_cells_at_every_effort(name: str, effort: str) -> None:
-    table = tables()[name]
-    entries = table.entries(EFFORTS[effort])
+    table = paper_tables()[name]
+    entries = table.cells(EFFORTS[effort])
     assert entries
     assert all(len(one.labels) == len(table.headings) for one in entries)
     assert len({one.labels for one in entries}) == len(entries)
     assert all(one.runs or one.missing for one in entries)
 
 
-@pytest.mark.parametrize("name", list(figures()))
+@pytest.mark.parametrize("name", list(paper_figures()))
 def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
-    figure = figures()[name]
+    figure = paper_figures()[name]
     drawn = figure.draw({})
     assert (drawn is None) == bool(figure.runs(EFFORTS["reduced"]))
 
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     runs = entry(None, 1.0).runs
-    records, lacking = measure_all(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
+    records, lacking = measure_runs(runs[:2], tmp_path / "runs.db", SerialExecutor(), False)
     assert len(records) == 2
     assert not lacking
-    there, missing = stored(runs, tmp_path / "runs.db")
+    there, missing = read_stored_runs(runs, tmp_path / "runs.db")
     assert there == records
     assert list(missing.values()) == [NOT_RUN]
 
@@ -128,7 +128,7 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
 def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [replace(entry(None, base), labels=(name, "x")) for name, base in (("first", 1.0), ("second", 2.0), ("third", 3.0))]
     table = PaperTable("test", CONIC, "Table 0", "a table", ("row", "column"), "", "", lambda effort: cells)
-    monkeypatch.setattr("marginopt.reproduction.reproduce.asked", lambda names: ([table], []))
+    monkeypatch.setattr("marginopt.reproduction.reproduce.tables_and_figures", lambda names: ([table], []))
     store = tmp_path / "runs.db"
 
     def means(*rows: str) -> list[float | None]:
@@ -175,7 +175,7 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
     CellStore(store)
     (reproduction,) = reproduce(["conic-table-2", "conic-figure-1"], store=store, run=False, progress=False, command="as asked")
     assert reproduction.paper is CONIC
-    assert reproduction.missing == len(reproduction.tables[0].cells)
+    assert reproduction.missing_count == len(reproduction.tables[0].cells)
     written = write_pages(reproduction, tmp_path)
     assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic.json", "conic-figure-1.svg"}
     for name in ("conic.html", "conic.md"):
@@ -185,13 +185,13 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
     lines = (tmp_path / "conic.md").read_text(encoding="utf-8").splitlines()
     anchors = {_slug(line.removeprefix("## ")) for line in lines if line.startswith("## ")}
     assert {line.partition("(#")[2].partition(")")[0] for line in lines if "(#" in line} <= anchors
-    assert "Table 2" in write_index(tmp_path).read_text(encoding="utf-8")
+    assert "Table 2" in write_ledger_page(tmp_path).read_text(encoding="utf-8")
 
 
 def test_the_prompt_lists_and_refuses(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["reproduce"]) == 0
     output = capsys.readouterr().out
-    assert all(name in output for name in (*tables(), *figures()))
+    assert all(name in output for name in (*paper_tables(), *paper_figures()))
     assert main(["reproduce", "conic-tabel-1", "--out", str(tmp_path / "new")]) == 2
     assert not (tmp_path / "new").exists()
     assert main(["reproduce", "conic", "--stored", "--out", str(tmp_path)]) == 2

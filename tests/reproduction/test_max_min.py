@@ -11,18 +11,16 @@ from sklearn.svm import SVC
 
 from marginopt.reproduction import inputs
 from marginopt.reproduction.comparison import compare_cell
-from marginopt.reproduction.finding import figures, tables
-from marginopt.reproduction.max_min.protocol import ACCURACY, SETS, accuracy_runs, hinge_scores, parts
-from marginopt.reproduction.max_min.table_2 import SIZES
-from marginopt.reproduction.max_min.table_3 import PRINTED, _measured
-from marginopt.reproduction.max_min.table_5 import AT
+from marginopt.reproduction.lookup import paper_figures, paper_tables
+from marginopt.reproduction.max_min.protocol import ACCURACY, SETS, accuracy_runs, hinge_scores, split_parts
+from marginopt.reproduction.max_min.tables import AT_GIVEN_GAMMA, PRINTED, SIZES, _measured
 from marginopt.reproduction.record import EFFORTS, Run, protocol_size
 
 ONE = protocol_size("quick", 1)
 
 
 def test_the_rivals_classifier_is_libsvm_s() -> None:
-    X, X_test, y, _ = parts("wdbc", 0)
+    X, X_test, y, _ = split_parts("wdbc", 0)
     gamma = 0.03
     K, K_test = (np.exp(-gamma * ((Z[:, None] - X[None]) ** 2).sum(axis=2)) for Z in (X, X_test))
     scores, ended = hinge_scores(K, y, 2.0, K_test)
@@ -31,7 +29,7 @@ def test_the_rivals_classifier_is_libsvm_s() -> None:
 
 
 def test_features_are_standardised_before_the_split_as_printed() -> None:
-    X, X_test, _, _ = parts("wdbc", 0)
+    X, X_test, _, _ = split_parts("wdbc", 0)
     assert np.vstack([X, X_test]).mean(axis=0) == pytest.approx(0.0, abs=1e-9)
 
 
@@ -39,19 +37,19 @@ def test_tables_3_to_6_and_the_figures_from_one_split() -> None:
     """The runs of the quick row; Parkinsons' own table needs a file."""
     methods = ("Fisher-SVC", "LD-SVC", "MaxMin-SVC")
     results = {run: ACCURACY.measure(run.parameters) for m in methods for run in accuracy_runs(ONE, "BRE", m)}
-    cells = {c.entry.labels: c for e in tables()["max-min-table-3"].entries(ONE) if (c := compare_cell(e, results, {}))}
+    cells = {c.paper_cell.labels: c for e in paper_tables()["max-min-table-3"].cells(ONE) if (c := compare_cell(e, results, {}))}
     for method in methods:
         value = cells["BRE", method].value
         assert value is not None
         assert 85.0 < value.mean <= 100.0
-    counts = {e.labels[0]: compare_cell(e, results, {}).value for e in tables()["max-min-table-4"].entries(ONE)}
+    counts = {e.labels[0]: compare_cell(e, results, {}).value for e in paper_tables()["max-min-table-4"].cells(ONE)}
     assert counts["Fisher-SVC"] is not None
     assert counts["Fisher-SVC"].mean == 11
     assert counts["Bat-SVC"] is None
     slopes = next(r["slopes"] for r in results.values() if "slopes" in r)
     assert slopes[-1] <= 1e-3 < slopes[0]
     for name in ("max-min-figure-1", "max-min-figure-2"):
-        picture = figures()[name].draw(results)
+        picture = paper_figures()[name].draw(results)
         assert picture is not None
         assert "BRE" in picture.svg
 
@@ -88,10 +86,10 @@ def test_the_binomial_test_is_that_of_at_least_so_many() -> None:
 def test_table_5_at_the_ends_of_the_range() -> None:
     """γ = 8 and γ = 2^-15 with C = 1 predict the majority; from 2^-15 the printed rate overshoots to the first of these."""
     majority = pytest.approx(72 / 114)
-    measurement = AT.measure({"dataset": "wdbc", "gamma": 8.0, "seed": 0})
+    measurement = AT_GIVEN_GAMMA.measure({"dataset": "wdbc", "gamma": 8.0, "seed": 0})
     assert measurement["by hinge"] == majority
     assert measurement["by max-min"] == majority
-    start = AT.measure({"dataset": "wdbc", "gamma": 2.0**-15, "seed": 0})
+    start = AT_GIVEN_GAMMA.measure({"dataset": "wdbc", "gamma": 2.0**-15, "seed": 0})
     assert start["started there, printed rate"] == majority
     assert start["started there, printed rate, γ"] == 8.0
     assert 0.0 < start["started there, γ"] < 1.0
@@ -99,5 +97,5 @@ def test_table_5_at_the_ends_of_the_range() -> None:
 
 
 def test_table_6_takes_the_runs_of_table_3() -> None:
-    every = set(tables()["max-min-table-3"].runs(EFFORTS["reduced"]))
-    assert set(tables()["max-min-table-6"].runs(EFFORTS["reduced"])) <= every
+    every = set(paper_tables()["max-min-table-3"].runs(EFFORTS["reduced"]))
+    assert set(paper_tables()["max-min-table-6"].runs(EFFORTS["reduced"])) <= every

@@ -15,14 +15,14 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from marginopt.errors import DataError
 from marginopt.instances import Instance
 from marginopt.reproduction import inputs
-from marginopt.reproduction.finding import figures, tables
-from marginopt.reproduction.nonparallel import deep_figures, table_3
-from marginopt.reproduction.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.reproduction.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_of
-from marginopt.reproduction.nonparallel.table_2 import _p_value
-from marginopt.reproduction.nonparallel.table_3 import DEEP
+from marginopt.reproduction.lookup import paper_figures, paper_tables
+from marginopt.reproduction.npsvc import deep as deep_networks
+from marginopt.reproduction.npsvc.deep import DEEP
+from marginopt.reproduction.npsvc.figures import EVOLUTION, SWEEP
+from marginopt.reproduction.npsvc.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_indices
+from marginopt.reproduction.npsvc.tables import _p_value
 from marginopt.reproduction.record import Run, protocol_size
-from marginopt.reproduction.task import RunTask, measure_all
+from marginopt.reproduction.task import RunTask, measure_runs
 from marginopt.solvers.parallel.executor import SerialExecutor
 
 
@@ -47,7 +47,7 @@ def test_the_sets_of_table_2(stand_in: Path) -> None:
     """Published and measured sizes have the same names, and 60% of the points are the training part."""
     sizes = SIZES.measure({"dataset": "chg"})
     assert sizes == {"n_train": 90, "n_test": 60, "features": 63, "classes": 10}  # the first pixel is blank in all
-    entries = [e for e in tables()["npsvc-table-2-sets"].entries(protocol_size("full")) if e.labels[0] == "CHG"]
+    entries = [e for e in paper_tables()["npsvc-table-2-sets"].cells(protocol_size("full")) if e.labels[0] == "CHG"]
     assert {e.labels[1]: e.published.value for e in entries if e.published} == {
         "n_train": 540.0, "n_test": 360.0, "features": 8000.0, "classes": 10.0,
     }  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path
     run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0)
     with pytest.raises(DataError, check=about("chg")):
         ACCURACY.measure(run.parameters)
-    records, lacking = measure_all([run], tmp_path / "runs.db", SerialExecutor(), False)
+    records, lacking = measure_runs([run], tmp_path / "runs.db", SerialExecutor(), False)
     assert not records
     assert "MARGINOPT_DATA" in lacking[run]
 
@@ -124,7 +124,7 @@ def test_without_pytorch_a_cell_says_what_to_install(name: str, monkeypatch: pyt
     for module in [module for module in sys.modules if module.startswith("marginopt.deep")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
-    one = {**tables(), **figures()}[name]
+    one = {**paper_tables(), **paper_figures()}[name]
     deep = [run for run in one.runs(protocol_size("quick")) if "Cross" in str(run.parameters.get("criterion", "Cross"))]
     result, keep = RunTask(deep[0]).compute(1)
     assert "marginopt[deep]" in result["missing"]
@@ -139,14 +139,14 @@ def test_mnist_is_split_by_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
             raise DataError("mnist has no published parts")
         return Instance(X, np.arange(70_000) % 10, name="mnist")
 
-    monkeypatch.setattr(table_3, "data_set", one_file)
-    train, test, y, y_test = table_3.parts_of("mnist", 3)
+    monkeypatch.setattr(deep_networks, "data_set", one_file)
+    train, test, y, y_test = deep_networks.train_test_parts("mnist", 3)
     assert (len(train), len(test), len(y), len(y_test)) == (60_000, 10_000, 60_000, 10_000)
     assert test[0, 0] == 60_000.0
 
 
 def test_figures_2_3_and_a3() -> None:
-    drawn = figures()
+    drawn = paper_figures()
     run = Run.of(EVOLUTION, dataset="digits", seed=0, points=150)
     record = EVOLUTION.measure(run.parameters)
     assert record["accuracy"] > 0.5
@@ -162,14 +162,14 @@ def test_figures_2_3_and_a3() -> None:
 def test_figures_of_the_network() -> None:
     """Two epochs on digits; a figure is drawn once all that it shows is there, of the paper's set before another."""
     pytest.importorskip("torch")
-    drawn, quick = figures(), protocol_size("quick")
+    drawn, quick = paper_figures(), protocol_size("quick")
     results: dict[Run, Mapping[str, Any]] = {}
     for name in ("npsvc-figure-2b", "npsvc-figure-4", "npsvc-figure-a4"):
         for run in drawn[name].runs(quick):
-            short = Run.of(deep_figures.EVOLUTION, **{**run.parameters, "epochs": 2})
+            short = Run.of(deep_networks.EVOLUTION, **{**run.parameters, "epochs": 2})
             assert drawn[name].draw(results) is None
             if short not in results:
-                results[short] = deep_figures.EVOLUTION.measure(short.parameters)
+                results[short] = deep_networks.EVOLUTION.measure(short.parameters)
         picture = drawn[name].draw(results)
         assert picture is not None
         assert "digits" in picture.caption
@@ -188,13 +188,13 @@ def test_what_is_fast_enough_has_all_points_and_is_judged(effort: str) -> None:
     """The rest is thinned and not judged; the paired tests are of as many points for both."""
     thin = protocol_size(effort, 2)
     whole = dict.fromkeys(("Pendigits", "USPS"), {"SVM"} if thin.one_row else set(METHODS))
-    for entry in tables()["npsvc-table-2"].entries(thin):
+    for entry in paper_tables()["npsvc-table-2"].cells(thin):
         points = {run.parameters["points"] for run in entry.runs}
         if entry.labels[0] in whole:
-            assert entry.compared == (entry.labels[1] in whole[entry.labels[0]])
-            assert points == ({0} if entry.compared else {2000})
-            assert any("Thinned" in note for note in entry.notes) != entry.compared
-    for entry in tables()["npsvc-table-2-tests"].entries(thin):
+            assert entry.is_compared == (entry.labels[1] in whole[entry.labels[0]])
+            assert points == ({0} if entry.is_compared else {2000})
+            assert any("Thinned" in note for note in entry.notes) != entry.is_compared
+    for entry in paper_tables()["npsvc-table-2-tests"].cells(thin):
         points = {run.parameters["points"] for run in entry.runs}
         if entry.labels[0] in whole:
             assert points == ({0} if {entry.labels[1], "K-NPSVC++"} <= whole[entry.labels[0]] else {2000})
@@ -205,6 +205,6 @@ def test_what_is_fast_enough_has_all_points_and_is_judged(effort: str) -> None:
     ("points", "parts"), [(1404, (842, 562)), (10992, (6595, 4397)), (2000, (1200, 800)), (7291, (4374, 2917))]
 )
 def test_a_split_has_the_printed_sizes(points: int, parts: tuple[int, int]) -> None:
-    train, test = split_of(points, 3)
+    train, test = split_indices(points, 3)
     assert (len(train), len(test)) == parts
     np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(points))

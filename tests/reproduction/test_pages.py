@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from marginopt.reproduction.comparison import Verdict, compare_cell
-from marginopt.reproduction.finding import figures, tables
+from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.page import write_pages
-from marginopt.reproduction.previous_run import read_kept
+from marginopt.reproduction.previous_run import read_previous_run
 from marginopt.reproduction.record import EFFORTS, PAPERS, Paper, PaperTable
 from marginopt.reproduction.reproduce import FigureResult, Reproduction, TableResult
 
@@ -60,12 +60,12 @@ def reproduction(paper: Paper) -> Reproduction:
     effort = EFFORTS["reduced"]
 
     def cells(table: PaperTable) -> TableResult:
-        entries = [entry for entry in table.entries(effort) if entry.published is not None]
+        entries = [entry for entry in table.cells(effort) if entry.published is not None]
         lacking = {run: "no such data: <urlopen error>" for entry in entries for run in entry.runs}
         return TableResult(table, tuple(compare_cell(entry, {}, lacking) for entry in entries))
 
-    rows = [cells(table) for table in tables().values() if table.paper is paper]
-    drawn = tuple(FigureResult(one, one.draw({}), "no such data") for one in figures().values() if one.paper is paper)
+    rows = [cells(table) for table in paper_tables().values() if table.paper is paper]
+    drawn = tuple(FigureResult(one, one.draw({}), "no such data") for one in paper_figures().values() if one.paper is paper)
     return Reproduction(paper, tuple(rows), drawn, effort, (("versions", "x"),))
 
 
@@ -91,16 +91,16 @@ def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", list(PAPERS))
 def test_the_committed_pages_explain_what_is_outside_and_say_how_all_was_made(name: str) -> None:
     pages = Path(__file__).parents[2] / "docs" / "papers"
-    previous = read_kept(pages, name)
+    previous = read_previous_run(pages, name)
     rows = list(csv.DictReader((pages / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
     assert previous.cells
     assert {row["verdict"] for row in rows} <= {str(verdict) for verdict in Verdict}
     for row in rows:
         assert row["notes"] or row["verdict"] not in (Verdict.ABOVE, Verdict.BELOW, Verdict.MISSING), row["cell"]
     assert {row["made"] for row in previous.cells.values()} | {made for _, made in previous.pictures.values()} == set(
-        previous.heads
+        previous.headers
     )
-    stated = {(table.name, " | ".join(e.labels)) for table in tables().values() for e in table.entries(EFFORTS["reduced"])}
+    stated = {(table.name, " | ".join(e.labels)) for table in paper_tables().values() for e in table.cells(EFFORTS["reduced"])}
     assert set(previous.cells) <= stated  # no row of a table that is stated otherwise by now
 
 
@@ -112,7 +112,7 @@ def test_a_table_and_a_figure_are_one_link_from_the_top(name: str, tmp_path: Pat
     contents = text[text.index("<nav>") : text.index("</nav>")]
     for one in reproduced.tables:
         assert f'<a href="#{one.table.name}">{one.table.number}</a>' in contents
-    for figure in reproduced.pictures:
+    for figure in reproduced.figures:
         assert f'<a href="#{figure.figure.name}">{figure.figure.number}</a>' in contents
 
 

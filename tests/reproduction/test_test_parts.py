@@ -15,11 +15,11 @@ from marginopt.instances import catalogue, load
 from marginopt.relaxations import digest
 from marginopt.reproduction import inputs
 from marginopt.reproduction.comparison import Verdict, compare_cell
-from marginopt.reproduction.finding import tables
 from marginopt.reproduction.frank_wolfe import data
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
-from marginopt.reproduction.frank_wolfe.table_1 import name_of
-from marginopt.reproduction.record import Entry, protocol_size, published
+from marginopt.reproduction.frank_wolfe.tables import short_name
+from marginopt.reproduction.lookup import paper_tables
+from marginopt.reproduction.record import PaperCell, protocol_size, published_rows
 
 AT_HAND = ("a1a", "a2a", "a3a", "a4a", "a5a", "w1a", "w4a", "w7a")
 
@@ -35,7 +35,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def _forget() -> None:
     inputs._read.cache_clear()
-    data.parts.cache_clear()
+    data.train_test_parts.cache_clear()
 
 
 def _write(path: Path, rows: int, positive: int, columns: int, seed: int) -> None:
@@ -48,14 +48,14 @@ def _write(path: Path, rows: int, positive: int, columns: int, seed: int) -> Non
     path.write_bytes(bz2.compress(content) if path.suffix == ".bz2" else content)
 
 
-def _entry(table: str, name: str, algorithm: str) -> Entry:
-    every = tables()[table].entries(protocol_size("reduced", 1))
+def _entry(table: str, name: str, algorithm: str) -> PaperCell:
+    every = paper_tables()[table].cells(protocol_size("reduced", 1))
     return next(entry for entry in every if entry.labels[:2] == (name, algorithm))
 
 
 @pytest.mark.parametrize("name", AT_HAND)
 def test_the_catalogue_has_the_printed_sizes_of_both_parts(name: str) -> None:
-    (row,) = (r for r in published("frank_wolfe_table1_datasets") if name_of(r["dataset"]) == name)
+    (row,) = (r for r in published_rows("frank_wolfe_table1_datasets") if short_name(r["dataset"]) == name)
     entry = next(one for one in catalogue() if one.name == name)
     assert (entry.n, entry.parts, entry.default) == (int(row["m_train"]), ("train", "test"), "train")
 

@@ -19,7 +19,7 @@ from ..instances import Instance
 from ..models import DataKind as ModelData, FormulationInfo, Model
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
-from ..relaxations.report.cells.record import ModelAtLam, ModelSubject
+from ..relaxations.report.problems import ModelOfLam, ModelProblem
 from ..relaxations.report.runner import digest
 from . import SOLVED
 from .data_options import named_instance, prepared, two_classes
@@ -185,9 +185,9 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return instances or default_report_instances(a.seed)
 
 
-def _models_on(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSubject | ModelAtLam]:
+def _models_on(a: argparse.Namespace, instances: list[Instance]) -> list[ModelProblem | ModelOfLam]:
     """Return the formulations on every instance, as functions of λ if they have one."""
-    models: list[ModelSubject | ModelAtLam] = []
+    models: list[ModelProblem | ModelOfLam] = []
     for instance, name in product(instances, comma_separated(a.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
@@ -195,9 +195,9 @@ def _models_on(a: argparse.Namespace, instances: list[Instance]) -> list[ModelSu
         state = partial(_model_at, info, instance)
         naming = instance.naming.of_kind(name, {})
         if "lam" in {parameter.name for parameter in info.parameters}:
-            models.append(ModelAtLam(naming, state))
+            models.append(ModelOfLam(naming, state))
         else:
-            models.append(ModelSubject.of(naming.name, state(None), naming.family, naming.parameters))
+            models.append(ModelProblem.of(naming.name, state(None), naming.family, naming.parameters))
     return models
 
 

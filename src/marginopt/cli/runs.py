@@ -21,7 +21,7 @@ from ..models.model import fingerprint
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature
 from ..performance import PerformanceProfile, performance_profile
-from ..relaxations.report.means import SECONDS, shifted_geometric_mean
+from ..relaxations.report.means import SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve_solver
@@ -68,10 +68,10 @@ def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceP
     means = []
     for solver in names:
         results = [table.results[solver] for table in tables.values() if solver in table.results]
-        seconds = f"{shifted_geometric_mean([r.solve_seconds for r in results], SECONDS):.3g}" if results else ""
+        seconds = f"{shifted_geometric_mean([r.solve_seconds for r in results], SECONDS_SHIFT):.3g}" if results else ""
         means.append((solver, f"{sum(r.solved for r in results)} of {len(tables)}", seconds))
     print()
-    print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS:g} s)"), means, right=(1, 2))
+    print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS_SHIFT:g} s)"), means, right=(1, 2))
 
 
 def _write_runs(folder: Path, records: list[dict[str, Any]], profile: PerformanceProfile) -> None:
@@ -254,12 +254,12 @@ def add_reproduce_options(command: Command) -> None:
 
 def reproduce(a: argparse.Namespace) -> int:
     """List the tables, or run them and write their pages."""
-    from ..reproduction.command import list_tables, measure, write_ledger  # a clone has it; elsewhere the import says so
+    from ..reproduction.command import list_tables, run_tables, write_ledger  # a clone has it; elsewhere the import says so
 
     data: object
     if a.ledger:
         data, text = write_ledger(a)
     else:
-        data, text = measure(a) if a.names or a.all or a.quick else list_tables()
+        data, text = run_tables(a) if a.names or a.all or a.quick else list_tables()
     sys.stdout.write((json_text(data) if a.json else text) + "\n")
     return SOLVED

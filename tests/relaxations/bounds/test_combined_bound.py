@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
 from marginopt.relaxations.bounds.big_m import _quotients
-from marginopt.relaxations.bounds.convexified import PointLosses, combined_bound, combined_value
+from marginopt.relaxations.bounds.convexification import PointLosses, combined_bound, combined_value
 from marginopt.solvers.rational import solve_linear
 
 positive = st.floats(0.05, 20.0)
@@ -41,7 +41,7 @@ def test_value_is_the_minimum_over_z(lam: float, M: float, gamma: float, share: 
 @given(lam=positive, M=positive, gamma=st.floats(1e-3, 20.0), beyond=st.floats(-2.0, 2.0))
 def test_conjugate_is_the_largest_affine_gap(lam: float, M: float, gamma: float, beyond: float) -> None:
     losses = one(lam, M, gamma)
-    V = beyond * float(losses.last[0])
+    V = beyond * float(losses.last_slope[0])
     r = np.concatenate([np.linspace(-2 * abs(V) / gamma - 1.0, 0.0, 20001), np.linspace(0.0, M, 20001), losses.c])
     values = PointLosses.of(np.full(r.size, lam), np.full(r.size, M), np.full(r.size, gamma)).value(r)
     array = float(losses.conjugate(np.array([V]))[0])
@@ -148,7 +148,9 @@ def test_the_value_is_below_that_of_rational_arithmetic() -> None:
         largest = np.linalg.eigvalsh((rows * gamma[:, None]).T @ rows)[-1]
         gamma *= (0.5, 0.99, 1.0 - 1e-9)[trial % 3] / largest
         losses = PointLosses.of(weights, M, gamma)
-        V = np.where(rng.random(n) < 0.6, losses.s * (1.0 + rng.integers(-3, 4, size=n) * 2.0**-52), losses.last * rng.random(n))
+        V = np.where(
+            rng.random(n) < 0.6, losses.s * (1.0 + rng.integers(-3, 4, size=n) * 2.0**-52), losses.last_slope * rng.random(n)
+        )
         value = combined_value(rows, losses, V)
         R, G = [[Fraction(v) for v in row] for row in rows.tolist()], list(map(Fraction, gamma.tolist()))
         U = list(map(Fraction, V.tolist()))

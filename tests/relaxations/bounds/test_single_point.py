@@ -14,7 +14,7 @@ from marginopt.models import ZeroOneSVM
 from marginopt.models.conic_bound import dual_value, repair_gamma
 from marginopt.models.views import ConicProblem
 from marginopt.relaxations import Conic, Direction, KernelConic, SinglePoint, relax
-from marginopt.relaxations.bounds.single_point import single_gamma
+from marginopt.relaxations.bounds.single_point import single_point_gammas
 from marginopt.solvers import Options, certify, solve
 
 TIGHT = Options(tol=1e-9)
@@ -63,7 +63,7 @@ def test_single_point_hulls_are_a_maximum_over_part_of_gamma() -> None:
     from marginopt.models.conic_bound import certified_bound
 
     problem = ConicProblem(y[:, None] * X, 0.5, None)
-    gamma = single_gamma(problem.A)
+    gamma = single_point_gammas(problem.A)
     best = 0.0
     for mu in itertools.product(np.linspace(0, 1, 6), repeat=4):
         if sum(mu) <= 1.0:
@@ -75,7 +75,7 @@ def test_all_single_point_gammas_at_once_are_invalid() -> None:
     """Each γ_i = 1/||x_i||² is the largest for its point; together they leave Γ, and the closed form "proves" too much."""
     X, y = points(0, n=12)
     A = y[:, None] * X
-    gamma = single_gamma(A)
+    gamma = single_point_gammas(A)
     for i in range(12):
         alone = np.where(np.arange(12) == i, gamma, 0.0)
         assert np.linalg.eigvalsh(np.eye(3) - (A * alone[:, None]).T @ A)[0] == pytest.approx(0.0, abs=1e-12)
@@ -101,7 +101,7 @@ def test_all_single_point_gammas_at_once_are_invalid() -> None:
 def test_rows_of_zeros_have_no_hull() -> None:
     X, y = points(1, n=8)
     X[0] = 0.0
-    assert single_gamma(X)[0] == 0.0
+    assert single_point_gammas(X)[0] == 0.0
     with pytest.warns(MarginoptWarning):
         model = ZeroOneSVM(X, y, 0.5)
     relaxed = relax(model, SinglePoint(), "clarabel", TIGHT)

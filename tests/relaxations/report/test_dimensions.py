@@ -17,7 +17,7 @@ from joblib.parallel import ThreadingBackend
 
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
-from marginopt.relaxations.report.cells.exact import _thinned, _time_to_bound
+from marginopt.relaxations.report.exact_tasks import _thinned, _time_to_bound
 from marginopt.relaxations.report.plan import parse_big_m
 from marginopt.relaxations.report.runner import Progress
 from marginopt.solvers.records import Trace, TraceRow

@@ -9,16 +9,16 @@ from facts import about
 
 from marginopt.errors import DataError, InputError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, KappaCell, RelaxationCell
-from marginopt.relaxations.report.data import (
-    audit,
+from marginopt.relaxations.report.report_data import (
     base_bound,
-    best_known,
-    best_runs,
+    best_known_optimum,
+    best_runs_by_solver,
+    find_contradictions,
     gap,
     gap_closed,
-    gap_left,
     is_trivial,
-    optimum,
+    optimum_interval,
+    remaining_gap,
     root_gap,
     trivial_objective,
 )
@@ -32,20 +32,20 @@ STOPPED = replace(EXACT, status="time limit", proven=False, bound=8.0)
 
 
 def test_optimum_of_one_exact_solve() -> None:
-    assert optimum(EXACT) == Interval(10.0, 10.0)
-    assert optimum(STOPPED) == Interval(8.0, 10.0)
-    assert optimum(replace(STOPPED, bound=-5.0)) == Interval(0.0, 10.0)  # the loss is not negative
-    assert optimum(replace(STOPPED, bound=None)) == Interval(0.0, 10.0)
-    assert optimum(replace(STOPPED, incumbent=None)) is None
+    assert optimum_interval(EXACT) == Interval(10.0, 10.0)
+    assert optimum_interval(STOPPED) == Interval(8.0, 10.0)
+    assert optimum_interval(replace(STOPPED, bound=-5.0)) == Interval(0.0, 10.0)  # the loss is not negative
+    assert optimum_interval(replace(STOPPED, bound=None)) == Interval(0.0, 10.0)
+    assert optimum_interval(replace(STOPPED, incumbent=None)) is None
     assert Interval(1.0, 1.0).exact and not Interval(1.0, 2.0).exact
 
 
 def test_best_known_takes_every_cell() -> None:
-    assert best_known(INSTANCE, [CELL], [EXACT]) == Interval(10.0, 10.0)
-    assert best_known(INSTANCE, [CELL], [STOPPED]) == Interval(8.0, 10.0)
-    assert best_known(INSTANCE, [CELL], []) == Interval(6.0, 11.0)
-    assert best_known(INSTANCE, [replace(CELL, caveat="M too small")], []) == Interval(0.0, 11.0)
-    assert best_known(INSTANCE, [], []) == Interval(0.0, 12.0)
+    assert best_known_optimum(INSTANCE, [CELL], [EXACT]) == Interval(10.0, 10.0)
+    assert best_known_optimum(INSTANCE, [CELL], [STOPPED]) == Interval(8.0, 10.0)
+    assert best_known_optimum(INSTANCE, [CELL], []) == Interval(6.0, 11.0)
+    assert best_known_optimum(INSTANCE, [replace(CELL, caveat="M too small")], []) == Interval(0.0, 11.0)
+    assert best_known_optimum(INSTANCE, [], []) == Interval(0.0, 12.0)
 
 
 def test_gap_by_the_papers_formula_and_its_interval() -> None:
@@ -82,14 +82,14 @@ def test_gap_closed() -> None:
 
 
 def test_audit_names_contradictions() -> None:
-    assert audit(INSTANCE, [CELL], [EXACT]) == []
-    assert audit(INSTANCE, [CELL], [replace(EXACT, bound=10.0 * (1 + 1e-8))]) == []
-    high = audit(INSTANCE, [replace(CELL, bound=10.5)], [EXACT])
+    assert find_contradictions(INSTANCE, [CELL], [EXACT]) == []
+    assert find_contradictions(INSTANCE, [CELL], [replace(EXACT, bound=10.0 * (1 + 1e-8))]) == []
+    high = find_contradictions(INSTANCE, [replace(CELL, bound=10.5)], [EXACT])
     assert len(high) == 1
-    assert audit(INSTANCE, [replace(CELL, bound=10.5, caveat="M too small")], [EXACT]) == []
-    worse = audit(INSTANCE, [replace(CELL, recovered=9.0)], [EXACT])
+    assert find_contradictions(INSTANCE, [replace(CELL, bound=10.5, caveat="M too small")], [EXACT]) == []
+    worse = find_contradictions(INSTANCE, [replace(CELL, recovered=9.0)], [EXACT])
     assert worse
-    dreamt = audit(INSTANCE, [], [replace(EXACT, claimed=9.0)])
+    dreamt = find_contradictions(INSTANCE, [], [replace(EXACT, claimed=9.0)])
     assert dreamt
 
 
@@ -116,17 +116,17 @@ def test_the_best_run_of_a_solver_is_the_one_that_says_most() -> None:
     slow = replace(EXACT, encoding="indicator", solve_seconds=9.0)
     fast = replace(EXACT, encoding="strengthened", solve_seconds=3.0)
     refused = replace(EXACT, solver="gurobi", incumbent=None, bound=None, proven=False, reason="no licence")
-    assert best_runs([STOPPED, slow, refused, fast]) == [fast, refused]
+    assert best_runs_by_solver([STOPPED, slow, refused, fast]) == [fast, refused]
     nearer = replace(STOPPED, bound=9.5)
-    assert best_runs([STOPPED, nearer]) == [nearer]
+    assert best_runs_by_solver([STOPPED, nearer]) == [nearer]
 
 
 def test_an_exact_solve_with_an_m_that_is_not_valid_bounds_nothing() -> None:
     cut = replace(EXACT, m_source="M=2", caveat="M is too small", proven=False, incumbent=11.0, claimed=11.0, bound=11.0)
     assert not cut.bounds_optimum
-    assert optimum(cut) == Interval(0.0, 11.0)
-    assert best_known(INSTANCE, [], [cut, STOPPED]) == Interval(8.0, 10.0)
-    assert audit(INSTANCE, [], [cut, EXACT]) == []
+    assert optimum_interval(cut) == Interval(0.0, 11.0)
+    assert best_known_optimum(INSTANCE, [], [cut, STOPPED]) == Interval(8.0, 10.0)
+    assert find_contradictions(INSTANCE, [], [cut, EXACT]) == []
     assert cut.variant == "scip, M=2" and EXACT.variant == "scip"
     assert replace(EXACT, encoding="strengthened", m_source="M from incumbent").variant == "scip, strengthened"
 
@@ -156,6 +156,6 @@ def test_trivial_optima() -> None:
 
 
 def test_gaps_of_runs() -> None:
-    assert gap_left(EXACT) == 0.0 and gap_left(STOPPED) == 0.2 and gap_left(replace(STOPPED, bound=None)) is None
-    assert gap_left(replace(STOPPED, bound=-3.0)) == 1.0 and gap_left(replace(STOPPED, caveat="M too small")) is None
+    assert remaining_gap(EXACT) == 0.0 and remaining_gap(STOPPED) == 0.2 and remaining_gap(replace(STOPPED, bound=None)) is None
+    assert remaining_gap(replace(STOPPED, bound=-3.0)) == 1.0 and remaining_gap(replace(STOPPED, caveat="M too small")) is None
     assert root_gap(replace(EXACT, root=4.0), 10.0) == 0.6 and root_gap(EXACT, 10.0) is None

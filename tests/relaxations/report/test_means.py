@@ -26,9 +26,8 @@ from marginopt.relaxations import (
     shifted_geometric_mean,
 )
 from marginopt.relaxations.report import pictures as pictures_sweeps
-from marginopt.relaxations.report.data import display_name, family, label, name_without, trait
 from marginopt.relaxations.report.formats import latex_escaped
-from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
+from marginopt.relaxations.report.means import VIRTUAL_BEST, exact_means, exact_ratios, primal_dual_integral, relaxation_means
 from marginopt.relaxations.report.pictures import (
     bound_against_m,
     convergence_curves,
@@ -38,6 +37,7 @@ from marginopt.relaxations.report.pictures import (
     performance_profiles,
     seed_spread,
 )
+from marginopt.relaxations.report.report_data import display_name, family_name, name_without, parameter_value, row_label
 from marginopt.relaxations.report.tables import KAPPA_COLUMNS, cell_text
 
 INF = float("inf")
@@ -106,7 +106,7 @@ def test_performance_ratios_by_hand() -> None:
 def test_means_of_a_report() -> None:
     report = made_up()
     rows = {row.variant: row for row in exact_means(report)}
-    assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened", VIRTUAL]  # what never ran is left out
+    assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened", VIRTUAL_BEST]  # what never ran is left out
     scip, bb, strong, _ = rows.values()
     assert (scip.problems, scip.solved, scip.fastest) == (6, 6, 0)
     assert (bb.solved, bb.fastest, bb.within[0]) == (6, 6, 1.0)
@@ -128,17 +128,17 @@ def test_families_and_parameters_are_fields() -> None:
     drawn = made_up().instances[0]
     name = "gaussian-clustered[n=50, p=3, sigma=0.2]"
     cell = replace(drawn, instance=name, n=50, family="gaussian-clustered", parameters={"sigma": 0.2})
-    assert family(cell) == "gaussian-clustered" and family(replace(cell, instance="[odd]", family="")) == "[odd]"
-    assert [trait(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
+    assert family_name(cell) == "gaussian-clustered" and family_name(replace(cell, instance="[odd]", family="")) == "[odd]"
+    assert [parameter_value(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
     values = {name: name_without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
     assert values["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
     assert values["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and name_without(cell, "lam") == display_name(cell)
-    assert label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
-    assert label(replace(cell, instance="wdbc[n=60, p=4]", n=60, p=4, family="wdbc", parameters={})) == "wdbc"
+    assert row_label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
+    assert row_label(replace(cell, instance="wdbc[n=60, p=4]", n=60, p=4, family="wdbc", parameters={})) == "wdbc"
     # a name of its own says nothing, whatever it looks like
     mine = replace(cell, instance="mine[n=50, sigma=7]")
-    assert label(mine) == display_name(mine) == name_without(mine, "sigma").partition(", λ")[0] == "mine[n=50, sigma=7]"
-    assert trait(mine, "sigma") == 0.2 and family(mine) == "gaussian-clustered"
+    assert row_label(mine) == display_name(mine) == name_without(mine, "sigma").partition(", λ")[0] == "mine[n=50, sigma=7]"
+    assert parameter_value(mine, "sigma") == 0.2 and family_name(mine) == "gaussian-clustered"
 
 
 def test_means_are_of_one_family_and_lambda() -> None:
@@ -177,7 +177,7 @@ def test_what_is_drawn_beside_m_is_a_field_and_not_a_name() -> None:
 
 
 def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures_sweeps, "PANELS", 2)  # of three
+    monkeypatch.setattr(pictures_sweeps, "MAX_PANELS", 2)  # of three
     report = made_up()
     drawn = [
         bound_against_m(report),
@@ -320,8 +320,8 @@ def test_the_integral_is_that_of_the_gap_over_time() -> None:
 def test_the_virtual_best_is_no_slower_than_anyone() -> None:
     report = made_up()
     rows = exact_means(report)
-    (best,) = (row for row in rows if row.variant == VIRTUAL)
-    others = [row for row in rows if row.variant != VIRTUAL]
+    (best,) = (row for row in rows if row.variant == VIRTUAL_BEST)
+    others = [row for row in rows if row.variant != VIRTUAL_BEST]
     assert best.problems == others[0].problems and best.solved >= max(row.solved for row in others)
     assert best.seconds <= min(row.seconds for row in others) + 1e-12
     assert "virtual best" in (performance_profiles(report) or "")

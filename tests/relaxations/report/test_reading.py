@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from report_examples import swept
 
-from marginopt.relaxations.report.data import Interval
 from marginopt.relaxations.report.pictures import gap_against, gap_against_seconds, gap_bars
+from marginopt.relaxations.report.report_data import Interval
 from marginopt.relaxations.report.tables import Column, cell_text
 
 
@@ -29,7 +29,7 @@ def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None
 
 def test_a_solver_that_never_ran_is_one_sentence_and_no_column() -> None:
     report = swept()
-    assert report.document.matrix.idle == {"asleep": "no <licence>"}
+    assert report.document.matrix.unused_columns == {"asleep": "no <licence>"}
     page = report.html()
     assert "<b>asleep</b>, no &lt;licence&gt;." in page
     assert page.count("data-idle>") == 1 and "data-idle>asleep</th>" in page

@@ -20,7 +20,7 @@ from marginopt.errors import DataError, InputError
 from marginopt.models.statement import typeset
 from marginopt.relaxations import GapReport
 from marginopt.relaxations.losses import draw_losses
-from marginopt.relaxations.report.formats import FORMATS, format_of
+from marginopt.relaxations.report.formats import FORMATS, format_of_suffix
 from marginopt.relaxations.report.pictures import gap_bars
 from marginopt.relaxations.report.tables import report_tables
 
@@ -147,7 +147,7 @@ def test_trivial_optima_are_marked_and_left_out_of_means() -> None:
 
 def test_formats_go_by_suffix(tmp_path: Path) -> None:
     assert list(FORMATS) == [".html", ".md", ".csv", ".json", ".tex"]
-    assert format_of("a/REPORT.MD") is FORMATS[".md"]
+    assert format_of_suffix("a/REPORT.MD") is FORMATS[".md"]
     with pytest.raises(InputError, check=about("path")):
         made_up().write("report.pdf")
     paths = made_up().write_all(tmp_path / "new" / "folder")

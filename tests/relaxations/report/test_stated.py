@@ -17,7 +17,7 @@ from marginopt.errors import InputError
 from marginopt.models.model import Model
 from marginopt.models.program.form import StandardForm
 from marginopt.relaxations import AllHulls, Continuous, GapReport, Products, gap_report, model_gaps
-from marginopt.relaxations.report.data import Interval, gap
+from marginopt.relaxations.report.report_data import Interval, gap
 from marginopt.solvers import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

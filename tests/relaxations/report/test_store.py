@@ -21,9 +21,9 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.model import identity
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
-from marginopt.relaxations.report.cells.instance import HeuristicTask
-from marginopt.relaxations.report.cells.record import InstanceAt
+from marginopt.relaxations.report.problems import InstanceProblem
 from marginopt.relaxations.report.runner import CellStore, digest
+from marginopt.relaxations.report.tasks import HeuristicTask
 from marginopt.solvers.records import Options
 
 #: A clean interpreter that forks its reports: one on one thread has been made before the forks.
@@ -185,12 +185,12 @@ def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> N
     """Family and parameters are no part of a cell's key: what was stored without them is found and takes the instance's."""
     drawn = gaussian_clusters(16, 2, 0.5, seed=3)
     store = CellStore(tmp_path / "cells.db")
-    task = HeuristicTask(InstanceAt.of(drawn, 1.0), Options())
+    task = HeuristicTask(InstanceProblem.of(drawn, 1.0), Options())
     record, _ = task.compute(None)
     old = {**record, "cell": {k: v for k, v in record["cell"].items() if k not in ("family", "parameters")}}
-    store.put(digest({"kind": task.kind, **task.parts}), task.kind, old)
-    again = HeuristicTask(InstanceAt.of(replace(drawn, family="renamed"), 1.0), Options())
-    text = store.get(digest({"kind": again.kind, **again.parts}))
+    store.put(digest({"kind": task.kind, **task.key_parts}), task.kind, old)
+    again = HeuristicTask(InstanceProblem.of(replace(drawn, family="renamed"), 1.0), Options())
+    text = store.get(digest({"kind": again.kind, **again.key_parts}))
     assert text is not None and again.cell(text).family == "renamed" and task.cell(text).parameters == {"sigma": 0.5}
 
 

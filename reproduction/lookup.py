@@ -1,4 +1,4 @@
-"""Tables and figures of the papers by name, found by a scan of the papers' folders."""
+"""Find the papers' tables and figures by name: the records ``TABLES`` and ``FIGURES`` of the modules in the papers' folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from marginopt.errors import InputError, near_names
 
 from .record import PAPERS, PaperFigure, PaperTable
 
-_FOLDERS = ("conic", "max_min", "nonparallel", "frank_wolfe")
 #: Other words for a paper, alone or before "-table-1".
 _SHORT = {"fw": "frank-wolfe", "maxmin": "max-min", "npsvc++": "npsvc"}
 
@@ -19,7 +18,7 @@ _SHORT = {"fw": "frank-wolfe", "maxmin": "max-min", "npsvc++": "npsvc"}
 @functools.cache
 def _modules() -> tuple[object, ...]:
     home = __name__.rpartition(".")[0]
-    folders = [importlib.import_module(f"{home}.{folder}") for folder in _FOLDERS]
+    folders = [importlib.import_module(f"{home}.{name.replace('-', '_')}") for name in PAPERS]
     return tuple(
         importlib.import_module(f"{folder.__name__}.{module.name}")
         for folder in folders
@@ -28,15 +27,15 @@ def _modules() -> tuple[object, ...]:
 
 
 @functools.cache
-def tables() -> dict[str, PaperTable]:
-    """The tables by name, paper by paper."""
+def paper_tables() -> dict[str, PaperTable]:
+    """Return all tables by name, paper by paper."""
     table_list = [table for module in _modules() for table in getattr(module, "TABLES", ())]
     return {table.name: table for table in sorted(table_list, key=_order)}
 
 
 @functools.cache
-def figures() -> dict[str, PaperFigure]:
-    """The figures by name, paper by paper."""
+def paper_figures() -> dict[str, PaperFigure]:
+    """Return all figures by name, paper by paper."""
     figure_list = [figure for module in _modules() for figure in getattr(module, "FIGURES", ())]
     return {figure.name: figure for figure in sorted(figure_list, key=_order)}
 
@@ -45,15 +44,15 @@ def _order(one: PaperTable | PaperFigure) -> tuple[int, str]:
     return list(PAPERS).index(one.paper.name), one.name
 
 
-def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
-    """Tables and figures of names: of a table, of a figure, of a paper (all that it has); all where none is given.
+def tables_and_figures(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
+    """Return the tables and figures that names select: a paper's name selects all of its own, no name selects everything.
 
     "fw" is "frank-wolfe", "fw-table-2" its Table 2; "maxmin" and "npsvc++" are understood too.
     """
     long = [_long(name) for name in names]
     for name in long:
-        if name not in PAPERS and name not in tables() and name not in figures():
-            known = [*PAPERS, *tables(), *figures()]
+        if name not in PAPERS and name not in paper_tables() and name not in paper_figures():
+            known = [*PAPERS, *paper_tables(), *paper_figures()]
             close = near_names(name, known, 4)
             hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
             message = f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them"
@@ -63,7 +62,7 @@ def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
     def chosen(one: PaperTable | PaperFigure) -> bool:
         return not wanted or one.name in wanted or one.paper.name in wanted
 
-    return [t for t in tables().values() if chosen(t)], [f for f in figures().values() if chosen(f)]
+    return [t for t in paper_tables().values() if chosen(t)], [f for f in paper_figures().values() if chosen(f)]
 
 
 def _long(name: str) -> str:

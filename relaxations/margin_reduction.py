@@ -1,4 +1,4 @@
-"""Reductions of problems composed of a loss and a regulariser (`Margin`): base classes, and recovery of feasible points.
+"""Base classes of reductions of a loss plus a regulariser (`Margin`), and recovery of feasible points from relaxed ones.
 
 The relaxations themselves are in `relaxations.bounds`.
 """
@@ -33,7 +33,7 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
 def as_margin(model: Model) -> Margin | None:
-    """Return the composition of loss and regulariser that a model is; None if it is none."""
+    """Return a model as a sum of loss and regulariser (`Margin`); None if it is no such sum."""
     composed = model.composed
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
@@ -172,10 +172,10 @@ class MarginReduction(Reduction[T]):
         composed = _bounding_margin(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"
-        return self.missing(composed)
+        return self.missing_part(composed)
 
     @abstractmethod
-    def missing(self, composed: Margin) -> str:
+    def missing_part(self, composed: Margin) -> str:
         """Return the part that the composition lacks; empty where it lacks nothing."""
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:

@@ -1,4 +1,4 @@
-"""Table 2: accuracy of six classifiers, paired t-tests of K-NPSVC++ against the others, and sizes of the sets."""
+"""Table 2 of NPSVC++: accuracies of six classifiers, paired t-tests of K-NPSVC++ against the others, sizes of the sets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison import mean_of
-from ..record import NPSVC, CellKind, Entry, PaperTable, ProtocolSize, Published, Run, Value, published
+from ..comparison import mean_summary
+from ..record import NPSVC, CellKind, MeasuredNumber, PaperCell, PaperTable, ProtocolSize, PublishedNumber, Run, published_rows
 from .protocol import JOINT, METHODS, PRINTED, QUANTILE, SETS, accuracy_runs, size_run
 
 _OURS = METHODS[-1]
@@ -120,21 +120,21 @@ def _whole(effort: ProtocolSize, name: str, method: str) -> bool:
 
 def _partly(effort: ProtocolSize, name: str, method: str) -> bool:
     """Return whether a cell is of fewer points than published."""
-    return effort.thin and name in _LARGE and not _whole(effort, name, method)
+    return effort.thinned and name in _LARGE and not _whole(effort, name, method)
 
 
-def _entries(effort: ProtocolSize) -> Sequence[Entry]:
+def _entries(effort: ProtocolSize) -> Sequence[PaperCell]:
     entries = []
-    for r in published("npsvcpp_table2_accuracy"):
+    for r in published_rows("npsvcpp_table2_accuracy"):
         name, method = r["dataset"], r["method"]
         if name not in _rows(effort):
             continue
-        there = Published.of(r["accuracy_pct"], r["std"], 10)
+        there = PublishedNumber.of(r["accuracy_pct"], r["std"], 10)
         methods = (method, *_BESIDE.get(method, ()))
         entries += [
-            Entry(
+            PaperCell(
                 (name, one), there, accuracy_runs(effort, name, one, _whole(effort, name, one)),
-                mean_of("accuracy", 100.0), _notes(effort, name, method, one),
+                mean_summary("accuracy", 100.0), _notes(effort, name, method, one),
                 caveat="a variant" if one == PRINTED else "fewer points" if _partly(effort, name, one) else "",
                 kind=CellKind.RESULT if one == method else CellKind.VARIANT,
             )
@@ -143,7 +143,7 @@ def _entries(effort: ProtocolSize) -> Sequence[Entry]:
     return entries
 
 
-def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
+def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber | None:
     """Two-sided p of the paired t-test over the splits that both have."""
     from scipy.stats import ttest_rel
 
@@ -156,7 +156,7 @@ def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
     first, second = np.array(pairs).T
     if np.ptp(first - second) == 0.0:
         return None  # no spread to test by
-    return Value(float(ttest_rel(first, second).pvalue), None, len(pairs))
+    return MeasuredNumber(float(ttest_rel(first, second).pvalue), None, len(pairs))
 
 
 def _both(effort: ProtocolSize, name: str, rival: str) -> tuple[Run, ...]:
@@ -165,16 +165,16 @@ def _both(effort: ProtocolSize, name: str, rival: str) -> tuple[Run, ...]:
     return (*accuracy_runs(effort, name, _OURS, whole), *accuracy_runs(effort, name, rival, whole))
 
 
-def _tests(effort: ProtocolSize) -> Sequence[Entry]:
+def _tests(effort: ProtocolSize) -> Sequence[PaperCell]:
     return [
-        Entry(
+        PaperCell(
             (r["dataset"], r["method"]),
             None,
             _both(effort, r["dataset"], r["method"]),
             _p_value,
             (f"Printed: p < {r['level']}." if r["level"] else "Printed: not significant at 0.1.",),
         )
-        for r in published("npsvcpp_table2_significance")
+        for r in published_rows("npsvcpp_table2_significance")
         if r["dataset"] in _rows(effort)
     ]
 
@@ -182,14 +182,14 @@ def _tests(effort: ProtocolSize) -> Sequence[Entry]:
 _COLUMNS = ("n_train", "n_test", "features", "classes")
 
 
-def _size_entries(effort: ProtocolSize) -> Sequence[Entry]:
-    rows = [r for r in published("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
+def _size_entries(effort: ProtocolSize) -> Sequence[PaperCell]:
+    rows = [r for r in published_rows("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
     return [
-        Entry(
+        PaperCell(
             (r["dataset"], column),
-            Published.of(r[column]),
+            PublishedNumber.of(r[column]),
             (size_run(r["dataset"]),),
-            mean_of(column),
+            mean_summary(column),
         )
         for r in rows
         if r["dataset"] in effort.rows(tuple(SETS), ("Pendigits",))
@@ -210,7 +210,7 @@ TABLES = (
         "tuning.",
         _entries,
         (*(f"{name}: {reason}." for name, reason in _NOBODY.items()), _TRIED),
-        across=1,
+        column_levels=1,
     ),
     PaperTable(
         "npsvc-table-2-tests",
@@ -221,7 +221,7 @@ TABLES = (
         "two-sided p",
         "Paired over the splits of Table 2. Printed are levels (double dagger 0.05, dagger 0.1), one- or two-sided is not said.",
         _tests,
-        across=1,
+        column_levels=1,
         kind=CellKind.STATISTIC,
     ),
     PaperTable(
@@ -233,7 +233,7 @@ TABLES = (
         "counts",
         "What is read here, and the parts of a split; of DNA and USPS the published training part alone is the whole set.",
         _size_entries,
-        across=1,
+        column_levels=1,
         kind=CellKind.SIZE,
     ),
 )

@@ -1,4 +1,4 @@
-"""The experiment of NPSVC++, Table 2: random 60/40 splits, six classifiers with a Gaussian kernel.
+"""The experiment of NPSVC++, Table 2: six classifiers with a Gaussian kernel on random 60/40 splits.
 
 Width 1/(mean squared distance) for all, as §C.2.1 says. The paper speaks of no tuning and publishes no parameters: those of the
 released code are taken for K-NPSVC++, c = 1 among them, and c = 1 for its rivals (C = 1 for the SVM), with r = 0.1. Several
@@ -19,18 +19,20 @@ from marginopt.estimators import KernelNPSVC, NonparallelSVC
 from marginopt.models import RBF, FloatArray, JointHyperplanesSVM, PinballTwinSVM, gamma_by_rule
 from marginopt.solvers.box.descent import box_minimum
 
-from ..inputs import data_set, dense
+from ..inputs import data_set, dense_arrays
 from ..record import Experiment, ProtocolSize, Run
 
-#: Catalogue names; the published sizes are those of the whole sets, of DNA and USPS those of the training part.
+#: Names of data sets in the catalogue, by the paper's names.
+#: The published sizes are those of the whole sets, of DNA and USPS those of the training part.
 SETS = {
     "CHG": "chg", "BinAlpha": "binalpha", "20News": "20news", "Pendigits": "pendigits", "DNA": "dna", "USPS": "usps",
 }  # fmt: skip
 _TRAINING_PART = ("dna", "usps", "flowers102")
 #: Sets whose runs were of another split when 60% was rounded to the nearest: their runs are named by the rule.
 _ROUNDED = {"usps": {"split": "rounded down"}}
+#: The six classifiers.
 METHODS = ("SVM", "TWSVM", "NPSVM", "pinTWSVM", "RMTBSVM", "K-NPSVC++")
-#: The printed orientation; the released code's is what the published numbers need.
+#: K-NPSVC++ in the printed orientation; the published numbers need that of the released code.
 PRINTED = "K-NPSVC++, printed"
 #: NPSVM and pinTWSVM as the paper cites them, beside those of its Table 1.
 JOINT, QUANTILE = "NPSVM, Shao 2014", "pinTWSVM, Xu 2017"
@@ -40,7 +42,8 @@ _COST = 1.0
 #: §2: "the remaining analysis in this work uses the OVR strategy". All other methods are so by what they are.
 _CLASSES = {"SVM": "one-versus-rest"}
 
-Maker: TypeAlias = Callable[[FloatArray], Any]
+#: From training points to an unfitted classifier.
+ClassifierMaker: TypeAlias = Callable[[FloatArray], Any]
 
 
 def _kernel(X: FloatArray) -> RBF:
@@ -63,13 +66,13 @@ def _shared(orientation: str, X: FloatArray) -> KernelNPSVC:
     return KernelNPSVC(kernel=_kernel(X), orientation=orientation, standardise=False, max_iter=_MAX_ITERATIONS)
 
 
-class Hyperplanes:
+class HyperplaneClassifier:
     """Classifier by a `TargetModel` for each class, solved to a relative gap of 1e-4; the nearest hyperplane wins."""
 
     def __init__(self, state: Callable[[FloatArray, Any], Sequence[JointHyperplanesSVM | PinballTwinSVM]]) -> None:
         self._state = state
 
-    def fit(self, X: FloatArray, y: FloatArray) -> Hyperplanes:
+    def fit(self, X: FloatArray, y: FloatArray) -> HyperplaneClassifier:
         """Solve every class's problem."""
         models = self._state(X, y)
         planes = []
@@ -87,18 +90,18 @@ class Hyperplanes:
         return float(np.mean(self._classes[distances.argmin(axis=1)] == y))
 
 
-def _joint(X: FloatArray) -> Hyperplanes:
-    return Hyperplanes(partial(JointHyperplanesSVM.one_per_class, c=_COST, r=0.1, kernel=_kernel(X)))
+def _joint(X: FloatArray) -> HyperplaneClassifier:
+    return HyperplaneClassifier(partial(JointHyperplanesSVM.one_per_class, c=_COST, r=0.1, kernel=_kernel(X)))
 
 
-def _quantile(X: FloatArray) -> Hyperplanes:
-    return Hyperplanes(partial(PinballTwinSVM.one_per_class, c=_COST, nu=0.5, tau=0.5, kernel=_kernel(X)))
+def _quantile(X: FloatArray) -> HyperplaneClassifier:
+    return HyperplaneClassifier(partial(PinballTwinSVM.one_per_class, c=_COST, nu=0.5, tau=0.5, kernel=_kernel(X)))
 
 
 _LOSSES = {"TWSVM": "twsvm", "NPSVM": "npsvm", "pinTWSVM": "pinball", "RMTBSVM": "capped"}
 
 
-def classifier_maker(method: str) -> Maker:
+def classifier_maker(method: str) -> ClassifierMaker:
     """Return the function that makes the method's classifier for given training points."""
     if method == "SVM":
         return _svm
@@ -110,12 +113,12 @@ def classifier_maker(method: str) -> Maker:
 
 
 def accuracy_runs(effort: ProtocolSize, name: str, method: str, whole: bool = False) -> tuple[Run, ...]:
-    """Return the runs of one cell, one for each split; a reduced effort takes at most 2,000 points unless ``whole``."""
+    """Return the runs of one cell, one for each split; a thinned effort takes 2,000 points at most unless ``whole``."""
     points = 0 if whole else effort.grid(0, 2000)
     more = {"classes": _CLASSES[method]} if method in _CLASSES else {}
     more |= _ROUNDED.get(SETS[name], {})
     return tuple(
-        Run.of(ACCURACY, dataset=SETS[name], method=method, seed=seed, points=points, **more) for seed in effort.repetitions(10)
+        Run.of(ACCURACY, dataset=SETS[name], method=method, seed=seed, points=points, **more) for seed in effort.seeds(10)
     )
 
 
@@ -124,30 +127,30 @@ def size_run(name: str) -> Run:
     return Run.of(SIZES, dataset=SETS[name], **_ROUNDED.get(SETS[name], {}))
 
 
-def points_of(name: str, most: int) -> tuple[FloatArray, FloatArray]:
+def read_points(name: str, most: int) -> tuple[FloatArray, FloatArray]:
     """Return rows and classes of a set; a fixed random sample if it has more than ``most`` points (0: no limit)."""
-    X, y = dense(data_set(name, "train" if name in _TRAINING_PART else None))
+    X, y = dense_arrays(data_set(name, "train" if name in _TRAINING_PART else None))
     if 0 < most < len(y):
         chosen = np.random.default_rng(0).permutation(len(y))[:most]
         X, y = X[chosen], y[chosen]
     return X, y
 
 
-def split_of(points: int, seed: int) -> list[npt.NDArray[np.int64]]:
+def split_indices(points: int, seed: int) -> list[npt.NDArray[np.int64]]:
     """Return indices of 60% of the points, rounded down as the published sizes are, and of the others."""
     return np.split(np.random.default_rng(seed).permutation(points), [3 * points // 5])
 
 
 def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
-    X, y = points_of(run["dataset"], 0)
-    train, test = split_of(len(y), 0)
+    X, y = read_points(run["dataset"], 0)
+    train, test = split_indices(len(y), 0)
     return {"n_train": len(train), "n_test": len(test), "features": X.shape[1], "classes": len(np.unique(y))}
 
 
 def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the training part of one split, and score the other."""
-    X, y = points_of(run["dataset"], run["points"])
-    train, test = split_of(len(y), run["seed"])
+    X, y = read_points(run["dataset"], run["points"])
+    train, test = split_indices(len(y), run["seed"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ConvergenceWarning: what is left is in the record
         model = classifier_maker(run["method"])(X[train]).fit(X[train], y[train])
@@ -157,5 +160,6 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
+#: Test accuracy of one method on one split; sizes of a set and of its split.
 ACCURACY = Experiment("npsvc accuracy", _accuracy, lambda run: (run["dataset"],), layout=2)
 SIZES = Experiment("npsvc sizes", _sizes, lambda run: (run["dataset"],))

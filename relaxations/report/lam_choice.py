@@ -1,6 +1,6 @@
-"""The choice of λ for ``lam="auto"`` of a gap report, between two ends.
+"""Choose λ for ``lam="auto"`` of a gap report: the geometric mean of two ends.
 
-Below the lower one the intercept alone is optimal, above the upper one the fewest violations.
+Below the lower end the intercept alone is the best known classifier; above the upper end one with the fewest violations is.
 """
 
 from __future__ import annotations
@@ -11,41 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray
-from ....models.model import Model
-from ....solvers.records import Options
-from ...bounds.form_relaxations import Continuous
-from ...bounds.hulls import EqualHulls
-from ...composed import as_margin, best_allowed_multiple, constant_classifiers
-from ...relaxed import relax
-from .record import Record, Subject, Task
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.model import Model
+from ...solvers.records import Options
+from ..bounds.form_relaxations import Continuous
+from ..bounds.hulls import EqualHulls
+from ..margin_reduction import as_margin, best_allowed_multiple, constant_classifiers
+from ..relaxation_result import relax
+from .cells import LamChoice
+from .problems import ReportProblem
+from .tasks import Task
 
 #: Factor between two λ that are tried, and how many are tried in one direction.
 _STEP, _TRIES = 8.0, 9
 #: Relative difference of costs from which on one is smaller.
 _LESS = 1e-9
-
-
-@dataclass(frozen=True)
-class Tradeoff(Record):
-    """The λ chosen for a problem, and the ends between which it lies; no ends where no classifier beats the intercept alone.
-
-    Parameters
-    ----------
-    name : str
-        Of the problem at this λ.
-    lam : float
-    low : float or None
-        Above it a classifier is known that is better than every one without a feature.
-    high : float or None
-        Above it the classifier of the least known cost of violations is the best known.
-    """
-
-    name: str
-    lam: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -62,23 +43,23 @@ class _Line:
 
 
 @dataclass(frozen=True, eq=False)
-class TradeoffTask(Task[Subject]):
-    """The choice of λ for one problem; ``at`` states the problem at a λ, and ``subject`` is ``at(1)``.
+class LamChoiceTask(Task[ReportProblem]):
+    """The choice of λ for one problem: ``at`` is the problem as a function of λ, and ``problem`` is ``at(1)``.
 
     The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
     two ends as its first and its last breakpoint; λ is the geometric mean of these.
     """
 
-    at: Callable[[float], Subject]
+    at: Callable[[float], ReportProblem]
 
     kind = "lam"
 
     label = "choice of λ"
 
     @property
-    def parts(self) -> dict[str, Any]:
-        """Return the problem at two λ, which are all where the objective is affine in λ."""
-        return {**super().parts, "other": self.at(2.0).parts}
+    def key_parts(self) -> dict[str, Any]:
+        """Return the problem at two λ, which determine an objective that is affine in λ."""
+        return {**super().key_parts, "other": self.at(2.0).key_parts}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Run the heuristic at λ = 8^k, as far as its answers change, and then at the two ends as long as these move."""
@@ -108,30 +89,30 @@ class TradeoffTask(Task[Subject]):
                 break
         low, high = (None, None) if ends is None else ends
         lam = 1.0 if ends is None else _middle(*ends)
-        return {"cell": Tradeoff(self.at(lam).name, lam, low, high).record()}, True
+        return {"cell": LamChoice(self.at(lam).name, lam, low, high).record()}, True
 
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
-        subject, doubled = self.at(lam), self.at(2.0 * lam)
-        composed, other = as_margin(subject.model.unmodified), as_margin(doubled.model.unmodified)
+        problem, doubled = self.at(lam), self.at(2.0 * lam)
+        composed, other = as_margin(problem.model.unmodified), as_margin(doubled.model.unmodified)
         if composed is None or other is None:
-            raise InputError(f"{subject.name} is no sum of a loss and a regulariser: give its λ", name="at")
-        incumbent = subject.incumbent(self.options)
-        starts = [*constant_classifiers(composed), *(_recovered(subject.model, self.options) if incumbent is None else ())]
-        points = [best_allowed_multiple(composed, subject.model, w) for w in starts]
+            raise InputError(f"{problem.name} is no sum of a loss and a regulariser: give its λ", name="at")
+        incumbent = problem.incumbent(self.options)
+        starts = [*constant_classifiers(composed), *(_recovered(problem.model, self.options) if incumbent is None else ())]
+        points = [best_allowed_multiple(composed, problem.model, w) for w in starts]
         candidates = []
         for w in ([] if incumbent is None else [incumbent[0]]) + [w for w in points if w is not None]:
             value, scores = composed.objective(w), np.asarray(composed.points @ w)
             cost = (other.objective(w) - value) / lam
             candidates.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
         if not candidates:
-            raise InputError(f"no point of {subject.name} is known at λ = {lam:g}: give its λ", name="at")
+            raise InputError(f"no point of {problem.name} is known at λ = {lam:g}: give its λ", name="at")
         lines += candidates
         return min(candidates, key=lambda line: line.norm + lam * line.cost)
 
     def progress_text(self, record: dict[str, Any]) -> str:
-        """λ and its ends."""
-        chosen = Tradeoff.from_record(record["cell"])
+        """Return λ and its ends in words."""
+        chosen = LamChoice.from_record(record["cell"])
         if chosen.low is None:
             return f"{chosen.name}: no classifier is known that beats the intercept alone at any λ; λ = {chosen.lam:g}"
         return f"{chosen.name}: λ = {chosen.lam:g}, between {chosen.low:.3g} and {chosen.high:.3g}"

@@ -1,4 +1,4 @@
-"""The results of a gap report: stored cells, the gaps that follow from them, and names and parameters of instances."""
+"""`ReportData`, the results of a gap report: its cells, and the optima, gaps and contradictions that follow from them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from typing import Any, TypeVar
 
 from ...errors import InputError
 from ...instances.naming import SIZES, InstanceName
-from ..relaxed import AGREE
-from .cells.exact import ExactCell
-from .cells.instance import InstanceCell
-from .cells.kappa import KappaCell
-from .cells.record import Cell, Key, where
-from .cells.relaxation import RelaxationCell
+from ..relaxation_result import AGREEMENT_TOLERANCE
+from .cells import Cell, CellKey, ExactCell, InstanceCell, KappaCell, RelaxationCell, problem_label
 
-#: The lower end where nothing is known.
+#: Lower end of an interval without a bound.
 _NOTHING = float("-inf")
 #: Rank ratio up to which W counts as of rank one, and the relative distance of bound and recovered objective that confirms it.
 RANK_ONE, EXACT = 1e-5, 1e-4
@@ -26,11 +22,12 @@ RANK_ONE, EXACT = 1e-5, 1e-4
 
 @dataclass(frozen=True)
 class Interval:
-    """A number that is known to lie between two others; known exactly where they are equal.
+    """A number known to lie between two others.
 
     Parameters
     ----------
     low, high : float
+        The ends; equal if the number is known exactly.
     """
 
     low: float
@@ -38,11 +35,11 @@ class Interval:
 
     @property
     def exact(self) -> bool:
-        """Return whether the number is known."""
+        """Return whether the number is known exactly."""
         return self.low == self.high
 
 
-def optimum(exact: ExactCell) -> Interval | None:
+def optimum_interval(exact: ExactCell) -> Interval | None:
     """Return the interval that one exact solve gives for the optimum: its value where proven, else [bound, incumbent]; None
     without a point.
     """
@@ -54,7 +51,7 @@ def optimum(exact: ExactCell) -> Interval | None:
     return Interval(min(max(exact.bound, floor), exact.incumbent), exact.incumbent)
 
 
-def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
+def best_known_optimum(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
     """Return the interval from all cells of one instance: [largest bound, least feasible objective], the latter alone where
     proven.
     """
@@ -69,7 +66,7 @@ def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], ex
 
 
 def gap(bound: float, zeta: Interval) -> Interval | None:
-    """(ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None where ζ may be zero and the bound is too, or is not known.
+    """Return (ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None where ζ may be zero and the bound is too, or is not known.
 
     Increasing in ζ where bound and ζ have one sign, so the ends are those of ζ. A bound above ζ gives a negative gap: not a bound
     of the optimum.
@@ -89,18 +86,18 @@ def gap(bound: float, zeta: Interval) -> Interval | None:
 
 
 def base_bound(relaxations: Iterable[RelaxationCell], name: str) -> float | None:
-    """Bound of the big-M relaxation of this name, from which gap closed is measured; None where there is none."""
+    """Return the bound of the relaxation of this name, from which gap closed is measured; None without one."""
     return next((c.bound for c in relaxations if c.relaxation == name and c.bounds_optimum), None)
 
 
 def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
-    """(bound - base)/(ζ - base), base that of the big-M relaxation; None where ζ = base leaves no gap to close.
+    """Return (bound - base)/(ζ - base) for the base relaxation's bound; None where ζ = base leaves no gap to close.
 
     None too where the bound or the base exceeds the best point that is known: one of them is no bound (`audit` says so).
     """
-    if max(bound, base) - zeta.high > AGREE * max(abs(zeta.high), abs(bound), abs(base)):
+    if max(bound, base) - zeta.high > AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(bound), abs(base)):
         return None
-    if zeta.high == -_NOTHING or zeta.high - base <= AGREE * max(abs(zeta.high), abs(base)):
+    if zeta.high == -_NOTHING or zeta.high - base <= AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(base)):
         return None
     low = (bound - base) / (zeta.high - base)
     if zeta.exact:
@@ -111,20 +108,20 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
 
 
 def root_gap(cell: ExactCell, best: float) -> float | None:
-    """(ζ - root bound)/ζ with the least objective known for ζ; None where the solver tells no root bound."""
+    """Return (ζ - root bound)/ζ, ζ the least objective known; None without a root bound."""
     is_defined = 0.0 < best < -_NOTHING
     return (best - cell.root) / best if is_defined and cell.root is not None and not cell.caveat else None
 
 
-def gap_left(cell: ExactCell) -> float | None:
-    """(incumbent - bound)/incumbent when the solver stopped; None without either."""
+def remaining_gap(cell: ExactCell) -> float | None:
+    """Return (incumbent - bound)/incumbent when the solver stopped; None without either."""
     if cell.incumbent is None or cell.bound is None or cell.incumbent <= 0.0 or cell.caveat:
         return None
     return 0.0 if cell.proven else max(cell.incumbent - max(cell.bound, 0.0), 0.0) / cell.incumbent
 
 
 def trivial_objective(instance: InstanceCell) -> float:
-    """The best that needs no feature: w = 0 violates all margins; b = ±1 those of the smaller class and costs 1."""
+    """Return the least objective without features: w = 0 violates all margins; b = ±1 costs 1 and those of the smaller class."""
     if instance.lam is None or instance.n is None or instance.positives is None:  # a model as it is stated
         return -_NOTHING if instance.trivial is None else instance.trivial
     smaller = min(instance.positives, instance.n - instance.positives)
@@ -135,7 +132,7 @@ def trivial_objective(instance: InstanceCell) -> float:
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
     """Return whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
     trivial_value = trivial_objective(instance)
-    return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREE * abs(trivial_value)
+    return trivial_value != -_NOTHING and zeta.high >= trivial_value - AGREEMENT_TOLERANCE * abs(trivial_value)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
@@ -151,8 +148,8 @@ def rank_verdict(cell: RelaxationCell) -> str:
     return "exact: bound and recovered objective agree" if within_tolerance else "not exact: rank above one"
 
 
-def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
-    """Contradictions among the cells of one instance, in words; empty where all agree."""
+def find_contradictions(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
+    """Return the contradictions among the cells of one problem in words; empty if all agree."""
     relaxations, exacts = list(relaxations), list(exacts)
     label = instance.instance if instance.lam is None else f"{instance.instance}, lam = {instance.lam:g}"
     points = {} if instance.objective is None else {"the heuristic": instance.objective}
@@ -164,14 +161,18 @@ def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts:
     bounds = [(c.relaxation, c.bound, c.kind) for c in relaxations if c.bounds_optimum]
     bounds += [(_run(c), c.bound, c.kind) for c in exacts if c.bounds_optimum]
     for name, bound, kind in bounds:
-        if bound is not None and bound - best > AGREE * max(abs(best), abs(bound)):
+        if bound is not None and bound - best > AGREEMENT_TOLERANCE * max(abs(best), abs(bound)):
             contradictions.append(
                 f"{label}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}"
             )
     for c in exacts:
-        if c.proven and c.incumbent is not None and c.incumbent - best > AGREE * abs(best):
+        if c.proven and c.incumbent is not None and c.incumbent - best > AGREEMENT_TOLERANCE * abs(best):
             contradictions.append(f"{label}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
-        if c.incumbent is not None and c.claimed is not None and c.incumbent - c.claimed > AGREE * max(1.0, abs(c.incumbent)):
+        if (
+            c.incumbent is not None
+            and c.claimed is not None
+            and c.incumbent - c.claimed > AGREEMENT_TOLERANCE * max(1.0, abs(c.incumbent))
+        ):
             contradictions.append(
                 f"{label}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
             )
@@ -183,7 +184,7 @@ def _run(cell: ExactCell) -> str:
     return cell.variant if cell.seed == 0 else f"{cell.variant}, seed {cell.seed}"
 
 
-def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
+def best_runs_by_solver(cells: Iterable[ExactCell]) -> list[ExactCell]:
     """Return one cell for each solver, in order: of its encodings, M and seeds the best bounded one, then the fastest."""
     best: dict[str, ExactCell] = {}
     for cell in cells:
@@ -193,12 +194,12 @@ def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
 
 
 def _merit(cell: ExactCell) -> tuple[bool, float, float]:
-    interval = optimum(cell)
+    interval = optimum_interval(cell)
     width = float("inf") if interval is None else interval.high - interval.low
     return not cell.proven, width, float("inf") if cell.solve_seconds is None else cell.solve_seconds
 
 
-C = TypeVar("C", bound=Cell)
+_C = TypeVar("_C", bound=Cell)
 
 #: The relaxation of a stated model from which gap closed is measured.
 CONTINUOUS = "continuous"
@@ -206,18 +207,18 @@ CONTINUOUS = "continuous"
 
 @dataclass(frozen=True)
 class ReportRow:
-    """One instance × relaxation with the figures that follow.
+    """One relaxation on one problem, with its gaps.
 
     Parameters
     ----------
     instance : InstanceCell
     relaxation : RelaxationCell
     zeta : Interval
-        The optimum by all cells of the instance.
+        The optimum, by all cells of the problem.
     gap, closed : Interval or None
-        None where the relaxation bounds nothing of the 0-1 problem.
+        Gap, and gap closed; None if the relaxation has no bound of the optimum.
     verdict : str
-        Of the rank-one check.
+        Verdict of the rank-one check (`rank_verdict`).
     """
 
     instance: InstanceCell
@@ -266,20 +267,20 @@ class ReportData:
                 name="instances",
             )
 
-    def relaxations_of(self, key: Key) -> list[RelaxationCell]:
-        """Relaxation cells of one instance, in order."""
+    def relaxations_of(self, key: CellKey) -> list[RelaxationCell]:
+        """Return the relaxation cells of one problem, in order."""
         return self._relaxations.get(key, [])
 
-    def exacts_of(self, key: Key) -> list[ExactCell]:
-        """Exact cells of one instance, in order."""
+    def exacts_of(self, key: CellKey) -> list[ExactCell]:
+        """Return the exact cells of one problem, in order."""
         return self._exacts.get(key, [])
 
     @cached_property
-    def _relaxations(self) -> dict[Key, list[RelaxationCell]]:
+    def _relaxations(self) -> dict[CellKey, list[RelaxationCell]]:
         return _by_key(self.relaxations)
 
     @cached_property
-    def _exacts(self) -> dict[Key, list[ExactCell]]:
+    def _exacts(self) -> dict[CellKey, list[ExactCell]]:
         return _by_key(self.exacts)
 
     @cached_property
@@ -299,7 +300,7 @@ class ReportData:
 
     @cached_property
     def gap_rows(self) -> dict[str, list[ReportRow]]:
-        """Rows with a gap by relaxation, without instances of trivial optimum: those that medians and means are taken over."""
+        """Return the rows with a gap, by relaxation, without problems of trivial optimum: those that means are taken over."""
         rows: dict[str, list[ReportRow]] = {}
         for row in self.rows:
             if row.gap is not None and row.instance.key not in self.trivial:
@@ -307,36 +308,38 @@ class ReportData:
         return rows
 
     @cached_property
-    def best(self) -> dict[Key, Interval]:
-        """The optimum of each instance by all its cells together."""
-        return {c.key: best_known(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
+    def best(self) -> dict[CellKey, Interval]:
+        """Return the optimum of each problem, by all its cells together."""
+        return {c.key: best_known_optimum(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
 
     @cached_property
-    def trivial(self) -> frozenset[Key]:
-        """Instances of which no classifier is known that is better than the intercept alone; means leave them out."""
+    def trivial(self) -> frozenset[CellKey]:
+        """Return the problems without a known classifier better than the intercept alone; means leave them out."""
         return frozenset(c.key for c in self.instances if is_trivial(c, self.best[c.key]))
 
     @cached_property
     def contradictions(self) -> tuple[str, ...]:
-        """Claims that other cells contradict (a bound above a feasible objective, optima that differ)."""
-        return tuple(line for c in self.instances for line in audit(c, self.relaxations_of(c.key), self.exacts_of(c.key)))
+        """Return the claims that other cells contradict: a bound above a feasible objective, optima that differ."""
+        return tuple(
+            line for c in self.instances for line in find_contradictions(c, self.relaxations_of(c.key), self.exacts_of(c.key))
+        )
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 of all cells: two reports with the same one show the same results."""
+        """Return the SHA-256 of all cells: reports with the same one show the same results."""
         cells = [[c.record() for c in part] for part in (self.instances, self.relaxations, self.exacts, self.kappas)]
         return hashlib.sha256(json.dumps(cells, sort_keys=True).encode("utf-8")).hexdigest()
 
 
-def _by_key(cells: Iterable[C]) -> dict[Key, list[C]]:
-    by_key: dict[Key, list[C]] = {}
+def _by_key(cells: Iterable[_C]) -> dict[CellKey, list[_C]]:
+    by_key: dict[CellKey, list[_C]] = {}
     for cell in cells:
         by_key.setdefault(cell.key, []).append(cell)
     return by_key
 
 
-#: Parameters that a report sweeps over, and how they are shown.
-SWEPT = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
+#: Parameters that a report may sweep over, with their symbols.
+SWEPT_PARAMETERS = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
 
 
 def _naming(instance: InstanceCell) -> InstanceName:
@@ -344,18 +347,18 @@ def _naming(instance: InstanceCell) -> InstanceName:
     return InstanceName(instance.instance, instance.family, instance.parameters, counted)
 
 
-def family(instance: InstanceCell) -> str:
+def family_name(instance: InstanceCell) -> str:
     """Return the family of instances that differ in sizes and parameters alone; its name where it is of no family."""
     return _naming(instance).family_name
 
 
-def label(instance: InstanceCell) -> str:
-    """The name for a row that has n and p in columns of their own: without them, the other parameters by their symbols."""
+def row_label(instance: InstanceCell) -> str:
+    """Return the name for a row with columns for n and p: without these, other parameters by their symbols."""
     return _words(instance, *SIZES)
 
 
 def display_name(instance: InstanceCell) -> str:
-    """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
+    """Return a name such as ``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
     return _words(instance)
 
 
@@ -365,16 +368,16 @@ def _words(instance: InstanceCell, *left_out: str) -> str:
     if facts is None:
         return instance.instance
     equals = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
-    shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
+    shown = [f"{SWEPT_PARAMETERS.get(name, name)}{equals}{value:.12g}" for name, value in facts.items() if name not in left_out]
     return ", ".join([naming.family_name, *shown])
 
 
-def trait(instance: InstanceCell, parameter: str) -> float | None:
-    """Value of a parameter of `SWEPT`; None where the instance has none of that name."""
+def parameter_value(instance: InstanceCell, parameter: str) -> float | None:
+    """Return the value of a parameter of `SWEPT_PARAMETERS`; None if the instance has none of that name."""
     value = {"n": instance.n, "p": instance.p, "lam": instance.lam}.get(parameter)
     return instance.parameters.get(parameter) if value is None else float(value)
 
 
 def name_without(instance: InstanceCell, parameter: str) -> str:
-    """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
-    return where(_words(instance, parameter), None if parameter == "lam" else instance.lam)
+    """Return instance and λ in words without one parameter: instances of equal words are points of one curve."""
+    return problem_label(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -14,7 +14,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, Conic, Continuous, GapReport, gap_report
-from marginopt.relaxations.report.cells.record import TrainingPart
+from marginopt.relaxations.report.problems import TrainingPart
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

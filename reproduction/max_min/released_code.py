@@ -1,4 +1,4 @@
-"""The MaxMin authors' released code as a named variant, for the reproduction only: it is not the paper's algorithm.
+"""The algorithm of the max-min authors' released code, which differs from the paper's: a variant beside the columns of Table 3.
 
 It differs from the printed Algorithm 3 in that
 the kernel matrix loses the term I/C after the first loss evaluation; all violating points are released at once; zero entries
@@ -17,22 +17,33 @@ from marginopt.models import FloatArray
 
 
 @dataclass(frozen=True)
-class SignedWeightsResult:
-    """The result of the variant: γ, weights (possibly negative), offset, models trained."""
+class ReleasedCodeResult:
+    """The classifier that the released code trains.
+
+    Parameters
+    ----------
+    gamma : float
+        γ of the Gaussian kernel.
+    weights : ndarray (n,)
+        Weights of the training points, possibly negative.
+    offset : float
+        Subtracted from the scores.
+    models_trained : int
+    """
 
     gamma: float
-    a: FloatArray
+    weights: FloatArray
     offset: float
     models_trained: int
 
     def predict(self, distances: FloatArray, y: FloatArray) -> FloatArray:
-        """Signs for rows whose squared distances to the training points are given."""
-        scores = np.exp(-self.gamma * distances) @ (self.a * y) - self.offset
+        """Return the labels of test rows from their squared distances to the training points, whose labels are ``y``."""
+        scores = np.exp(-self.gamma * distances) @ (self.weights * y) - self.offset
         return np.where(scores >= 0, 1.0, -1.0)
 
 
-def train_released(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float = 0.004) -> SignedWeightsResult:
-    """Run the variant on squared distances D and labels y."""
+def train_released_code(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float = 0.004) -> ReleasedCodeResult:
+    """Train on the squared distances D (n, n) between points with labels y."""
     a = _uniform(y)
     gamma, eta = gamma0, 1.0
     for update in range(500):
@@ -49,7 +60,7 @@ def train_released(D: FloatArray, y: FloatArray, C: float = 1.0, gamma0: float =
             break
     scores = np.exp(-gamma * D) @ (a * y)
     edges = [scores[(y == side) & (a != 0)].mean() for side in (1.0, -1.0)]
-    return SignedWeightsResult(gamma, a, 0.5 * sum(edges), update + 1)
+    return ReleasedCodeResult(gamma, a, 0.5 * sum(edges), update + 1)
 
 
 def _uniform(y: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Figures 2(a), 3, A.2 and A.3 of NPSVC++: training of K-NPSVC++, its learned features, its sensitivity to the parameters."""
+"""Figures 2(a), 3, A.2 and A.3 of NPSVC++: training, learned features and parameter sensitivity of K-NPSVC++."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from marginopt.models import RBF, gamma_by_rule
 from marginopt.pictures import draw_training
 
 from ..record import NPSVC, Experiment, PaperFigure, ProtocolSize, Results, Run
-from .protocol import points_of, split_of
+from .protocol import read_points, split_indices
 
 #: Swept parameters of `KernelNPSVC` and their values; the others are the released code's.
 _SWEPT: dict[str, tuple[float, ...]] = {
@@ -27,8 +27,8 @@ _SYMBOLS = {"r1": "r1", "r2": "r2", "c": "c", "mu": "μ", "d": "d", "dual_weight
 
 def _fitted(run: Mapping[str, Any], **parameters: Any) -> tuple[KernelNPSVC, float, Any, Any]:
     """The classifier on 60% of the points, its accuracy on the rest, and these."""
-    X, y = points_of(run["dataset"], run["points"])
-    train, test = split_of(len(y), run["seed"])
+    X, y = read_points(run["dataset"], run["points"])
+    train, test = split_indices(len(y), run["seed"])
     model = KernelNPSVC(
         kernel=RBF(gamma_by_rule("npsvc", X[train])), orientation="rest", standardise=False, max_iter=15, **parameters
     )
@@ -66,6 +66,7 @@ def _plain(step: Mapping[str, Any]) -> dict[str, Any]:
     return {"objectives": objectives, "largest": float(step["largest"]), "dual": dual if np.isfinite(dual) else None}
 
 
+#: Test accuracy with one parameter changed; the course of one training, with learned features.
 SWEEP = Experiment("npsvc sensitivity", _sweep, lambda run: (run["dataset"],))
 EVOLUTION = Experiment("npsvc evolution", _evolution, lambda run: (run["dataset"],), layout=2)
 
@@ -81,7 +82,7 @@ _SWEEPS = {"npsvc-figure-a2": ("binalpha",), "npsvc-figure-a3": ("flowers102", "
 
 def _swept(name: str) -> Callable[[ProtocolSize], Sequence[Run]]:
     def needs(effort: ProtocolSize) -> Sequence[Run]:
-        splits = range(1) if effort.thin else effort.repetitions(3)
+        splits = range(1) if effort.thinned else effort.seeds(3)
         return [
             Run.of(SWEEP, dataset=dataset, seed=seed, points=effort.grid(0, 600), parameter=parameter, value=value)
             for dataset in effort.rows(_SWEEPS[name], ())

@@ -1,4 +1,4 @@
-"""Exact solves of a gap report: of the 0-1 problem in one encoding, or of a model as it was stated."""
+"""Exact solves of a gap report: tasks that solve the 0-1 problem in one encoding, or a model as stated by a user."""
 
 from __future__ import annotations
 
@@ -6,155 +6,45 @@ import base64
 import gzip
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ....errors import DataError, MarginoptError
-from ....models.arrays import FloatArray
-from ....models.formulations.zero_one import Encoding, ZeroOneSVM
-from ....models.model import Model
-from ....solvers.certification.result import Result
-from ....solvers.interface.solver import Gives, Solver
-from ....solvers.records import Options, Status, Trace
-from ....solvers.registry import SolverSpec
-from ....solvers.solve import solve_problem
-from ....solvers.zero_one.check.checker import LoggedZeroOneProblem
-from ...bounds.big_m import BigM
-from ...reduction import restated, without_warnings
-from ...strengthening import strengthen
-from .record import BoundingCell, InstanceAt, ModelSubject, S, SolverTask, as_count, as_number
+from ...errors import MarginoptError
+from ...models.arrays import FloatArray
+from ...models.formulations.zero_one import Encoding, ZeroOneSVM
+from ...models.model import Model
+from ...solvers.certification.result import Result
+from ...solvers.interface.solver import Gives, Solver
+from ...solvers.records import Options, Status, Trace
+from ...solvers.registry import SolverSpec
+from ...solvers.solve import solve_problem
+from ...solvers.zero_one.check.checker import LoggedZeroOneProblem
+from ..bounds.big_m import BigM
+from ..reduction import replace_fields, without_warnings
+from ..strengthening import strengthen
+from .cells import STRUCTURED, ExactCell, TracePoint
+from .problems import InstanceProblem, ModelProblem
+from .tasks import S, SolverTask, count_or_none, finite_or_none
 
-#: Seconds, incumbent and lower bound at that time; None where there is none yet.
-TracePoint: TypeAlias = tuple[float, float | None, float | None]
-
-#: The encoding of a solver that reads the data and no form.
-STRUCTURED = "none: reads the data"
-
-#: Points of a trace that a cell keeps.
+#: Largest number of points of a trace in a cell: enough for a picture.
 _POINTS = 120
-#: Bytes of a packed proof log that a cell keeps.
+#: Largest size in bytes of a compressed proof log in a cell, so that a page with many stays readable.
 _LARGEST_LOG = 2**20
 #: A bound within this of the final one, relatively, is the final one.
 _REACHED = 1e-6
 _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "strengthened"}
 
 
-@dataclass(frozen=True)
-class ExactCell(BoundingCell):
-    """The outcome of one exact solver on one instance under the time limit, or the reason why it did not run.
-
-    Parameters
-    ----------
-    solver, version, encoding, m_source, status, native_status : str
-    proven : bool
-        Whether the optimum was reached (status "optimal").
-    incumbent : float or None
-        True 0-1 objective of the solver's point, recomputed from w.
-    claimed : float or None
-        Objective that the solver claims.
-    bound : float or None
-        Lower bound of the 0-1 optimum; None with a caveat.
-    kind : str
-        "proved" (our own exact solver), "claimed by solver" or "none".
-    nodes : int or None
-    violations, misclassified : int or None
-    build_seconds, solve_seconds, time_limit : float or None
-    variables, rows : int or None
-    m_slack : float or None
-        Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
-    reason : str
-    seed : int
-        Of the solver.
-    root : float or None
-        The bound after the root node, where the solver gives one.
-    bound_seconds : float or None
-        When the trace's bound first was the final one, up to 1e-6 of it.
-    prepare_seconds : float or None
-        Before the solver: the relaxation behind γ* of the strengthened encoding.
-    caveat : str
-        Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
-    target_bound, target_kind : float or None, str
-        With a caveat: the bound of the encoded program's own optimum alone.
-    test_error : float or None
-        Part of the points held out that its classifier gets wrong.
-    trace : tuple of TracePoint
-        Incumbent and bound over time, as the solver's callback tells them; thinned.
-    log : str
-        Path of the proof log; empty where there is none.
-    log_digest : str
-        SHA-256 of the log.
-    """
-
-    solver: str
-    version: str = ""
-    encoding: str = ""
-    m_source: str = ""
-    status: str = "not run"
-    native_status: str = ""
-    proven: bool = False
-    incumbent: float | None = None
-    claimed: float | None = None
-    bound: float | None = None
-    kind: str = "none"
-    nodes: int | None = None
-    violations: int | None = None
-    misclassified: int | None = None
-    build_seconds: float | None = None
-    solve_seconds: float | None = None
-    time_limit: float | None = None
-    variables: int | None = None
-    rows: int | None = None
-    m_slack: float | None = None
-    reason: str = ""
-    seed: int = 0
-    root: float | None = None
-    bound_seconds: float | None = None
-    prepare_seconds: float | None = None
-    caveat: str = ""
-    trace: tuple[TracePoint, ...] = ()
-    target_bound: float | None = None
-    target_kind: str = "none"
-    test_error: float | None = None
-    log: str = ""
-    log_digest: str = ""
-
-    added: ClassVar[Mapping[str, Any]] = {
-        "target_bound": None, "target_kind": "none", "test_error": None, "log": "", "log_digest": "",
-    }  # fmt: skip
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
-
-    @property
-    def variant(self) -> str:
-        """Solver, and its encoding and M where they are not the usual ones: what is compared over instances and seeds."""
-        words = [self.solver]
-        if self.encoding not in ("", "big-M", STRUCTURED):
-            words.append(self.encoding)
-        if self.m_source not in ("", "incumbent", "M from incumbent"):
-            words.append(self.m_source)
-        return ", ".join(words)
-
-
-def _trace_point(point: Any) -> TracePoint:
-    try:
-        seconds, incumbent, bound = point
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {point!r}") from error
-    return seconds, incumbent, bound
-
-
 @dataclass(frozen=True, eq=False)
 class ExactSolverTask(SolverTask[S]):
-    """One exact solver with one seed; ``w`` is its start, where a point is known.
+    """The run of one exact solver with one seed: base class.
 
-    ``proofs`` asks for a proof log where the page's checker reads it.
+    ``w`` is its start, if a point is known. ``proofs`` asks for a proof log if the checker of the HTML page reads it.
     """
 
     w: FloatArray | None
@@ -165,20 +55,20 @@ class ExactSolverTask(SolverTask[S]):
 
     @property
     def label(self) -> str:
-        """Solver, encoding, M and seed."""
+        """Return solver, encoding, M and seed in words."""
         return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parts with the start and the solver."""
         log = {"log": True} if self.proofs else {}
-        return {**super().parts, "incumbent": self.w, "solver": self.solver.key, **log}
+        return {**super().key_parts, "incumbent": self.w, "solver": self.solver.key, **log}
 
     @property
     def _empty(self) -> ExactCell:
         """The cell before the solve."""
         limit = self.solver.merge_options(self.options).time_limit
-        return ExactCell(self.subject.name, self.subject.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
+        return ExactCell(self.problem.name, self.problem.lam, self.solver.label, time_limit=limit, seed=self.options.seed)
 
     def _solve(self, model: Model, options: Options) -> tuple[Result, dict[str, Any]]:
         """Return the result, with the fields of its log."""
@@ -201,26 +91,26 @@ class ExactSolverTask(SolverTask[S]):
             status=str(result.status),
             native_status=result.claim.native_status,
             proven=result.status is Status.OPTIMAL and not empty.caveat,
-            claimed=as_number(result.claim.objective),
-            bound=as_number(bound),
+            claimed=finite_or_none(result.claim.objective),
+            bound=finite_or_none(bound),
             kind=kind,
             nodes=result.nodes,
-            violations=as_count(result.summary, "margin_violations"),
-            misclassified=as_count(result.summary, "misclassified"),
+            violations=count_or_none(result.summary, "margin_violations"),
+            misclassified=count_or_none(result.summary, "misclassified"),
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
             root=_root(solver, result),
             bound_seconds=_time_to_bound(trace),
             trace=trace,
-            test_error=self.subject.error(result.values),
+            test_error=self.problem.error(result.values),
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTask(ExactSolverTask[InstanceAt]):
-    """An exact solve of the 0-1 problem with one encoding and M; a solver that reads the data has no encoding."""
+class ExactTask(ExactSolverTask[InstanceProblem]):
+    """The exact solve of the 0-1 problem in one encoding with one source of M; both are None for a solver that reads the data."""
 
     w: FloatArray
     encoding: Encoding | None
@@ -228,10 +118,10 @@ class ExactTask(ExactSolverTask[InstanceAt]):
     relaxation_solver: SolverSpec
 
     @property
-    def parts(self) -> dict[str, Any]:
+    def key_parts(self) -> dict[str, Any]:
         """Return the parts with the encoding and M."""
         strengthened = {"relaxation solver": self.relaxation_solver.key} if self.encoding == "strengthened" else {}
-        return {**super().parts, "encoding": self.encoding, "M": self.constants, **strengthened}
+        return {**super().key_parts, "encoding": self.encoding, "M": self.constants, **strengthened}
 
     @property
     def _empty(self) -> ExactCell:
@@ -239,22 +129,22 @@ class ExactTask(ExactSolverTask[InstanceAt]):
             super()._empty,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
+            caveat="" if self.constants is None else self.constants.caveat(self.problem.model),
         )
 
     def _encoded(self) -> ZeroOneSVM:
         if self.encoding is None:
-            return self.subject.model
+            return self.problem.model
         if self.encoding == "indicator":
-            return restated(self.subject.model, encoding="indicator")
+            return replace_fields(self.problem.model, encoding="indicator")
         assert self.constants is not None
         if self.encoding == "bigm":
-            return self.constants.with_constants(self.subject.model)
-        with_start = restated(self.subject.model, incumbent=self.w)
-        strong = restated(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
+            return self.constants.with_constants(self.problem.model)
+        with_start = replace_fields(self.problem.model, incumbent=self.w)
+        strong = replace_fields(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
         if self.constants == BigM("incumbent"):
             return strong
-        return restated(strong, big_m=self.constants.constants(self.subject.model))
+        return replace_fields(strong, big_m=self.constants.constants(self.problem.model))
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
         assert isinstance(model, ZeroOneSVM)
@@ -275,21 +165,21 @@ class ExactTask(ExactSolverTask[InstanceAt]):
             self._filled(empty, solver, model, result),
             **log,
             incumbent=model.objective(result.values["w"]) if result.values else None,
-            m_slack=as_number(result.summary.get("smallest_big_m_slack")) if solver.reads_form else None,
+            m_slack=finite_or_none(result.summary.get("smallest_big_m_slack")) if solver.reads_form else None,
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
         )
 
 
 @dataclass(frozen=True, eq=False)
-class StatedExactTask(ExactSolverTask[ModelSubject]):
-    """An exact solve of a model as it was stated."""
+class StatedExactTask(ExactSolverTask[ModelProblem]):
+    """The exact solve of a model as stated."""
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
         assert self.w is not None
         return model.complete({"w": self.w})
 
     def _cell(self, options: Options) -> ExactCell:
-        empty, solver, model = self._empty, self.solver.solver, self.subject.model
+        empty, solver, model = self._empty, self.solver.solver, self.problem.model
         if solver is None:
             return replace(empty, reason="no installed solver reads this model")
         empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
@@ -298,7 +188,7 @@ class StatedExactTask(ExactSolverTask[ModelSubject]):
             cell = self._filled(empty, solver, model, result)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
-        incumbent = None if result.certificate is None else as_number(result.certificate.objective)
+        incumbent = None if result.certificate is None else finite_or_none(result.certificate.objective)
         return replace(cell, **log, incumbent=incumbent)
 
 
@@ -323,11 +213,11 @@ def _root(solver: Solver, result: Result) -> float | None:
     Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
     final bound, whatever number stands there.
     """
-    root_bound = as_number(result.root_bound)
+    root_bound = finite_or_none(result.root_bound)
     if root_bound is None and solver.reads_form:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
         root_bound = root[-1] if root else None
-    final = as_number(result.best_bound[0])
+    final = finite_or_none(result.best_bound[0])
     return root_bound if root_bound is None or final is None else min(root_bound, final)
 
 
@@ -336,7 +226,7 @@ def _thinned(trace: Trace) -> tuple[TracePoint, ...]:
     points: list[TracePoint] = []
     rows = list(trace)
     for k, row in enumerate(rows):
-        point = (float(row.seconds), as_number(row.objective), as_number(row.bound))
+        point = (float(row.seconds), finite_or_none(row.objective), finite_or_none(row.bound))
         if not points or point[1:] != points[-1][1:] or k == len(rows) - 1:
             points.append(point)
     if len(points) <= _POINTS:

@@ -1,4 +1,4 @@
-"""Solve a relaxation, and return its bound, the classifier recovered from it and the lifted dual point."""
+"""`relax`: solve a relaxation of a model, and return the `RelaxationResult`: proved bound, recovered point, dual point."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec, resolve_solver
 from ..solvers.solve import certification_deadline, solve_problem
 from .reduction import LiftedDual, Reduction
-from .registry import readers, reduction_of
+from .registry import names_of_readers, reduction_of
 
 _NONE = Rounded(0.0)
-#: Two numbers that should agree differ by at most this, relatively.
-AGREE = 1e-6
+#: Largest relative difference of two numbers that should agree.
+AGREEMENT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,20 +98,20 @@ class RelaxationResult:
         original: Any = self.model  # one that the reduction reads
         reservation = self.reduction.reservation(original)
         scale = max(abs(self.target_bound), abs(self.objective))
-        if not reservation and self.target_bound - self.objective > max(AGREE, self.result.tol) * scale:
+        if not reservation and self.target_bound - self.objective > max(AGREEMENT_TOLERANCE, self.result.tol) * scale:
             return f"a feasible point costs {self.objective:.9g}, less than it"
         return reservation
 
     def __str__(self) -> str:
         inaccurate = self.target_kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
         kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
-        bound = bound_words(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
+        bound = bound_text(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
 
     __repr__ = __str__
 
 
-def bound_words(bound: float | None, kind: str, caveat: str, target: str = "the 0-1 optimum") -> str:
+def bound_text(bound: float | None, kind: str, caveat: str, target: str = "the 0-1 optimum") -> str:
     """Say what a bound of a relaxation's own optimum bounds: the optimum of a problem too, or, with a caveat, nothing else."""
     if bound is None or not isfinite(bound):
         return "no bound"
@@ -156,7 +156,7 @@ def relax(
     model, reduction = as_model(model), reduction_of(reduction)
     obstacle = reduction.obstacle(model)
     if obstacle:
-        reading = readers(model)
+        reading = names_of_readers(model)
         readers_text = f"{', '.join(reading)} read it" if reading else f"no relaxation reads a {type(model).__name__}"
         words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {readers_text}"
         raise UnsupportedModelError(words, name=reduction.name, allowed=reading)

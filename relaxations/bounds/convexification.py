@@ -1,4 +1,4 @@
-"""Certified lower bounds of the SDP with big-M rows from any multipliers, and base classes of relaxations with such bounds.
+"""Lower bounds of the convexified 0-1 loss with big-M rows, proved by any multipliers; base classes of relaxations that use them.
 
 Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
 a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i +
@@ -52,7 +52,7 @@ from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, T, wit
 
 @dataclass(frozen=True, eq=False)
 class CombinedBound:
-    """A proved lower bound and the dual point that proves it."""
+    """A proved lower bound ``value`` = D(γ, V), and the dual point that proves it: ``gamma`` in Γ and ``slope`` V, both (n,)."""
 
     value: float
     gamma: FloatArray
@@ -67,6 +67,8 @@ class PointLosses:
     ----------
     weights, M, gamma : ndarray (n,)
         λ_i > 0, M_i > 0, γ_i ≥ 0.
+    s, c : ndarray (n,)
+        Slope on [0, c_i], and the corner c_i.
     """
 
     weights: FloatArray
@@ -77,37 +79,37 @@ class PointLosses:
 
     @classmethod
     def of(cls, weights: FloatArray, M: FloatArray, gamma: FloatArray) -> PointLosses:
-        """Return the losses with their slopes s and corners c."""
+        """Return the losses, with s and c from λ, M and γ."""
         slack = gamma * M * M >= weights
         s = np.where(slack, 2.0 * np.sqrt(weights * gamma), weights / M + gamma * M)
         c = np.where(slack, np.sqrt(weights / np.where(slack, gamma, 1.0)), M)
         return cls(weights, M, gamma, s, np.minimum(c, M))
 
     @property
-    def last(self) -> FloatArray:
-        """Slope at r = M from the left."""
+    def last_slope(self) -> FloatArray:
+        """Return the slopes at r = M from the left."""
         return np.maximum(self.s, 2.0 * self.gamma * self.M * (self.c < self.M))
 
     def value(self, r: FloatArray) -> FloatArray:
-        """χ(r)."""
+        """Return χ(r)."""
         square = self.gamma * r * r
         inside = np.where(r <= 0.0, square, np.where(r <= self.c, self.s * r, self.weights + square))
         return np.where(r > self.M, np.inf, inside)
 
     def conjugate(self, V: FloatArray) -> FloatArray:
-        """χ*(V)."""
+        """Return χ*(V)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(V == 0.0, 0.0, V * V / (4.0 * self.gamma))
         wall = self.M * V - self.weights - self.gamma * self.M**2
-        outer_value = np.where(self.last >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
+        outer_value = np.where(self.last_slope >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
         return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(outer_value, 0.0)))
 
     def slopes(self, delta: float) -> Slopes:
-        """The maximiser of V r - χ*(V) - ½κV² and its derivative in r, κ_i = δ c_i/s_i: χ' smoothed (Moreau-Yosida).
+        """Return a function of r: the maximiser V of V r - χ*(V) - ½κV², and its derivative in r. It smooths χ' (Moreau-Yosida).
 
-        r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
+        κ_i = δ c_i/s_i. r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
         """
-        M, s, last, wall = self.M, self.s, self.last, self.c >= self.M
+        M, s, last, wall = self.M, self.s, self.last_slope, self.c >= self.M
         kappa = delta * self.c / s
         outer = 2.0 * self.gamma / (1.0 + 2.0 * self.gamma * kappa)
         bend, leave, end = kappa * s, self.c + kappa * s, M + kappa * last
@@ -124,7 +126,7 @@ class PointLosses:
         return at
 
     def smoothed(self, r: FloatArray, delta: float) -> FloatArray:
-        """Value of that maximum."""
+        """Return the smoothed losses: the maximum over V of V r - χ*(V) - ½κV²."""
         V, _ = self.slopes(delta)(r)
         return V * r - self.conjugate(V) - 0.5 * delta * self.c / self.s * V * V
 
@@ -187,7 +189,7 @@ def combined_bound(
         trials = [_maximise(space.rows, losses, start)]
         if slope is not None:
             scale = min(1.0, float(repaired.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
-            trials.append(np.clip(scale * slopes, 0.0, losses.last))
+            trials.append(np.clip(scale * slopes, 0.0, losses.last_slope))
         for V in trials:
             value = combined_value(space.rows, losses, V)
             if value > best.value:
@@ -217,7 +219,7 @@ def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) 
     return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)
 
 
-def dual_at(
+def certified_dual(
     problem: ConicProblem,
     gamma: FloatArray,
     multipliers: Mapping[str, FloatArray],
@@ -229,7 +231,7 @@ def dual_at(
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
 
-def dual_with_rows(
+def certified_dual_with_big_m(
     target: ConvexifiedLosses,
     M: FloatArray,
     gamma: FloatArray,
@@ -242,8 +244,8 @@ def dual_with_rows(
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
-def positive(values: object, n: int, name: str) -> FloatArray:
-    """Return n numbers > 0."""
+def as_positive_vector(values: object, n: int, name: str) -> FloatArray:
+    """Return ``values`` as a vector of n numbers > 0; ``name`` is the argument that an `InputError` names."""
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
         raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)
@@ -281,21 +283,21 @@ class ConvexifiedLosses(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         warn_about_features(X)
-        positive(self.lam, X.shape[0], "lam")
+        as_positive_vector(self.lam, X.shape[0], "lam")
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """λ_i."""
+        """Return λ_i."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
     def signed(self) -> FloatArray:
-        """Rows a_i' = y_i x_i'."""
+        """Return the rows a_i' = y_i x_i'."""
         return dense_signed_rows(self.X, self.y)
 
     @property
     def problem(self) -> ConicProblem:
-        """The data of the dual value, of one λ."""
+        """Return the data of the dual value, for one λ."""
         return ConicProblem(self.signed, float(self.sample_weight[0]), None)
 
     @abstractmethod
@@ -303,24 +305,24 @@ class ConvexifiedLosses(Model):
         """Return the bound that multipliers of any quality prove, with the dual point; a search may start at ``w``."""
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value; see `certify`."""
+        """Return the dual value in closed form; see `certify`."""
         if multipliers is None or any(label not in multipliers for label in self.needed_multipliers):
             return Bound(-np.inf, "no multipliers")
         bound = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
         return Bound(bound.value, bound.argument)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points and Σz."""
+        """Return margin violations, misclassified points and Σz."""
         return linear_summary(self.X, self.y, values["w"]) | {"sum_z": float(values["z"].sum())}
 
 
 #: The target of a convexification.
-C = TypeVar("C", bound=ConvexifiedLosses)
+_C = TypeVar("_C", bound=ConvexifiedLosses)
 
 
 @dataclass(frozen=True)
-class NormOffset(Reduction[T]):
-    """A reduction that makes the loss convex by all of ||w||², so that the intercept must be penalised."""
+class NormConvexification(Reduction[T]):
+    """A reduction that convexifies the loss by all of ||w||², so that the intercept must be penalised: base class."""
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -352,9 +354,9 @@ class NormOffset(Reduction[T]):
 
 
 @dataclass(frozen=True)
-class Convexification(NormOffset[C]):
-    """A reduction to a model that proves its own bound."""
+class CertifiedConvexification(NormConvexification[_C]):
+    """A reduction to a model on the same data that proves its own bound: base class."""
 
-    def lift(self, model: ZeroOneSVM, target: C, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: _C, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Return the bound that the target proves: the target is stated on the model's own data."""
         return target.certify(multipliers)
