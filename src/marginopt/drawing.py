@@ -176,7 +176,7 @@ def marker_of(k: int) -> str:
     return MARKERS[k % len(MARKERS)]
 
 
-def plain(text: object) -> str:
+def literal_text(text: object) -> str:
     """Return text that is drawn literally: matplotlib reads $...$ as mathematics, and SVG holds no control characters."""
     return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
 

@@ -98,7 +98,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file to write, which is at ``path`` when the block ends without an error and not before.
 
     What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
@@ -147,7 +147,7 @@ def _sync_folder(folder: Path) -> None:
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file, whole or not at all, as UTF-8; returns the path."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text.encode("utf-8"))
     return Path(path)
 
@@ -184,7 +184,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path:
     """Write arrays as a compressed npz file, whole or not at all; returns the path."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         np.savez_compressed(file, **arrays)
     return Path(path)
 

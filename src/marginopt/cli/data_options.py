@@ -110,9 +110,9 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.make_model(_arrays(info, data), parameters)
-    instance = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
+    instance = data if isinstance(data, Instance) else prepared(load_instance(data, a), a, intercept=info.intercept(chosen))
     if info.data is DataKind.TWO_CLASSES:
-        two_classes(instance, info.name)
+        require_two_classes(instance, info.name)
     return info.make_model({"X": instance.X, "y": instance.y}, parameters)
 
 
@@ -178,7 +178,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
         raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 
 
-def two_classes(instance: Instance, noun: str) -> Instance:
+def require_two_classes(instance: Instance, noun: str) -> Instance:
     """Return the instance if it has at most two classes; raise InputError otherwise."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
@@ -188,7 +188,7 @@ def two_classes(instance: Instance, noun: str) -> Instance:
     return instance
 
 
-def named_instance(name: str, a: argparse.Namespace) -> Instance:
+def load_instance(name: str, a: argparse.Namespace) -> Instance:
     """Return a data set from the catalogue or a file, subsampled as the arguments ask, not prepared."""
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label

@@ -28,7 +28,7 @@ from ..solvers.registry import resolve
 from . import NOT_SOLVED, SOLVED
 from .data_options import problems
 from .parsing import Command, comma_separated
-from .screen import answer, answer_by, json_text, output_folder, print_table, print_tables, print_text
+from .screen import json_text, output_folder, print_answer, print_answer_by, print_table, print_tables, print_text
 
 
 def benchmark(a: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def benchmark(a: argparse.Namespace) -> int:
     records = [{"problem": name, **record} for name, table in tables.items() for record in table.records()]
     if folder is not None:
         _write_runs(folder, records, profile)
-    answer_by(a, records, lambda: _show(names, tables, profile))
+    print_answer_by(a, records, lambda: _show(names, tables, profile))
     return SOLVED if any(r.solved for table in tables.values() for r in table.results.values()) else NOT_SOLVED
 
 
@@ -118,7 +118,7 @@ def export(a: argparse.Namespace) -> int:
         records.append(_export(a, formulation, data, model, folder, suffixes))
     manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
     write_text(folder / "manifest.json", json_text(manifest) + "\n")
-    answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
+    print_answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
 
 
@@ -147,7 +147,7 @@ def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
     rewriting = _EPIGRAPH if rewritten else ""
     record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": rewriting}
     note = f"\n{suffix[1:]}: {rewriting}" if rewriting else ""
-    answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
+    print_answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
     return SOLVED
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..display import sanitised
+from ..display import sanitise
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ _BETWEEN, _READABLE = 2, 16
 _FAR = 26
 
 
-def answer(a: argparse.Namespace, record: Any, text: object) -> None:
+def print_answer(a: argparse.Namespace, record: Any, text: object) -> None:
     """Print the answer: the record as JSON where ``--json`` is given, else the text, which fits the screen."""
-    answer_by(a, record, lambda: print_text(text))
+    print_answer_by(a, record, lambda: print_text(text))
 
 
-def answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
+def print_answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
     """Print the record as JSON where ``--json`` is given; else call the function that prints it for people."""
     if a.json:
         print(json_text(record))
@@ -107,7 +107,7 @@ def _print_columns(
     for k, (name, width) in enumerate(zip(head, widths, strict=True)):
         table.add_column(Text(name), justify="right" if k in numbers else "left", width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(sanitised(cell), style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(sanitise(cell), style=_STYLES.get(cell, "")) for cell in row))
     console.print(table)
 
 
@@ -117,18 +117,18 @@ def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequenc
     from rich.text import Text
 
     for row in rows:
-        console.print(Text(sanitised(row[0]), style="bold", overflow="fold"))
+        console.print(Text(sanitise(row[0]), style="bold", overflow="fold"))
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell:
                 console.print(
-                    Padding(Text(sanitised(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
+                    Padding(Text(sanitise(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
                 )
 
 
 def print_text(text: object) -> None:
     """Print a text; in a terminal its long lines are broken at words, and continuations are indented."""
     width = shutil.get_terminal_size().columns
-    for line in sanitised(str(text)).splitlines():
+    for line in sanitise(str(text)).splitlines():
         if not sys.stdout.isatty() or len(line) < width:
             print(line)
             continue

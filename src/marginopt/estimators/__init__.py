@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ..display import Display, Displayed, Tabular, aligned
+from ..display import Display, Displayed, Tabular, column_lines
 from ..extensions import callable_package
 from .base import EstimatorInfo
 
@@ -54,7 +54,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
         return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.records()))
 
     def __str__(self) -> str:
-        return "\n".join(aligned([("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]))
+        return "\n".join(column_lines([("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]))
 
     __repr__ = __str__
 

@@ -65,7 +65,7 @@ class CodedColumn:
 
 
 def coded_columns(points: FloatArray) -> tuple[CodedColumn, ...]:
-    """Code the columns of a matrix (m, d)."""
+    """Return the columns of a matrix (m, d) in coded coordinates."""
     largest = float(np.abs(points).max(initial=0.0))
     if largest > _LARGEST:
         raise InputError(f"a protected column reaches {largest:.3g}, beyond the scale of float64: divide it", name="protected")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, shown
+from ..display import Display, Displayed, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -72,7 +72,7 @@ class LamSelection(Displayed, Tabular, Question):
         """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
         digests = [digest[:16] for path in self.folds for digest in path.digests]
         logs = f", logs sha256 {', '.join(digests)}" if digests else ""
-        largest, rate = (float(shown(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
+        largest, rate = (float(bound_text(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
         return (
             f"No λ in (0, {largest:.4g}] has a validation error below {rate:.4g} "
             f"over {len(self.folds)} folds, and λ = {self.lam!r} attains it: "

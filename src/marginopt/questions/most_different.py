@@ -127,7 +127,7 @@ class DifferenceQuestion(LevelQuestion):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
         different = checked_evidence(evidence, Disagreements).different
         return float(self.points(different).size) if self.covers(self.best) else math.nan
