@@ -111,7 +111,7 @@ def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point)
         raise InputError("the point is not feasible: its coefficients are not whole numbers within their bounds")
     if model.max_features is not None and used > model.max_features:
         raise InputError(f"the point is not feasible: it uses {used} features, {model.max_features} are allowed")
-    threshold, (price, tie) = Fraction(model.threshold), model.trade_offs
+    threshold, (price, tie) = Fraction(model.threshold), model.prices
     wrong = sum(margin < threshold for margin in _margins(_signed(X, y), rho))
     return wrong + price * used + tie * sum(map(abs, rho[1:]), Fraction(0))
 
@@ -325,12 +325,14 @@ MODELS: dict[str, BookModel] = {
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), trade_off="C", point_parts=("u", "b"), make_point=_kernel_weights,
+        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), trade_off="C", point_parts=("u", "b"),
+        make_point=_kernel_weights,
         start_coefficients=_coefficients_of_weights,
     ),
     "semidefinite": BookModel(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
-        _semidefinite, _shifted, ("clarabel",), "multipliers", trade_off="shift", point_parts=("x",), make_point=_x, values_block="x",
+        _semidefinite, _shifted, ("clarabel",), "multipliers", trade_off="shift",
+        point_parts=("x",), make_point=_x, values_block="x",
         multiplier_bound=_semidefinite_bound, make_multipliers=_semidefinite_multipliers,
     ),
 }  # fmt: skip
