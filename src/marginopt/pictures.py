@@ -1,4 +1,4 @@
-"""Pictures of classifiers, of a κ path, and of nonparallel training."""
+"""Pictures of fitted classifiers: convex hulls, decision lines, the validation path of κ, objectives of nonparallel training."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .screen import print_answer, print_answer_by, print_table
 
 
 def add_options(command: Command) -> None:
-    """Add the actions and their options."""
+    """Add the actions and options of ``marginopt book``."""
     command.add_argument(
         "action", nargs="?", default="list", choices=tuple(_ACTIONS), help="list (default), verify, run, submit, page"
     )
@@ -44,7 +44,7 @@ def add_options(command: Command) -> None:
 
 
 def book(a: argparse.Namespace) -> int:
-    """Run one action on the book; an option that it does not read is refused."""
+    """Run one action of ``marginopt book`` and return the exit code; raise InputError for an option of another action."""
     for option in ("log", "remake", "solver", "time_limit", "proof", "of", "who", "out"):
         if getattr(a, option) and option not in _OPTIONS.get(a.action, ()):
             readers = [action for action, options in _OPTIONS.items() if option in options]

@@ -1,4 +1,4 @@
-"""The command line: ``marginopt COMMAND``, one of `COMMANDS`.
+"""The entry point of the command line: `main` parses ``marginopt COMMAND ...``, runs the command, and returns the exit code.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -46,7 +46,7 @@ COMMANDS: dict[str, str] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
+    """Run one command and return its exit code; without ``argv`` it is the program's own, and native solvers are silenced."""
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
     arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
@@ -86,9 +86,14 @@ def _given(arguments: argparse.Namespace) -> set[str]:
 
 
 def parser(only: str = "", words: Sequence[str] = ()) -> CommandLine:
-    """Return the parser, with the options of one command alone if it is named, since options import what they describe.
+    """Return the parser of the command line, with the options of one command, since options import what they describe.
 
-    ``words`` follow the command: its help describes the formulations named there.
+    Parameters
+    ----------
+    only : str
+        The command; without one no command has options.
+    words : sequence of str
+        The words after the command, whose help describes the formulations named there.
     """
     top = CommandLine(
         tuple(COMMANDS),

@@ -1,4 +1,4 @@
-"""Parsers of the command line, whose errors name near misses, and messages of the library in the words of the command line."""
+"""Parsers of the command line, and its messages: errors suggest near names, and name options in place of Python's arguments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 
 
 def in_option_names(message: str, options: Container[str] = (), name: str = "") -> str:
-    """Return the message with options in place of Python's names.
+    """Return a message of the library with the command line's options in place of Python's calls and arguments.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Command(_Parser):
-    """The options of one command.
+    """The parser of one command's options.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def _given(action: argparse.Action) -> str:
 
 
 class CommandLine(_Parser):
-    """The parser of the whole command line, which chooses the command.
+    """The parser of the whole command line, which chooses the command and leaves its options to a `Command`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Output of the commands: JSON, or tables and texts as wide as the screen; plain in a file, and without colour for NO_COLOR."""
+"""Print what commands answer: as JSON, or as tables and texts that fit the screen, without colour in a file or for NO_COLOR."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _FAR = 26
 
 
 def print_answer(a: argparse.Namespace, record: Any, text: object) -> None:
-    """Print the answer: the record as JSON where ``--json`` is given, else the text, which fits the screen."""
+    """Print a command's answer: the record as JSON if ``--json`` is given, else the text."""
     print_answer_by(a, record, lambda: print_text(text))
 
 
 def print_answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
-    """Print the record as JSON where ``--json`` is given; else call the function that prints it for people."""
+    """Print a command's answer: the record as JSON if ``--json`` is given, else by calling ``show``."""
     if a.json:
         print(json_text(record))
     else:
@@ -44,7 +44,7 @@ def print_answer_by(a: argparse.Namespace, record: Any, show: Callable[[], objec
 
 
 def json_text(value: Any) -> str:
-    """Return strict JSON: infinities and NaN, for which it has no word, become null."""
+    """Return a value as strict JSON, in which infinities and NaN are null."""
     return json.dumps(_strict(value), indent=2, default=str, allow_nan=False)
 
 
@@ -59,12 +59,12 @@ def _strict(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
-    """Print a table; long cells are broken at words, and the columns named in ``right`` are numbers."""
+    """Print a table under its title; the columns at the places ``right`` hold numbers, and long words break into lines."""
     print_tables(head, {title: list(rows)}, right=right)
 
 
 def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], *, right: Iterable[int] = ()) -> None:
-    """Print tables with the same columns, each under its title, one column below the other.
+    """Print tables with the same columns, each under its title; a column has one width in all of them.
 
     Numbers stay whole; columns of words take what is left, the first of them first. A screen too narrow for that has a line for
     each cell.
@@ -146,7 +146,7 @@ def _hanging(line: str) -> int:
 
 
 def output_folder(name: str, option: str) -> Path:
-    """Make the folder if it is not there and return its path; raise InputError if it cannot be written to."""
+    """Return the path of a folder, which is made if it is missing; raise InputError, with ``option``, if it is not writable."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

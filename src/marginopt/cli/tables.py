@@ -1,4 +1,4 @@
-"""The commands ``marginopt solvers``, ``formulations`` and ``estimators``: a table of all, or one in full."""
+"""The commands ``marginopt solvers``, ``formulations`` and ``estimators``: print the table of all records, or one in full."""
 
 from __future__ import annotations
 
