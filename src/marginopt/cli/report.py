@@ -22,7 +22,7 @@ from ..relaxations import CellStore, GapReport, default_report_instances, gap_re
 from ..relaxations.report.cells.record import ModelAtLam, ModelSubject
 from ..relaxations.report.runner import digest
 from . import SOLVED
-from .data_options import load_instance, prepared, require_two_classes
+from .data_options import load_instance, prepare_instance, require_two_classes
 from .parsing import Command, comma_separated, print_message
 from .screen import output_folder, print_answer_by
 
@@ -162,7 +162,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
         raise InputError("--n is one size, --sizes several: give one of them")
     size_list: list[int | None] = [None] if sizes is None else [*sizes]
     parts = [part for name in a.data for n in size_list for part in _sized(name, n, a)]
-    instances = [prepared(require_two_classes(part, "a gap report"), a, intercept=True) for part in parts]
+    instances = [prepare_instance(require_two_classes(part, "a gap report"), a, intercept=True) for part in parts]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 

@@ -26,7 +26,7 @@ from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve
 from . import NOT_SOLVED, SOLVED
-from .data_options import problems
+from .data_options import models_from_arguments
 from .parsing import Command, comma_separated
 from .screen import json_text, output_folder, print_answer, print_answer_by, print_table, print_tables, print_text
 
@@ -39,7 +39,7 @@ def benchmark(a: argparse.Namespace) -> int:
     folder = None if a.out is None else output_folder(a.out, "--out")
     for name in names:
         resolve(name)  # an unknown solver is an error before anything is solved
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
     for k, (formulation, data, model) in enumerate(problem_list, 1):
@@ -109,7 +109,7 @@ def export(a: argparse.Namespace) -> int:
     if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         return _export_file(a, target, format_of(target).suffix)
     folder = output_folder(a.folder, "DIR")
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     line = StatusLine()
     records = []
     for k, (formulation, data, model) in enumerate(problem_list, 1):
@@ -137,7 +137,7 @@ def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: P
 
 def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
     """Write the one problem that was named to a file in the format of its suffix."""
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     if len(problem_list) != 1:
         raise InputError(f"{target} is one file, and there are {len(problem_list)} problems: name a folder", name="DIR")
     if a.format is not None and _suffixes(a.format) != [suffix]:

@@ -102,7 +102,7 @@ class RangeQuestion(LevelQuestion):
         witnesses = checked_evidence(evidence, CoefficientRanges).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
-        inside = np.array(self.inside(witnesses))[:, list(self.columns)]
+        inside = np.array(self.classifiers_within_level(witnesses))[:, list(self.columns)]
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
     def bound(self, bounds: Mapping[str, float]) -> float:
@@ -131,7 +131,7 @@ class RangeQuestion(LevelQuestion):
         lower, upper = np.array([*self._limits(bounds).values()]).reshape(-1, 2).T
         if not ((evidence.lower <= lower).all() and (evidence.upper >= upper).all()):
             return "the logs prove wider ranges than are stated"
-        inside = np.array(self.inside(evidence.witnesses))[:, list(self.columns)]
+        inside = np.array(self.classifiers_within_level(evidence.witnesses))[:, list(self.columns)]
         attained = (inside.min(axis=0), inside.max(axis=0))
         if not all(map(np.array_equal, attained, (evidence.witnessed_lower, evidence.witnessed_upper))):
             return "the witnesses attain other ranges than are stated"
@@ -199,9 +199,11 @@ def coefficient_ranges(
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
     names = coefficient_names(base)
-    inside = np.array(explorer.inside())[:, list(columns)]
+    inside = np.array(explorer.classifiers_within_level())[:, list(columns)]
     lower, upper = np.array(limits).T
-    evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
+    evidence = CoefficientRanges(
+        names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.classifiers_within_level())
+    )
     question = RangeQuestion(base, explorer.within, explorer.level, exclusions)
     return explorer.answer(question, evidence, exclusions)
 
@@ -232,7 +234,7 @@ def _reach(explorer: Explorer, j: int, sign: int, width: float) -> float:
         return explorer.excludes(Exclusion.of_coefficient(p, j, **side))
 
     def attained() -> float:
-        return max(sign * w[j] for w in explorer.inside())
+        return max(sign * w[j] for w in explorer.classifiers_within_level())
 
     low, step = attained(), width
     high = 0.0 if low < 0.0 and excluded(0.0) else math.inf
@@ -459,7 +461,7 @@ class SupportQuestion(LevelQuestion):
         witnesses = checked_evidence(evidence, SupportSet).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
-        return float(len({tuple(j for j in self.columns if w[j]) for w in self.inside(witnesses)}))
+        return float(len({tuple(j for j in self.columns if w[j]) for w in self.classifiers_within_level(witnesses)}))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the number of listed supports if the exclusions cover all other sign patterns; 2^p otherwise."""
@@ -542,7 +544,7 @@ def supports(
         if length < len(columns):
             patterns = [(*pattern, sign) for pattern in boxes if pattern not in excluded for sign in (-1, 0, 1)]
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
-    for w in explorer.inside():
+    for w in explorer.classifiers_within_level():
         listed.setdefault(tuple(j for j in columns if w[j]), w)
     question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
     evidence = support_set(base, tuple(listed.values()))
@@ -558,4 +560,7 @@ def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> Supp
 
 def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
-    return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
+    return any(
+        all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True))
+        for w in explorer.classifiers_within_level()
+    )

@@ -123,7 +123,7 @@ class DifferenceQuestion(LevelQuestion):
 
     def points(self, w: tuple[float, ...]) -> IntArray:
         """Return the points whose predictions w flips; none if it is outside of the set."""
-        if not self.inside([w]):
+        if not self.classifiers_within_level([w]):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
@@ -202,7 +202,7 @@ def most_different_classifier(
     opposite, n = question.opposite_labels, len(base.y)
 
     def most_different() -> tuple[float, ...]:
-        candidates = [tuple(scale * x for x in w) for w in explorer.inside() for scale in _STRETCHES]
+        candidates = [tuple(scale * x for x in w) for w in explorer.classifiers_within_level() for scale in _STRETCHES]
         return max(candidates, key=lambda w: question.points(w).size)
 
     attained, excluded = question.points(most_different()).size, n + 1

@@ -141,7 +141,7 @@ class LevelQuestion(BoundedQuestion):
         cost = classifier_cost(self.model, best)
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
-    def inside(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    def classifiers_within_level(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
         """Return the classifiers of the set among these."""
         return [w for w in witnesses if classifier_cost(self.model, w) <= self.level]
 
@@ -285,7 +285,7 @@ class Explorer:
         """Return whether no classifier of the set satisfies a restriction."""
         return self.solve(item) > self.level
 
-    def inside(self) -> list[tuple[float, ...]]:
+    def classifiers_within_level(self) -> list[tuple[float, ...]]:
         """Return the classifiers found within the level, the best one first."""
         return [w for cost, w in sorted(self.classifiers) if cost <= self.level]
 
