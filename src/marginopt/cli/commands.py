@@ -280,7 +280,7 @@ def _summary(entry: Any) -> str:
 
 
 def result_record(r: Result) -> dict[str, Any]:
-    """Return a result as JSON has it."""
+    """Return the record of a result that ``--json`` prints."""
     c = r.certificate
     return {
         "model": r.model,

@@ -136,7 +136,7 @@ class Laws(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A formulation on one tiny instance.
+    """A formulation on one tiny instance, the subject of the formulation laws.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ class Case:
 
     @property
     def arrays_unchanged(self) -> bool:
-        """Return whether the arrays are as they were when the case was made."""
+        """True while the arrays are as they were when the case was made."""
         return vars(self)["_digest"] == self._fingerprint()
 
     @property
     def name(self) -> str:
-        """Formulation and instance."""
+        """The names of formulation and instance."""
         return f"{self.info.name} on {self.title}"
 
     @cached_property
@@ -186,15 +186,15 @@ class Case:
 
     @property
     def has_points(self) -> bool:
-        """Return whether it is stated on points, which can be permuted."""
+        """True for a formulation that is stated on points X, which can be permuted."""
         return "X" in self.arrays
 
     def permuted(self, order: np.ndarray) -> Case:
-        """Return the same points in another order."""
+        """Return the case of the same points in another order."""
         return replace(self, arrays={name: np.asarray(value)[order] for name, value in self.arrays.items()})
 
     def flipped(self) -> Case:
-        """Return the same points with the two classes exchanged."""
+        """Return the case of the same points with the two classes exchanged."""
         return replace(self, arrays={**self.arrays, "y": -np.asarray(self.arrays["y"])})
 
 

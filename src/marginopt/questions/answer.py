@@ -231,7 +231,7 @@ class Answer(Displayed, Generic[E]):
         return f"{self.question.claim(self.bound)}: {', '.join(clauses)}."
 
     def check(self) -> AnswerReport:
-        """Verify the answer from the data: derive the models again, check their logs, count the evidence.
+        """Verify the answer from the data: derive the models again, check their logs, evaluate the evidence.
 
         Returns
         -------

@@ -384,7 +384,7 @@ def audit_question(
             if result.values is not None:
                 normal = np.asarray(result.values["w"], dtype=np.float64)[1:]
         candidates.append(question.subgroup(side, best.best_threshold(normal)))
-    group = max(candidates, key=question.count)
+    group = max(candidates, key=question.evaluate)
     bound, reached = question.bound(bounds), question.bound(searched)
     if bound > reached * (1.0 + _LOG_SLACK):
         details.append(f"the search proved {bound_text(reached, question.sense)}, which its time limit left without a log")

@@ -27,8 +27,8 @@ from ..solvers.parallel import choose_executor
 from .answer import Answer, BoundedQuestion, Evidence, checked_evidence, percentage
 from .restricted_solves import (
     Exclusion,
-    Explorer,
     LevelQuestion,
+    RestrictedSolves,
     Restriction,
     classifier_cost,
     coefficient_columns,
@@ -188,53 +188,53 @@ def coefficient_ranges(
     InputError
         A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
-    base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
+    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    base, width = solves.model, as_positive(precision, "precision") * (max(map(abs, solves.best)) or 1.0)
     p = base.width
     columns = coefficient_columns(base)
     signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
-    explorer.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
-    limits = _limits(explorer, columns, width, jobs)
+    solves.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
+    limits = _limits(solves, columns, width, jobs)
     ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
-    exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
+    exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if solves.excludes(item)))
     names = coefficient_names(base)
-    inside = np.array(explorer.classifiers_within_level())[:, list(columns)]
+    inside = np.array(solves.classifiers_within_level())[:, list(columns)]
     lower, upper = np.array(limits).T
     evidence = CoefficientRanges(
-        names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.classifiers_within_level())
+        names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(solves.classifiers_within_level())
     )
-    question = RangeQuestion(base, explorer.within, explorer.level, exclusions)
-    return explorer.answer(question, evidence, exclusions)
+    question = RangeQuestion(base, solves.within, solves.level, exclusions)
+    return solves.answer(question, evidence, exclusions)
 
 
-def _limits(explorer: Explorer, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
+def _limits(solves: RestrictedSolves, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
     """Return the proved ends of each range; every end is searched on a branch of its own."""
     ends = [(j, sign) for j in columns for sign in (-1, 1)]
-    tasks = [(explorer.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
+    tasks = [(solves.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
     with choose_executor(jobs) as executor:
         searched = executor.all(_search_end, tasks)
     for branch, _ in searched:
-        explorer.merge(branch)
+        solves.merge(branch)
     reaches = iter(reach for _, reach in searched)
     return [(-low, high) for low, high in zip(reaches, reaches, strict=True)]
 
 
-def _search_end(task: tuple[Explorer, int, int, float], threads: int | None) -> tuple[Explorer, float]:
+def _search_end(task: tuple[RestrictedSolves, int, int, float], threads: int | None) -> tuple[RestrictedSolves, float]:
     reach = _reach(*task)
     return task[0], reach
 
 
-def _reach(explorer: Explorer, j: int, sign: int, width: float) -> float:
+def _reach(solves: RestrictedSolves, j: int, sign: int, width: float) -> float:
     """Return t such that no classifier of the set has sign × w_j ≥ t, by doubling and bisection; infinite if none is proved."""
-    p = explorer.model.width
+    p = solves.model.width
 
     def excluded(t: float) -> bool:
         side = {"lower": t} if sign > 0 else {"upper": -t}
-        return explorer.excludes(Exclusion.of_coefficient(p, j, **side))
+        return solves.excludes(Exclusion.of_coefficient(p, j, **side))
 
     def attained() -> float:
-        return max(sign * w[j] for w in explorer.classifiers_within_level())
+        return max(sign * w[j] for w in solves.classifiers_within_level())
 
     low, step = attained(), width
     high = 0.0 if low < 0.0 and excluded(0.0) else math.inf
@@ -397,17 +397,17 @@ def feature_importance(
     InputError
         As in `coefficient_ranges`.
     """
-    explorer = Explorer(model, 0.0, solver, time_limit, proof, jobs)
-    base = explorer.model
+    solves = RestrictedSolves(model, 0.0, solver, time_limit, proof, jobs)
+    base = solves.model
     columns, names = coefficient_columns(base), coefficient_names(base)
     exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
-    bounds = explorer.solve_all(exclusions)
-    cost, best = min(explorer.classifiers)
-    chosen = [min(((c, w) for c, w in explorer.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
+    bounds = solves.solve_all(exclusions)
+    cost, best = min(solves.classifiers)
+    chosen = [min(((c, w) for c, w in solves.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
     lower, upper = np.maximum(np.array(bounds) - cost, 0.0), np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
-    return explorer.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)
+    return solves.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -528,27 +528,27 @@ def supports(
     InputError
         As in `coefficient_ranges`; coefficients that are real numbers.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
-    base = explorer.model
-    question = SupportQuestion(base, explorer.within, explorer.level, (), ())
+    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    base = solves.model
+    question = SupportQuestion(base, solves.within, solves.level, (), ())
     columns = coefficient_columns(base)
     exclusions: list[Exclusion] = []
     patterns: list[tuple[int, ...]] = [()]
     for length in range(len(columns) + 1):
         boxes = {pattern: pattern_box(base.width, columns, pattern) for pattern in patterns}
         boxes = {pattern: item for pattern, item in boxes.items() if item.possible(base)}
-        explorer.solve_all([item for item in boxes.values() if not _witnessed(explorer, item)])
-        unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(explorer, item)}
-        excluded = {pattern: item for pattern, item in unwitnessed.items() if explorer.excludes(item)}
+        solves.solve_all([item for item in boxes.values() if not _witnessed(solves, item)])
+        unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(solves, item)}
+        excluded = {pattern: item for pattern, item in unwitnessed.items() if solves.excludes(item)}
         exclusions += excluded.values()
         if length < len(columns):
             patterns = [(*pattern, sign) for pattern in boxes if pattern not in excluded for sign in (-1, 0, 1)]
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
-    for w in explorer.classifiers_within_level():
+    for w in solves.classifiers_within_level():
         listed.setdefault(tuple(j for j in columns if w[j]), w)
     question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
     evidence = support_set(base, tuple(listed.values()))
-    return explorer.answer(question, evidence, exclusions)
+    return solves.answer(question, evidence, exclusions)
 
 
 def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
@@ -558,9 +558,9 @@ def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> Supp
     return SupportSet(names, columns, words, witnesses, tuple(classifier_cost(model, w) for w in witnesses))
 
 
-def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
+def _witnessed(solves: RestrictedSolves, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
     return any(
         all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True))
-        for w in explorer.classifiers_within_level()
+        for w in solves.classifiers_within_level()
     )

@@ -59,7 +59,7 @@ class LamSelection(Displayed, Tabular, Question):
 
     @property
     def rate(self) -> FloatArray:
-        """Share of misclassified validation points on each piece."""
+        """The share of misclassified validation points on each piece."""
         return np.asarray(self.errors.sum(axis=1) / sum(len(test) for _, test in self.splits))
 
     @property

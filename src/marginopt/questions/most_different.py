@@ -24,7 +24,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
 from .answer import Answer, Evidence, checked_evidence, percentage
-from .restricted_solves import Explorer, LevelQuestion, Restriction
+from .restricted_solves import LevelQuestion, RestrictedSolves, Restriction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,19 +196,19 @@ def most_different_classifier(
     InputError
         As in `coefficient_ranges`; a model with groups of points or restrictions of their margins.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof)
-    base = explorer.model
-    question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
+    solves = RestrictedSolves(model, within, solver, time_limit, proof)
+    base = solves.model
+    question = DifferenceQuestion(base, solves.within, solves.level, (), solves.best)
     opposite, n = question.opposite_labels, len(base.y)
 
     def most_different() -> tuple[float, ...]:
-        candidates = [tuple(scale * x for x in w) for w in explorer.classifiers_within_level() for scale in _STRETCHES]
+        candidates = [tuple(scale * x for x in w) for w in solves.classifiers_within_level() for scale in _STRETCHES]
         return max(candidates, key=lambda w: question.points(w).size)
 
     attained, excluded = question.points(most_different()).size, n + 1
     while excluded - attained > 1:
         trial = FlippedPredictions(opposite, (attained + excluded) // 2)
-        if explorer.excludes(trial):
+        if solves.excludes(trial):
             excluded = trial.min_count
         elif (flipped_count := question.points(most_different()).size) >= trial.min_count:
             attained = flipped_count
@@ -217,4 +217,4 @@ def most_different_classifier(
     exclusions = (FlippedPredictions(opposite, excluded),)
     question = replace(question, exclusions=exclusions)
     evidence = question.disagreements(most_different())
-    return explorer.answer(question, evidence, exclusions)
+    return solves.answer(question, evidence, exclusions)

@@ -142,7 +142,7 @@ class LevelQuestion(BoundedQuestion):
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
     def classifiers_within_level(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
-        """Return the classifiers of the set among these."""
+        """Return those of the witnesses whose objective is at most the level."""
         return [w for w in witnesses if classifier_cost(self.model, w) <= self.level]
 
     @property
@@ -153,7 +153,7 @@ class LevelQuestion(BoundedQuestion):
 
 @dataclass(frozen=True)
 class RestrictedSolve:
-    """One solve of a model under a restriction, a task of its own.
+    """The task of solving a model under one restriction, for an executor.
 
     Parameters
     ----------
@@ -161,8 +161,9 @@ class RestrictedSolve:
     item : Restriction
     solver : str
     time_limit : float or None
+        Seconds.
     path : Path or None
-        Of the proof log.
+        The file of the proof log.
     """
 
     model: Margin
@@ -172,7 +173,7 @@ class RestrictedSolve:
     path: Path | None
 
     def run(self, threads: int | None = None) -> SolvedRestriction:
-        """Solve, by one thread however many there are, so that the result depends on the task alone."""
+        """Solve by one thread, whatever ``threads`` offers, so that the result depends on the task alone."""
         options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
         result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
         bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
@@ -188,15 +189,18 @@ class RestrictedSolve:
 
 @dataclass(frozen=True)
 class SolvedRestriction:
-    """Bound, classifier and log of a restricted solve.
+    """The result of a `RestrictedSolve`.
 
     Parameters
     ----------
     bound : float
+        Lower bound of the restricted model.
     classifier : tuple of (float, tuple of float) or None
-        Cost and coefficients of the classifier that the solve found.
+        Objective and coefficients of the classifier that the solve found.
     proved : bool
+        Whether the bound holds in exact arithmetic.
     log : ProofLog or None
+        The log that proves the bound, if one was asked for.
     """
 
     bound: float
@@ -205,8 +209,8 @@ class SolvedRestriction:
     log: ProofLog | None
 
 
-class Explorer:
-    """Solves of a model under restrictions, with the classifiers that they find.
+class RestrictedSolves:
+    """Solves a model under restrictions and keeps their bounds, logs and classifiers, from which `answer` makes an answer.
 
     Parameters
     ----------
@@ -266,15 +270,15 @@ class Explorer:
     def _log_path(self, number: int) -> Path | None:
         return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
 
-    def branch(self, prefix: str) -> Explorer:
-        """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
+    def branch(self, prefix: str) -> RestrictedSolves:
+        """Return a copy with the solves so far, which solves one at a time; the names of its logs begin with a prefix."""
         branch = copy(self)
         branch._prefix, branch._jobs = prefix, 1
         branch.bounds, branch.logs, branch.classifiers = dict(self.bounds), dict(self.logs), list(self.classifiers)
         return branch
 
-    def merge(self, branch: Explorer) -> None:
-        """Add the solves of a branch."""
+    def merge(self, branch: RestrictedSolves) -> None:
+        """Add the bounds, logs and classifiers of a `branch` to these."""
         present = set(self.classifiers)
         self.bounds |= branch.bounds
         self.logs |= branch.logs

@@ -304,7 +304,8 @@ class PredictionStability(Displayed, Tabular):
             start = None if np.isnan(self.w[index]).any() else {"w": self.w[index]}
             result, bound, logs = solve_logged(question, proof, time_limit, start)
             if "w" in result.values:
-                evidence = min(evidence, OtherClassifier(np.asarray(result.values["w"], dtype=np.float64)), key=question.count)
+                other = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
+                evidence = min(evidence, other, key=question.evaluate)
         return Answer(question, question.evaluate(evidence), bound, True, evidence, logs)
 
     def sentence(self, index: int) -> str:
