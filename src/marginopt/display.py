@@ -1,4 +1,4 @@
-"""How objects and running solves are shown: notebook views (`Display`), data frames (`Tabular`), progress lines (`StatusLine`).
+"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and the progress line of a run (`StatusLine`).
 
 Every folder may import this module.
 """

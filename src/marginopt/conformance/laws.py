@@ -1,4 +1,4 @@
-"""What a law of conformance is, the verdict that it returns, and the tiny instances (`Case`) on which laws are tried.
+"""The laws of conformance: the type of a law (`Law`), its verdict, and the tiny instances (`Case`) on which laws are tried.
 
 A *law* is a property that every solver, formulation or relaxation must have, written as a function that returns a `LawVerdict`.
 There are four kinds, by what they look at: a formulation on a tiny instance, a solver on such a case, a solver alone, a

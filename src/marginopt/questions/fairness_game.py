@@ -1,4 +1,4 @@
-"""The game of a learner and an auditor, with an exact auditor: classifiers that no linear subgroup can accuse.
+"""`fairness_game`: train a mixture of classifiers until an exact audit finds no linear subgroup that it treats worse.
 
 Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor answers the
 average of all classifiers so far with the subgroup of the worst weighted disparity, if that is above what is allowed. The learner

@@ -1,4 +1,4 @@
-"""Exact selection of λ by cross-validation over all λ, not a grid.
+"""`select_lam`: choose λ of a 0-1-loss SVM by cross-validation over every λ in an interval in place of a grid.
 
 Each fold's optimal classifier is piecewise constant in λ, with the corners of its whole path as pieces. So the sum of the
 validation errors is piecewise constant as well, and its pieces are finitely many: those between the breakpoints of all folds.
