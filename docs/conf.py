@@ -19,7 +19,7 @@ import notebooks  # noqa: E402
 import proof_pages  # noqa: E402
 
 import marginopt  # noqa: E402
-from marginopt.deprecation import MarginoptDeprecationWarning  # noqa: E402
+from marginopt.errors import MarginoptDeprecationWarning  # noqa: E402
 
 project = "marginopt"
 author = "The marginopt developers"

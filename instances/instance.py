@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..display import Display, Displayed, frame
+from ..display import Display, Displayed, data_frame
 from ..errors import DataError, InputError, MarginoptWarning
 from ..labelled import DataNames, LabelledData, distinct_names, is_of_frames, names_of_rows
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
@@ -642,7 +642,7 @@ class Instance(Displayed, LabelledData):
         names = self.feature_names or tuple(f"x{k}" for k in range(X.shape[1]))
         columns = {name: X[:, k] for k, name in enumerate(names)}
         codes = np.unique(self.y)
-        table = frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
+        table = data_frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
         return table if self.point_names is None else table.set_axis(list(self.point_names), axis="index")
 
     def display(self) -> Display:

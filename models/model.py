@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
-from ..deprecation import current_names
 from ..display import Display, Displayed
-from ..errors import DataError, InputError, UnsupportedModelError, unknown_name
+from ..errors import DataError, InputError, UnsupportedModelError, current_names, unknown_name
 from ..labelled import DataNames, labelled_arrays
 from ..rows import Rows
 from .appraisal import Appraisal, ExactCost, Tilt

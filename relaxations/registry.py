@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import extensions
-from ..display import align
+from ..display import column_lines
 from ..errors import InputError, unknown_name
 from ..models.model import Model
 from . import bounds
@@ -32,7 +32,8 @@ class RelaxationTable(dict[str, Relaxation]):
         super().__init__(sorted(records.items(), key=lambda item: (item[1].rank, item[0])))
 
     def __str__(self) -> str:
-        return align([["name", "reads", "summary"], *([r.name, r.applicability, r.summary] for r in self.values())])
+        rows = ([r.name, r.applicability, r.summary] for r in self.values())
+        return "\n".join(column_lines([["name", "reads", "summary"], *rows]))
 
     __repr__ = __str__
 

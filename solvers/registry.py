@@ -18,7 +18,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
 from .. import extensions
-from ..display import Display, Displayed, Tabular, aligned
+from ..display import Display, Displayed, Tabular, column_lines
 from ..errors import (
     DataError,
     ExtensionError,
@@ -196,7 +196,7 @@ class SolverTable(Displayed, Tabular):
         head = ("name", "state", "method")
         cells = [(row["name"], version_and_licence(row), row["summary"]) for row in self.rows]
         return "\n".join(
-            [*aligned([head, *cells]), "problem classes that each solver reads, and its results: .rows, .to_frame()"]
+            [*column_lines([head, *cells]), "problem classes that each solver reads, and its results: .rows, .to_frame()"]
         )
 
     __repr__ = __str__

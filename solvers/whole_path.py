@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, shown
+from ..display import Display, Displayed, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
@@ -202,7 +202,7 @@ class WholePath(Displayed, Tabular, Question):
     @property
     def _interval(self) -> str:
         """The λ of the path in words."""
-        return f"(0, {float(shown(self.lam_max, 'minimum')):.4g}]"
+        return f"(0, {float(bound_text(self.lam_max, 'minimum')):.4g}]"
 
     @property
     def _title(self) -> str:
@@ -215,7 +215,7 @@ class WholePath(Displayed, Tabular, Question):
         low, high = (f"{self.corners[k].violations:g}" for k in (-1, 0))
         rows = np.unique(np.column_stack([to_dense(self.model.X), self.model.y]), axis=0)
         digests = ", ".join(digest[:16] for digest in self.digests)
-        share = float(shown(max(1.0 - self._ratio, 0.0), "maximum", 2))
+        share = float(bound_text(max(1.0 - self._ratio, 0.0), "maximum", 2))
         clauses = [
             "proved" if self.proved else "not proved everywhere",
             *([f"logs sha256 {digests}"] if digests else []),

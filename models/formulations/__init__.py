@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from inspect import isabstract
 
 from ... import extensions
-from ...display import Display, Displayed, Tabular, aligned
+from ...display import Display, Displayed, Tabular, column_lines
 from ...errors import InputError, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
@@ -62,7 +62,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
     def __str__(self) -> str:
         columns = ("name", "class", "stated on", "summary", "reference")
-        lines = aligned([columns, *(tuple(row[c] for c in columns) for row in self.rows)])
+        lines = column_lines([columns, *(tuple(row[c] for c in columns) for row in self.rows)])
         return "\n".join([*lines, *self.failures.values()])
 
     __repr__ = __str__

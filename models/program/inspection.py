@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...drawing import COLOURS, GREY, Picture, figure_of, plain, svg_of
+from ...drawing import COLOURS, GREY, Picture, figure_of, literal_text, svg_of
 from ..arrays import FloatArray
 from .cones import Nonnegative, Zero
 
@@ -281,8 +281,8 @@ def spy(form: StandardForm) -> Picture:
         s = form.slices[b.label]
         mark = " (integer)" if form.integer[s].any() else ""
         middle = 0.5 * (s.start + s.stop) - 0.5
-        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
-    axes[0].set_title(plain(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
+        axes[-1].text(middle, -0.02, literal_text(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=below)
+    axes[0].set_title(literal_text(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
     return Picture(svg_of(figure))
 
 

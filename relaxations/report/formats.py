@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ...display import sanitised
+from ...display import sanitise
 from ...drawing import Picture
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, parse_json, printable, read_error, read_text
@@ -400,7 +400,7 @@ def _environment() -> Environment:
 
 def _finished(value: object) -> object:
     """Return the text that a template writes: escaped, but for our own mark-up."""
-    return sanitised(value) if type(value) is str else value
+    return sanitise(value) if type(value) is str else value
 
 
 def _css(text: str) -> Markup:

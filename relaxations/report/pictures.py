@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...drawing import COLOURS, GREY, Picture, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
+from ...drawing import (
+    COLOURS,
+    GREY,
+    Picture,
+    colour_of,
+    dash_of,
+    figure_of,
+    legend_below,
+    literal_text,
+    log_ticks,
+    marker_of,
+    svg_of,
+)
 from ..losses import draw_losses
 from .cells import CellKey, ExactCell, InstanceCell, RelaxationCell, problem_label
 from .means import (
@@ -79,10 +91,10 @@ def _gap_lines(
             xs = [x for x, gaps in points.items() if gaps and len(gaps) == most_points]
             if xs:
                 low, middle, high = np.array([np.quantile(points[x], (0.25, 0.5, 0.75)) for x in xs]).T
-                ax.plot(xs, middle, marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
+                ax.plot(xs, middle, marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=literal_text(name))
                 if most_points > 1:
                     ax.fill_between(xs, low, high, color=colour_of(k), alpha=0.12, lw=0)
-        ax.set_title(plain(title), fontsize=9)
+        ax.set_title(literal_text(title), fontsize=9)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         if log:
             ax.set_xscale("log")
@@ -141,7 +153,7 @@ def bound_against_m(report: ReportData) -> str | None:
         for level, colour in zip(reference_cells, COLOURS[1:], strict=False):
             ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
-        ax.set_title(plain(problem_label(display_name(instance), instance.lam)), fontsize=9)
+        ax.set_title(literal_text(problem_label(display_name(instance), instance.lam)), fontsize=9)
         _label_axes(ax, "largest M", "bound / ζ")
     return _legend_and_svg(figure, axes, len(swept))
 
@@ -177,7 +189,7 @@ def kappa_sweep(report: ReportData) -> str | None:
         for ax, axis_label in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
             _label_axes(ax, "κ", axis_label)
             _value_ticks(ax, {c.kappa for c in cells})
-        line[0].set_title(plain(titles[name]), fontsize=9)
+        line[0].set_title(literal_text(titles[name]), fontsize=9)
     return _legend_and_svg(figure, axes.ravel(), len(names), len(shown))
 
 
@@ -192,7 +204,7 @@ def convergence_curves(report: ReportData) -> str | None:
         for cell in report.exacts_of(instance.key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(problem_label(display_name(instance), instance.lam)), fontsize=9)
+        ax.set_title(literal_text(problem_label(display_name(instance), instance.lam)), fontsize=9)
         top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)
@@ -205,7 +217,7 @@ def _run(ax: Any, cell: ExactCell, colour: str) -> None:
     if len(cell.trace) < 2:
         return
     seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
-    for k, style, label in ((1, "-", plain(cell.variant)), (2, "--", None)):
+    for k, style, label in ((1, "-", literal_text(cell.variant)), (2, "--", None)):
         values = _with_nan([point[k] for point in cell.trace])
         repeated = label in ax.get_legend_handles_labels()[1]
         ax.step(seconds, values, where="post", ls=style, lw=1.2, color=colour, label=None if repeated else label)
@@ -224,7 +236,7 @@ def performance_profiles(report: ReportData) -> str | None:
     grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
     for k, (name, values) in enumerate(ratios.items()):
         ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
-                ls=dash_of(k), label=plain(name))  # fmt: skip
+                ls=dash_of(k), label=literal_text(name))  # fmt: skip
     anyone = float(np.isfinite(np.min(list(ratios.values()), axis=0)).mean())
     ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL_BEST)
     ax.set_xscale("log")
@@ -254,7 +266,7 @@ def seed_spread(report: ReportData) -> str | None:
         for height, run_seconds in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
             relative = np.array(run_seconds) / np.exp(np.mean(np.log(run_seconds)))
             ax.plot(relative, np.full(relative.size, height), "o-", ms=3, lw=0.8, color=colour_of(k))
-    ax.set_yticks(range(len(repeated)), [plain(name) for name in repeated], fontsize=9)
+    ax.set_yticks(range(len(repeated)), [literal_text(name) for name in repeated], fontsize=9)
     ax.set_ylim(len(repeated) - 0.5, -0.5)
     ax.set_xscale("log")
     _label_axes(ax, "seconds over their geometric mean", "")
@@ -307,7 +319,7 @@ def _labels(by_relaxation: dict[str, tuple[list[float], list[float]]]) -> dict[s
     """Return each relaxation's label: its name, and the number of its instances where relaxations have different ones."""
     most_points = max((len(gaps) for gaps, _ in by_relaxation.values()), default=0)
     return {
-        name: plain(name) if len(g) == most_points else f"{plain(name)} ({len(g)} of {most_points})"
+        name: literal_text(name) if len(g) == most_points else f"{literal_text(name)} ({len(g)} of {most_points})"
         for name, (g, _) in by_relaxation.items()
     }
 
@@ -374,7 +386,7 @@ def integral_bars(report: ReportData) -> str | None:
         return None
     means = [float(np.mean(values)) for values in by_solver.values()]
     figure, ax = _bars(list(by_solver.values()), means)
-    names = [f"{plain(name)}: {mean:.3g} s" for name, mean in zip(by_solver, means, strict=True)]
+    names = [f"{literal_text(name)}: {mean:.3g} s" for name, mean in zip(by_solver, means, strict=True)]
     ax.set_yticks(range(len(names)), names, fontsize=9)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("primal-dual integral in seconds", fontsize=9)

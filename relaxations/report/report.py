@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...display import announce_compilations, frame
+from ...display import announce_compilations, data_frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_texts
@@ -121,7 +121,7 @@ class GapReport(ReportData):
         if table not in tables:
             raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}", name="table")
         chosen_table = tables[table]
-        return frame([{k: v for c in chosen_table.columns for k, v in c.values(row).items()} for row in chosen_table.rows])
+        return data_frame([{k: v for c in chosen_table.columns for k, v in c.values(row).items()} for row in chosen_table.rows])
 
     def _text(self, suffix: str) -> str:
         return next(iter(FORMATS[suffix].files(self.document, "report").values()))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import align, sanitised
+from ...display import column_lines, sanitise
 from ...solvers.certification.result import BoundKind
 from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
 from .means import exact_means, relaxation_means
@@ -318,13 +318,11 @@ def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     """Return the main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
     single = len({family_name(c) for c in report.instances}) == len(report.instances)
     parts = (
-        ["\n".join(["Claims that contradict each other", *map(sanitised, report.contradictions)])]
-        if report.contradictions
-        else []
+        ["\n".join(["Claims that contradict each other", *map(sanitise, report.contradictions)])] if report.contradictions else []
     )
     for table in tables:
         columns = [c for c in table.columns if c.in_text]
         if columns and table.rows and not (single and table.name in _MEANS):
-            cells = ([sanitised(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
-            parts.append(f"{table.title}\n{align([[c.title for c in columns], *cells])}")
+            cells = ([sanitise(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
+            parts.append("\n".join([table.title, *column_lines([[c.title for c in columns], *cells])]))
     return "\n\n".join(parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from marginopt.estimators.base import binary_problems, class_scores
+from marginopt.estimators.training_set import binary_problems, class_scores
 from marginopt.models import FloatArray, Kernel, L2SVMDual
 from marginopt.solvers import Options, solve_raw
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ...errors import DataError, WriteError
-from ...files import READ_ERRORS, read_error, whole_file
+from ...files import READ_ERRORS, atomic_file, read_error
 from ...models.arrays import FloatArray, IntArray
 
 #: Characters that are collected before they are written: one system call for each megabyte.
@@ -82,7 +82,7 @@ class LogFile:
         self._pack = Path(path).suffix == ".gz"
         self._target: AbstractContextManager[BinaryIO] | None = None
         if part is None:
-            self._target = whole_file(path)
+            self._target = atomic_file(path)
             self._file = self._target.__enter__()
         else:
             self._file = self._opened(part, position)
@@ -172,7 +172,7 @@ class LogFile:
         """Copy the whole part file to the path."""
         assert self._part is not None
         self._file.seek(0)
-        with whole_file(self._path) as file:
+        with atomic_file(self._path) as file:
             shutil.copyfileobj(self._file, file)
         self.discard()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import SolverError
-from ...files import check_target, whole_file
+from ...files import atomic_file, check_target
 from ...models.arrays import FloatArray
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
@@ -239,7 +239,7 @@ def write_vipr(
         tree = branch_and_bound(program, None if start is None else form.join(start), time_limit, node_limit)
     except OverflowError:
         raise SolverError(f"numbers of {form.name} are beyond float64 in its relaxations: scale it") from None
-    with whole_file(target) as file:
+    with atomic_file(target) as file:
         for line in certificate_lines(program, tree):
             file.write(line.encode() + b"\n")
     bound, value = bound_of(tree.root), None if tree.best is None else program.value(tree.best)

@@ -25,7 +25,7 @@ from scipy.special import expit
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
-from ...rows import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, sampled
+from ...rows import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, sample_rows
 from ...rows.blocks import stacked
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
@@ -532,7 +532,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """
         n = view.n
         count = _sample_size(view)
-        rows = sampled(view.rows, count)
+        rows = sample_rows(view.rows, count)
         pieces = [slice(start, stop) for start, stop in view.rows.sample_pieces(count)]
         y = np.concatenate([view.y[piece] for piece in pieces])
         costs = np.concatenate([view.costs[piece] for piece in pieces]) * (n / y.size)

@@ -185,7 +185,7 @@ def __getattr__(name: str) -> Any:
             return value
         new_group = next((group for group, names in _MOVED.items() if name in names), None)
         if new_group is not None:
-            import_module(".deprecation", __name__).warn_renamed(f"mo.{name}", f"mo.{new_group}.{name}", since="0.2", until="0.4")
+            import_module(".errors", __name__).warn_renamed(f"mo.{name}", f"mo.{new_group}.{name}", since="0.2", until="0.4")
             return getattr(import_module(f".{new_group}", __name__), name)
         group = next((group for group in _GROUPS if name in import_module(f".{group}", __name__).__all__), None)
         hint = "" if group is None else f"; it is mo.{group}.{name} (import marginopt as mo)"

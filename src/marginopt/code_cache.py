@@ -1,4 +1,7 @@
-"""Numba's cache of compiled loops on disk: in the package's folder, the user's cache directory or ``NUMBA_CACHE_DIR``."""
+"""Keep the machine code of Numba's functions on disk, so that a process compiles only what no earlier one compiled.
+
+Numba chooses the folder: the package's own, the user's cache directory, or ``NUMBA_CACHE_DIR``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @final
 class CodeCache:
-    """Compiled code on disk, if some folder can be written.
+    """The cache of compiled code on disk, and the record whether it could be written.
 
     In a container with a read-only file system there may be no such folder. Numba refuses to compile functions that it cannot
     cache there; such functions are then compiled anew in every process.
@@ -21,7 +24,7 @@ class CodeCache:
     Attributes
     ----------
     on_disk : bool
-        Whether all functions so far are cached.
+        False once a function could not be cached, since no folder can be written.
     """
 
     on_disk: ClassVar[bool] = True

@@ -52,7 +52,7 @@ def warm_up(*names: str) -> dict[str, float]:
 
 
 def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
-    """Return the named solvers, or all that have compiled loops."""
+    """Return the named solvers, or all solvers that have compiled loops; raise InputError for one that has none."""
     solvers = {name: get_solver(name) for name in names or all_solvers(discover=False)}
     compiling = {name: solver for name, solver in solvers.items() if isinstance(solver, Algorithm) and solver.compiles}
     unsupported = sorted(set(names) - set(compiling))

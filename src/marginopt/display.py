@@ -1,6 +1,6 @@
-"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and the progress line (`StatusLine`).
+"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and the progress line of a run (`StatusLine`).
 
-A leaf that every folder may import.
+Every folder may import this module.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TextIO, TypeAlias
@@ -32,26 +32,19 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 _LEFT = ' style="text-align:left"'
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines of text with left-aligned columns."""
+def column_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of cells as lines of text, one a row, with left-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def sanitised(text: str) -> str:
-    """Return the text with control characters and changes of writing direction replaced by a visible sign."""
+def sanitise(text: str) -> str:
+    """Return the text with a visible sign for each control character and each change of writing direction."""
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def align(table: Iterable[list[str]]) -> str:
-    """Return the cells in columns of equal width."""
-    lines = list(table)
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)
-
-
-def shown(bound: float, sense: Sense, digits: int = 4) -> str:
-    """Return a bound as text, rounded to the side on which it holds."""
+def bound_text(bound: float, sense: Sense, digits: int = 4) -> str:
+    """Return a bound as text of so many digits, rounded up if it bounds a maximum and down if it bounds a minimum."""
     if not math.isfinite(bound):
         return f"{bound:g}"
     rounding = decimal.ROUND_CEILING if sense == "maximum" else decimal.ROUND_FLOOR
@@ -59,7 +52,7 @@ def shown(bound: float, sense: Sense, digits: int = 4) -> str:
 
 
 def _escaped(text: str) -> str:
-    return html.escape(sanitised(text))
+    return html.escape(sanitise(text))
 
 
 @dataclass(frozen=True)
@@ -72,15 +65,15 @@ class Display:
     facts : tuple of pairs
         Label and words, one on a line.
     head : tuple of str
-        Columns of the table below the facts.
+        Names of the columns of the table below the facts.
     rows : tuple of tuples of str
-        Its rows; a short one ends with a cell over the columns that are left.
+        The table's rows. In a short row the last cell spans all further columns.
     latex : str
         Displays ``\\[...\\]``, which a notebook sets with its own MathJax.
     text : str
-        Lines of equal width, folded below the mathematics where there is some.
+        Preformatted lines; folded behind "as text" where there is ``latex``.
     words : tuple of str
-        Columns of words; the others are numbers.
+        The columns that hold words and are set to the left; the others hold numbers.
     """
 
     title: str = ""
@@ -124,7 +117,7 @@ class Display:
 
 
 class Displayed(ABC):
-    """An object with a notebook view, its `display`."""
+    """The base class of objects with a notebook view, their `display`."""
 
     __slots__ = ()
 
@@ -137,7 +130,7 @@ class Displayed(ABC):
 
 
 class Tabular(ABC):
-    """A table with one record for each row."""
+    """The base class of tables with one record for each row."""
 
     __slots__ = ()
 
@@ -153,10 +146,10 @@ class Tabular(ABC):
         MissingPackageError
             pandas is not installed.
         """
-        return frame(self.records())
+        return data_frame(self.records())
 
 
-def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
+def data_frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
     """Return a pandas data frame of records, or of columns by name."""
     try:
         import pandas as pd
@@ -171,10 +164,10 @@ _FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
 
 
 class StatusLine:
-    """A line of progress.
+    """The line of a terminal, notebook or log that tells of a run's progress.
 
-    In a terminal each text takes the last one's place, cut to the width; in a notebook too, as an output that changes.
-    Elsewhere texts are lines of their own: fewer and fewer of them, so that a log of a day stays short; of events one a second.
+    In a terminal and in a notebook each text replaces the last one, cut to the width of a terminal. In a file each text is a line
+    of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
 
     Parameters
     ----------
@@ -202,7 +195,7 @@ class StatusLine:
 
     @property
     def alive(self) -> bool:
-        """Return whether the stream is a terminal that can rewrite its line."""
+        """True for a stream to a terminal that can rewrite its line."""
         return self.stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def show(self, text: str) -> None:
@@ -223,7 +216,7 @@ class StatusLine:
         self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
 
     def note(self, text: str) -> None:
-        """Show one of many events: in a terminal it replaces the last one and is shortened to the line."""
+        """Show one of many events: in a terminal in place of the last one, in a file at most one a second."""
         if self._in_notebook(text):
             return
         width = shutil.get_terminal_size().columns - 1

@@ -1,7 +1,7 @@
 # exempt (text): SVG
-"""The parts that pictures share: the palette, a finished picture as a record, figures, and text that draws literally.
+"""Helpers of all pictures: the palette, figures and axes of matplotlib, and the finished picture as SVG (`Picture`).
 
-A leaf that every folder may import; matplotlib is imported when something is drawn.
+Every folder may import this module, which imports matplotlib when something is drawn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DARK = {
 
 
 def themed(svg: str) -> str:
-    """Return a shortened picture that follows the reader's colour scheme, by one rule for each of its colours.
+    """Return a shortened SVG with rules that change its colours on a page of dark colour scheme.
 
     Markers stand in shadow trees, where no rule with an ancestor matches: the rules name a colour alone, in the writing of
     `shortened`, so that they concern only pictures of ours on a page. A themed picture is returned as it is.
@@ -51,7 +51,7 @@ def themed(svg: str) -> str:
 
 
 def shortened(svg: str, fonts: tuple[str, ...]) -> str:
-    """Return the same picture in fewer characters.
+    """Return matplotlib's SVG of the same picture in fewer characters.
 
     Comments, blanks, groups without attributes and turns by nothing go; coordinates are to a hundredth of a point; the font is
     said once, and the style of a marker where the marker is defined.
@@ -125,7 +125,7 @@ class Picture:
     ----------
     svg : str
     name : str
-        Of its file, and of its anchor in a page.
+        The name of its file, and of its anchor in a page.
     title, caption : str
     """
 
@@ -146,7 +146,7 @@ class Picture:
 
     @property
     def wide(self) -> bool:
-        """Return whether it takes a line of a page for itself: more than 8 inches."""
+        """True for a picture of more than 8 inches, which takes the whole width of a page."""
         match = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
         return match is not None and float(match[1]) > 8 * 72
 
@@ -154,7 +154,7 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> Path:
-        """Write the SVG; returns the path."""
+        """Write the SVG to a file and return its path."""
         return write_text(path, self.svg)
 
     def __repr__(self) -> str:
@@ -162,22 +162,22 @@ class Picture:
 
 
 def colour_of(k: int) -> str:
-    """Return the k-th colour; the colours repeat."""
+    """Return the colour of the k-th curve; colours repeat after `COLOURS`."""
     return COLOURS[k % len(COLOURS)]
 
 
 def dash_of(k: int) -> str:
-    """Return the k-th line style, which changes when the colours repeat."""
+    """Return the line style of the k-th curve, which changes when the colours repeat."""
     return ("-", "--", ":", "-.")[k // len(COLOURS) % 4]
 
 
 def marker_of(k: int) -> str:
-    """Return the k-th marker; eight markers and seven colours make 56 curves that all differ."""
+    """Return the marker of the k-th curve; eight markers and seven colours make 56 curves that all differ."""
     return MARKERS[k % len(MARKERS)]
 
 
-def plain(text: object) -> str:
-    """Return text that is drawn literally: matplotlib reads $...$ as mathematics, and SVG holds no control characters."""
+def literal_text(text: object) -> str:
+    """Return text that matplotlib draws as it is: without control characters, and with $ escaped, which begins mathematics."""
     return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
 
 

@@ -1,14 +1,16 @@
-"""The errors and warnings of marginopt: a leaf that every layer may import and that imports none of them.
+"""The errors and warnings that marginopt raises, among them the warnings of renamed public names.
 
 Every error that a user can cause is one of these. Where a *value* is at fault the error also derives from
 ``ValueError``, where a *package* is missing from ``ImportError``, so that code written against the standard
-exceptions keeps working.
+exceptions keeps working. Every layer may import this module, which imports none of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 __all__ = [
     "ClusterError",
@@ -17,6 +19,7 @@ __all__ = [
     "ExtensionError",
     "InputError",
     "LicenceError",
+    "MarginoptDeprecationWarning",
     "MarginoptError",
     "MarginoptWarning",
     "MissingPackageError",
@@ -295,3 +298,53 @@ class MarginoptWarning(UserWarning):
     def __init__(self, message: str = "", *, name: str = "") -> None:
         super().__init__(plain_scalars(message))
         self.name = name
+
+
+#: Old and new names of which this process was warned.
+_WARNED: set[tuple[str, str]] = set()
+
+
+class MarginoptDeprecationWarning(MarginoptWarning, FutureWarning):
+    """An old public name was used; says the new name and the version in which the old one goes."""
+
+
+def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) -> None:
+    """Issue `MarginoptDeprecationWarning` for the use of an old public name, once in a process for each name.
+
+    Parameters
+    ----------
+    old, new : str
+        The names as a program writes them.
+    since, until : str
+        The versions that bring the new name and drop the old one.
+    level : int
+        Number of calls between this function and the program.
+    """
+    if (old, new) not in _WARNED:
+        _WARNED.add((old, new))
+        text = f"{old} is called {new} since version {since}; the old name goes in version {until}"
+        warnings.warn(MarginoptDeprecationWarning(text, name=new.rstrip("=")), stacklevel=level)
+
+
+def current_names(
+    function: str, options: Mapping[str, Any], old: str, new: str, *, since: str, until: str, level: int
+) -> dict[str, Any]:
+    """Return the keyword arguments of a call with an old name replaced by the new one, which `warn_renamed` warns of.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function or class that is called.
+    options : mapping
+        The arguments by name.
+    old, new : str
+        Names of the parameter.
+    since, until, level
+        As in `warn_renamed`.
+    """
+    if old not in options:
+        return dict(options)
+    if new in options:
+        raise InputError(f"{old} is the old name of {new}; give {new} alone", name=old)
+    warn_renamed(f"{function}({old}=)", f"{new}=", since=since, until=until, level=level)
+    return {new if name == old else name: value for name, value in options.items()}

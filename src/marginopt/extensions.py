@@ -6,11 +6,9 @@ A package names what it adds in its ``pyproject.toml``, one entry point for each
     nearest = "my_package.nearest:SOLVER"
 
 A session calls ``marginopt.register(thing)``. Both end on one `PluginRegistry` for each kind, which the catalogues ask for what
-they do not know themselves. Nothing is looked up before a name that is not ours, or a whole list, is asked for; a package is
-imported when one of its names is. What cannot be used (it fails to import, takes a name that exists, is not of the kind) never
-hides the rest: it stands in the lists with its reason, and raises `ExtensionError` when it is asked for.
-
-A leaf that every folder may import.
+they do not know themselves. Entry points are looked up when an unknown name, or a whole list, is asked for; a package is imported
+when one of its names is. An extension that cannot be used (it fails to import, takes a name that exists, is not of the kind)
+stands in the lists with its reason, and raises `ExtensionError` when it is asked for. Every folder may import this module.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # exempt (text): names of files
-"""Files, written whole or not at all and read within a limit: a leaf beside `marginopt.errors` that every layer may import.
+"""Write files atomically, and read files of unknown origin within limits of memory.
 
-A file that is written comes into being under another name in the same folder and takes its own in one step, when everything
-is on the disk: a kill or a full disk at any moment leaves the old file, or none. A file that is read is believed in nothing:
-archives say how large they will be before they are unpacked, and are refused beyond `unpack_limit`.
+A file is written under a temporary name in the same folder and renamed when everything is on the disk: a kill or a full disk at
+any moment leaves the old file, or none. A compressed file or an archive that would unpack to more than `unpack_limit` bytes is
+refused before it is unpacked. Every layer may import this module.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ READ_ERRORS: tuple[type[Exception], ...] = (
 
 
 def read_error(error: BaseException) -> str:
-    """Return the error of a file in words, where a parser gives only the name of its exception."""
+    """Return the words for a parser's exception about a damaged file, whose own message may be empty or a bare name."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
     if isinstance(error, RecursionError):
@@ -78,7 +78,7 @@ def read_error(error: BaseException) -> str:
 
 
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """Return the path if a file can be written there; a check before the work whose result the file will hold."""
+    """Return the path; raise WriteError if no file can be written there, before a long computation whose result it is for."""
     target = _target(path)
     folder = target.parent
     if target.is_dir():
@@ -98,8 +98,8 @@ def _target(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a binary file to write, which is at ``path`` when the block ends without an error and not before.
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a binary file to write that replaces the one at ``path`` when the block ends, and only if it ends without an error.
 
     What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
     directly.
@@ -147,7 +147,7 @@ def _sync_folder(folder: Path) -> None:
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file, whole or not at all, as UTF-8; returns the path."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(text.encode("utf-8"))
     return Path(path)
 
@@ -184,7 +184,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path:
     """Write arrays as a compressed npz file, whole or not at all; returns the path."""
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         np.savez_compressed(file, **arrays)
     return Path(path)
 

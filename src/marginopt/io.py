@@ -1,5 +1,6 @@
-"""Reading of programs (files and modelling layers), data sets, results, solutions and fitted estimators; writing of results and
-solutions.
+"""The group ``mo.io``: read programs, data sets, results, solutions and fitted estimators; write results and solutions.
+
+Programs come from files (`read`) or from objects of modelling layers (``from_cvxpy``, ...).
 """
 
 from .models import from_cvxpy, from_gurobi, from_highs, from_pyomo, from_qp, from_scipy

@@ -1,4 +1,4 @@
-"""Names of features, classes and points that come with data: instances, and data frames of pandas and polars."""
+"""Names of features, classes and points of a data set, taken from an `Instance` or a data frame of pandas or polars."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LABELS_OF_X: Any = _LabelsOfX()
 
 @dataclass(frozen=True)
 class DataNames:
-    """Names of columns, classes and points.
+    """The names of the columns, the classes and the points of a data set.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Methods of an object whose implementation is in a module that the object's module must not import.
+"""`LateMethod`: a method of a form or a result whose implementation, in a higher layer, is imported at the first call.
 
 ``form.conflict()`` solves and ``result.verify()`` certifies anew, but imports point one way: a form knows no solver, a result no
 certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported
@@ -21,7 +21,7 @@ F = TypeVar("F")
 
 
 class LateMethod(Generic[P, R]):
-    """A method that an object offers and a later layer implements.
+    """A method that a class of a lower layer offers and a module of a higher layer implements.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
-"""The parts of `Margin`: losses, regularisers, domains and restrictions, each a class with its mathematics; `at_most`,
-`error_budget`, `fixed`, `keep` and `parity` make restrictions.
+"""The group ``mo.margin``: losses, regularisers, domains and restrictions, the parts of which `Margin` composes a problem.
+
+The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restrictions.
 
 >>> import marginopt as mo
 >>> model = mo.Margin(X, y, loss="ramp", regulariser=mo.margin.L1(0.1), subject_to=[mo.parity(groups, 0.01)])  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Performance profiles of `compare` over several instances (Dolan and Moré 2002)."""
+"""Performance profiles of solvers (Dolan and Moré 2002) from results of `compare` on several instances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class PerformanceProfile(Displayed, Tabular):
     Parameters
     ----------
     measured : {"seconds", "iterations"}
+        The cost of a solve.
     instances : tuple of str
+        The names of the instances.
     ratios : mapping of solver to ndarray (instances,)
         Cost over the best solver's on the same instance; infinite where it did not solve the instance.
     """
@@ -41,7 +43,7 @@ class PerformanceProfile(Displayed, Tabular):
     ratios: Mapping[str, FloatArray]
 
     def within(self, solver: str, factor: float = 1.0) -> float:
-        """ρ_s(τ): the share of the instances that the solver solved within τ times the best cost."""
+        """Return ρ_s(τ), the share of the instances that solver s solved at a cost within τ = ``factor`` times the best one."""
         if solver not in self.ratios:
             raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were", name=solver)
         return fraction_within(self.ratios[solver], factor)
@@ -75,7 +77,7 @@ class PerformanceProfile(Displayed, Tabular):
     __repr__ = __str__
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """ρ_s(τ) over τ, a step at every ratio; on matplotlib axes that are made if not given."""
+        """Draw ρ_s(τ) against τ, a step at every ratio, on new axes if none are given; return the matplotlib axes."""
         if ax is None:
             ax = new_axes((5.5, 3.8))
         finite = np.concatenate([r[np.isfinite(r)] for r in self.ratios.values()])

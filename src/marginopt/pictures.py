@@ -1,4 +1,4 @@
-"""Pictures of classifiers, of a κ path, and of nonparallel training."""
+"""Pictures of fitted classifiers: convex hulls, decision lines, the validation path of κ, objectives of nonparallel training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .models.views import ConicProblem
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .estimators.conic import ConicSVCCV
+    from .estimators.cross_validation import ConicSVCCV
 
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
@@ -266,7 +266,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     InputError
         Not a fitted `ConicSVCCV`, or no such pair.
     """
-    from .estimators.conic import ConicSVCCV
+    from .estimators.cross_validation import ConicSVCCV
     from .solvers.conic.ipm import conic_path
 
     if not isinstance(estimator, ConicSVCCV) or "cv_scores_" not in vars(estimator):

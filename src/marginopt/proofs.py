@@ -1,4 +1,4 @@
-"""Certificates, proofs and audits: what checks a claim and what writes a proof down."""
+"""The group ``mo.proofs``: certify points and results, verify proof logs, write proofs, and audit fitted machines."""
 
 from .auditing import Audit, audit
 from .proof_page import write_proof_page

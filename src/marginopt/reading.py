@@ -1,7 +1,7 @@
 # exempt (text): users' files
-"""``read``: data sets and mathematical programs from files, told apart by the suffix.
+"""`read`, the one call for files of data sets and of mathematical programs, which the suffix tells apart.
 
-The suffix decides; an npz file is looked into, since both kinds of file may be one.
+An npz file may be either: its arrays decide.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def read(
 
 
 def is_program(file: Path) -> bool:
-    """Return whether a file is a program's, by its suffix; an npz file is looked into."""
+    """Return whether a file holds a mathematical program, by its suffix, or by the arrays of an npz file."""
     lowered = without_compression(file.name.lower())
     if lowered.endswith(".npz"):
         return _holds_layout(file)

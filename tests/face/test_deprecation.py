@@ -10,8 +10,8 @@ import pytest
 from facts import about, subjects
 
 import marginopt as mo
-from marginopt import deprecation, models
-from marginopt.errors import InputError, MarginoptWarning
+from marginopt import errors, models
+from marginopt.errors import InputError, MarginoptDeprecationWarning, MarginoptWarning
 from marginopt.models import FormulationInfo
 from marginopt.models.formulations import all_formulations
 from marginopt.models.model import EARLIER_NAMES, fingerprint, identity
@@ -21,8 +21,8 @@ y = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])
 
 
 def test_a_parameter_of_an_old_name_warns_once_and_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deprecation, "_warned", set())
-    with pytest.warns(deprecation.MarginoptDeprecationWarning) as warned:
+    monkeypatch.setattr(errors, "_WARNED", set())
+    with pytest.warns(MarginoptDeprecationWarning) as warned:
         model = mo.RampSVM(X, y, 1.0, M=5.0)
     assert subjects(warned) == ["big_m"] and warned[0].filename == __file__
     assert issubclass(warned[0].category, MarginoptWarning)
@@ -32,8 +32,8 @@ def test_a_parameter_of_an_old_name_warns_once_and_works(monkeypatch: pytest.Mon
 
 
 def test_names_that_moved_to_a_group_warn_once_and_are_the_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deprecation, "_warned", set())
-    with pytest.warns(deprecation.MarginoptDeprecationWarning) as caught:
+    monkeypatch.setattr(errors, "_WARNED", set())
+    with pytest.warns(MarginoptDeprecationWarning) as caught:
         assert mo.Options is mo.solvers.Options
     assert len(caught) == 1
     assert mo.Options is mo.solvers.Options  # the second use does not warn

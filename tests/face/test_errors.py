@@ -12,7 +12,7 @@ import pytest
 
 import marginopt as mo
 from marginopt import models, relaxations, solvers
-from marginopt.display import frame
+from marginopt.display import data_frame
 from marginopt.errors import InputError, MissingPackageError, near_names
 
 X = np.column_stack([np.ones(6), np.arange(6.0)])
@@ -72,7 +72,7 @@ def test_a_package_that_is_missing_comes_with_its_command(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(MissingPackageError) as caught:
-        frame({})
+        data_frame({})
     assert caught.value.package == "pandas" and caught.value.command in str(caught.value)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.package, str(again)) == ("pandas", str(caught.value))

@@ -41,7 +41,7 @@ def slow_solves(nothing_said: None, monkeypatch: pytest.MonkeyPatch) -> None:
         return quick(*problem)
 
     monkeypatch.setattr(training, "solve_problem", slow)
-    monkeypatch.setattr(training, "WAIT", 0.02)
+    monkeypatch.setattr(training, "LOG_AFTER_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("slow_solves")
@@ -59,7 +59,7 @@ def test_a_quick_fit_and_one_that_shows_its_progress_say_nothing(
 ) -> None:
     with caplog.at_level(logging.WARNING, "marginopt"):
         mo.estimators.HingeSVC(verbose=True).fit(X, y)
-        monkeypatch.setattr(training, "WAIT", 60.0)
+        monkeypatch.setattr(training, "LOG_AFTER_SECONDS", 60.0)
         mo.estimators.HingeSVC().fit(X, y)
     assert caplog.records == []
 
@@ -75,7 +75,7 @@ def test_every_estimator_says_what_it_waits_for(
         def start(self) -> None:
             self.function()
 
-    monkeypatch.setattr(training, "WAIT", 10.0)
+    monkeypatch.setattr(training, "LOG_AFTER_SECONDS", 10.0)
     monkeypatch.setattr(training.threading, "Timer", Over)
     estimator = info.make()
     target = {"regressor": X[:, 1], "outlier_detector": None}.get(getattr(estimator, "_estimator_type", ""), y)

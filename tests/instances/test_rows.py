@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from facts import Facts, about
 
 import marginopt as mo
-from marginopt.rows import MemoryRows, Rows, sampled
+from marginopt.rows import MemoryRows, Rows, sample_rows
 
 
 def matrix(n: int = 60, p: int = 7, seed: int = 0) -> sp.csr_array:
@@ -68,7 +68,7 @@ def _same(rows: Rows, dense: np.ndarray) -> None:
         assert block.row_squares() == pytest.approx((part**2).sum(axis=1))
         assert block.column_squares(v[start:stop]) == pytest.approx((part**2).T @ v[start:stop])
     taken = np.concatenate([dense[start:stop] for start, stop in rows.sample_pieces(20)])
-    result = sampled(rows, 20).X
+    result = sample_rows(rows, 20).X
     assert (result if isinstance(result, np.ndarray) else result.toarray()) == pytest.approx(taken)
 
 

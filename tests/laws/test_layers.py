@@ -20,7 +20,6 @@ FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: rows, pictures.
 LEAVES = (
     "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "late_method", "labelled",
-    "deprecation",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
@@ -30,7 +29,6 @@ ALLOWED = {
     "code_cache": set(),
     "rows": {"rows", "errors", "code_cache"},
     "labelled": {"errors"},
-    "deprecation": {"errors"},
     "display": {"errors"},
     "late_method": set(),
     "drawing": {"files"},

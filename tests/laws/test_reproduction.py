@@ -22,7 +22,7 @@ GROUPS = (
 WHOLE = ("marginopt.errors", "marginopt.files", "marginopt.drawing", "marginopt.solvers.conic", "marginopt.solvers.parallel")
 #: Private modules that it uses, eight at most.
 PRIVATE = {
-    "marginopt.estimators.base",  # one-versus-one training, shared with the estimators
+    "marginopt.estimators.training_set",  # one-versus-one training, shared with the estimators
     "marginopt.relaxations.reduction",  # without_warnings
     "marginopt.relaxations.report.formats",  # markdown_escaped
     "marginopt.relaxations.report.runner",  # describe_blas, describe_machine

@@ -11,8 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
-from marginopt.deprecation import MarginoptDeprecationWarning, warn_renamed
-from marginopt.errors import MarginoptWarning
+from marginopt.errors import MarginoptDeprecationWarning, MarginoptWarning, warn_renamed
 from marginopt.estimators.training import warn_of_one_class
 from marginopt.instances import Instance, read
 

@@ -1,4 +1,4 @@
-"""Audits of fitted support vector machines: their true gap, from a bound that is proved outside their solver."""
+"""`audit`: the gap between a fitted support vector machine and the optimum, by a bound that is proved without its solver."""
 
 from .machines import audit
 from .values import Audit, AuditTable

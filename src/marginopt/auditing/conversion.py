@@ -1,4 +1,7 @@
-"""Fitted machines of other programs as scikit-learn's: model files of LIBSVM and LIBLINEAR, and classes of other packages."""
+"""Convert fitted SVMs of other programs to scikit-learn's classes, which `audit` reads.
+
+Read are model files of LIBSVM and LIBLINEAR, and objects of sklearnex, cuML, ThunderSVM and Snap ML.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _LINEAR = {
 
 
 def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[str, float | None]) -> Any:
-    """Return the machine of a model file of LIBSVM or LIBLINEAR.
+    """Read a model file of LIBSVM or LIBLINEAR and return it as a fitted estimator of scikit-learn.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
         The rows that it was trained on: support vectors are found among them, as LIBSVM's files hold eight digits.
     y : array (n,) or None
     training : mapping
-        C, epsilon and nu, None where not given.
+        The options of training that the file does not hold: "C", "epsilon" and "nu", None where not given.
     """
     try:
         lines = Path(path).read_text().splitlines()
@@ -67,7 +70,7 @@ def is_pickle(path: str | Path) -> bool:
 
 
 def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
-    """Return the rows and labels of a file that LIBSVM or LIBLINEAR trained on; of a kernel matrix, without serial numbers."""
+    """Return the rows and labels of a LIBSVM data file; of a precomputed kernel's file, without its serial numbers."""
     from sklearn.datasets import load_svmlight_file
 
     try:
@@ -187,7 +190,7 @@ def _liblinear(
 
 
 def as_sklearn_machine(machine: Any, X: Any, y: Any) -> Any:
-    """Return a machine of another package as one of scikit-learn; machines of scikit-learn as they are.
+    """Return a fitted machine of another package as a scikit-learn estimator; one of scikit-learn unchanged.
 
     Raises
     ------
@@ -201,7 +204,7 @@ def as_sklearn_machine(machine: Any, X: Any, y: Any) -> Any:
 
 
 def as_array(value: Any) -> Any:
-    """Return a NumPy array of an array in any memory: CuPy's are copied by ``get``."""
+    """Return the dense NumPy array of an array in the memory of a processor or, by CuPy, of a GPU."""
     value = value.get() if type(value).__module__.split(".")[0] == "cupy" else value
     return np.asarray(value.toarray() if sp.issparse(value) else value)
 

@@ -15,12 +15,12 @@ from ..models.rounding import UNIT, Rounded, dot, total
 from .values import (
     Audit,
     class_weights,
-    feasible,
-    finite,
+    feasible_multipliers,
+    finite_numbers,
     hinge_cost,
+    kernel_scores,
     make_audit,
     repaired_multipliers,
-    scores,
     squared_kernel_norm,
     tube_cost,
 )
@@ -34,17 +34,17 @@ def audit_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatAr
     gram, condition = _kernel(estimator, X)
     top = estimator.C * class_weights(estimator, signs > 0) * weights
     stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
-    f, error = scores(gram, stored, b)
+    f, error = kernel_scores(gram, stored, b)
     value = squared_kernel_norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
     repaired, outside = repaired_multipliers(signs * stored, signs, top, None)
-    a = feasible(repaired, signs, top, None)
+    a = feasible_multipliers(repaired, signs, top, None)
     assert a is not None
     bound = total(a) - squared_kernel_norm(gram, signs * a).times(0.5)
     audit = make_audit("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
     other_signs = int((signs * stored < 0.0).sum())
     if not other_signs:
         return audit
-    return audit.advised(
+    return audit.with_advice(
         f"{other_signs} stored multipliers have the sign of the other class: give the labels that fit saw, in their order"
     )
 
@@ -75,14 +75,14 @@ def _audit_with_level(
     """Return the audit of w = Σ c_i φ(x_i), b and the level ρ, beside the dual value -½a'Ka over 0 ≤ a ≤ 1, Σa = νn."""
     gram, condition = _kernel(estimator, X)
     sum_of_multipliers, ones = estimator.nu * signs.size, np.ones(signs.size)
-    f, error = scores(gram, coefficients, b)
+    f, error = kernel_scores(gram, coefficients, b)
     value = (
         squared_kernel_norm(gram, coefficients).times(0.5)
         + Rounded(rho).times(-sum_of_multipliers)
         + hinge_cost(ones, rho, signs * f, error)
     )
     repaired, outside = repaired_multipliers(signs * coefficients, signs, ones, sum_of_multipliers)
-    a = feasible(repaired, signs, ones, sum_of_multipliers)
+    a = feasible_multipliers(repaired, signs, ones, sum_of_multipliers)
     bound = Rounded(-np.inf) if a is None else squared_kernel_norm(gram, signs * a).times(-0.5)
     return make_audit(type(estimator).__name__, problem, value, bound, condition, outside)
 
@@ -92,7 +92,7 @@ def audit_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray)
     gram, condition = _kernel(estimator, X)
     beta, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
     top, epsilon = estimator.C * weights, float(estimator.epsilon)
-    f, error = scores(gram, beta, b)
+    f, error = kernel_scores(gram, beta, b)
     value = squared_kernel_norm(gram, beta).times(0.5) + tube_cost(top, y, f, error, epsilon, squared=False)
     signs = np.where(beta < 0.0, -1.0, 1.0)
     repaired, outside = repaired_multipliers(np.abs(beta), signs, top, None)
@@ -112,7 +112,7 @@ def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArr
     gram, condition = _kernel(estimator, X)
     n, C, nu = y.size, float(estimator.C), float(estimator.nu)
     beta, top = _multipliers(estimator, n), np.full(n, C)
-    f, error = scores(gram, beta, _number(estimator.intercept_))
+    f, error = kernel_scores(gram, beta, _number(estimator.intercept_))
     epsilon = float(np.sort(np.abs(y - f))[::-1][min(int(nu * n), n - 1)])
     value = squared_kernel_norm(gram, beta).times(0.5) + tube_cost(top, y, f, error, epsilon, squared=False)
     value = value + Rounded(epsilon, 4.0 * UNIT * epsilon).times(C * nu * n)
@@ -130,7 +130,7 @@ def _of_sum_zero(sizes: FloatArray, signs: FloatArray, top: FloatArray) -> Float
     """Return multipliers near these sizes and signs whose sum is zero exactly; zeros where all signs are equal."""
     if not (signs < 0.0).any():
         return np.zeros(sizes.size)
-    a = feasible(sizes, signs, top, None)
+    a = feasible_multipliers(sizes, signs, top, None)
     assert a is not None
     return signs * a
 
@@ -176,9 +176,9 @@ def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> F
         raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count", name="X")
     multipliers = np.zeros(n)
     multipliers[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
-    return finite(multipliers)
+    return finite_numbers(multipliers)
 
 
 def _number(stored: Any) -> float:
     """Return an intercept or an offset."""
-    return float(finite(stored).ravel()[0])
+    return float(finite_numbers(stored).ravel()[0])

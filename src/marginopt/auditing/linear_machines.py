@@ -24,11 +24,11 @@ from .values import (
     Audit,
     class_codes,
     class_weights,
-    finite,
+    finite_numbers,
     half_squared_norm,
     hinge_cost,
+    linear_scores,
     make_audit,
-    scores_of_classes,
     squared_norm,
     tube_cost,
 )
@@ -88,7 +88,7 @@ def _intercept_first(estimator: Any, X: FloatArray, scale: float) -> tuple[Float
     if estimator.fit_intercept:
         X = np.column_stack([np.full(X.shape[0], scale), X])
         w = np.append(np.ravel(estimator.intercept_)[:1] / scale, w)
-    return X, finite(w)
+    return X, finite_numbers(w)
 
 
 def _appraised_logistic(
@@ -157,10 +157,10 @@ def _intercept_last(estimator: Any, X: FloatArray, noun: str = "intercept") -> t
     """
     W = np.atleast_2d(estimator.coef_).astype(np.float64)
     if not estimator.fit_intercept:
-        return X, finite(W), f"no {noun}"
+        return X, finite_numbers(W), f"no {noun}"
     scale = float(estimator.intercept_scaling)
     X, W = np.column_stack([X, np.full(X.shape[0], scale)]), np.column_stack([W, np.ravel(estimator.intercept_) / scale])
-    return X, finite(W), f"the {noun} penalised at scale {scale:g}"
+    return X, finite_numbers(W), f"the {noun} penalised at scale {scale:g}"
 
 
 def _hinge_bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: bool, free: bool) -> Rounded:
@@ -225,7 +225,7 @@ def audit_crammer_singer(estimator: Any, X: FloatArray, y: Any, weights: FloatAr
     costs = estimator.C * weights * class_weights(estimator, codes, weights)
     X, W, words = _intercept_last(estimator, X, "intercepts")
     W = W if len(W) > 1 else np.vstack([-0.5 * W, 0.5 * W])
-    f, error = scores_of_classes(X, W)
+    f, error = linear_scores(X, W)
     error = error + UNIT * np.abs(X[:, [-1]] * W[:, -1])  # the stored intercept over its scale is rounded
     rows = np.arange(codes.size)
     shortfall = (f + (np.arange(W.shape[0]) != codes[:, None])).max(axis=1) - f[rows, codes]

@@ -205,8 +205,8 @@ def _audit_with_advice(estimator: Any, X: Any, y: Any, sample_weight: Any) -> An
     if steps is None or not isinstance(max_iter, int) or max_iter < 1 or int(np.max(as_array(steps))) < max_iter:
         return audited
     if machine is not estimator:
-        return audited.advised(f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter")
-    return audited.advised(_larger_limit(estimator, X, y, sample_weight, audited.gap, time.perf_counter() - begin))
+        return audited.with_advice(f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter")
+    return audited.with_advice(_larger_limit(estimator, X, y, sample_weight, audited.gap, time.perf_counter() - begin))
 
 
 def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, seconds: float) -> str:
@@ -282,7 +282,7 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     fits_softmax = vars(estimator).get("solver") != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
     if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and fits_softmax:
         return audit_softmax(estimator, data, y, weights)
-    by_type = {SVC: pairs_of_classes, LinearSVC: class_against_rest, SGDClassifier: class_against_rest}
+    by_type = {SVC: pairs_of_classes, LinearSVC: classes_against_rest, SGDClassifier: classes_against_rest}
     subproblems = by_type.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
         if np.shape(y) != (n,):
@@ -324,7 +324,19 @@ _LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
 
 @dataclass(frozen=True, eq=False)
 class BinaryMachine:
-    """One binary machine of a classifier of several classes: what is stored of it, and its rows with their signs and weights."""
+    """One of the binary machines that a classifier of several classes holds.
+
+    Attributes
+    ----------
+    name : str
+        Its two classes.
+    stored : object
+        Its parameters and coefficients as attributes, named as those of a classifier of two classes.
+    rows : ndarray of int (m,)
+        The rows of X that it was fitted on.
+    signs, weights : ndarray (m,)
+        Their labels, -1 or +1, and their weights.
+    """
 
     name: str
     stored: Any
@@ -334,7 +346,7 @@ class BinaryMachine:
 
 
 def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
-    """Yield the machine of each pair of classes that LIBSVM fitted, the first class positive.
+    """Yield the binary machines of an ``SVC``, which LIBSVM fits for each pair of classes, the first class positive.
 
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
     """
@@ -357,8 +369,8 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Bi
         yield BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
 
 
-def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
-    """Yield the machine of each class that LIBLINEAR fitted against all others, whose class weights it does not count."""
+def classes_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
+    """Yield the machines of a ``LinearSVC`` or ``SGDClassifier``: each class against the others, without their class weights."""
     classes, codes = estimator.classes_, class_codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
     costs = weights * class_weights(estimator, codes, None if stochastic else weights)
@@ -375,7 +387,7 @@ def class_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[
 
 
 def audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
-    """Return the audits of the machines of OneVsRestClassifier and OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
+    """Return the audits of the machines in a OneVsRestClassifier or OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
     from sklearn.multiclass import OneVsRestClassifier
 
     classes, codes = estimator.classes_, class_codes(estimator, y)

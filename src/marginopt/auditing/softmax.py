@@ -18,10 +18,10 @@ from .values import (
     Audit,
     class_codes,
     class_weights,
-    finite,
+    finite_numbers,
     half_squared_norm,
+    linear_scores,
     make_audit,
-    scores_of_classes,
     take_from_largest,
 )
 
@@ -39,9 +39,9 @@ def audit_softmax(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) ->
     Σ c_i H(p_i) - ½ Σ_k ||Σ_i α_ik x_i||² with α_ik = c_i (1{k = y_i} - p_ik), provided that Σ_i α_ik = 0 if intercepts are free.
     """
     check_logistic(estimator)
-    codes, W = class_codes(estimator, y), finite(estimator.coef_)
+    codes, W = class_codes(estimator, y), finite_numbers(estimator.coef_)
     costs = estimator.C * weights * class_weights(estimator, codes, weights)
-    b = finite(estimator.intercept_).ravel() if estimator.fit_intercept else None
+    b = finite_numbers(estimator.intercept_).ravel() if estimator.fit_intercept else None
     counted = costs > 0.0
     X, codes, costs = X[counted], codes[counted], costs[counted]
     words = "no intercepts" if b is None else "free intercepts"
@@ -63,7 +63,7 @@ def _scores(X: FloatArray, W: FloatArray, b: FloatArray | None) -> FloatArray:
 def _value(X: FloatArray, codes: IntArray, costs: FloatArray, W: FloatArray, b: FloatArray | None) -> Rounded:
     """Return the objective; the log-sum-exp of scores changes by no more than the largest change of a score."""
     rows = np.arange(codes.size)
-    f, error = scores_of_classes(X, W)
+    f, error = linear_scores(X, W)
     f = f if b is None else f + b
     loss = logsumexp(f, axis=1) - f[rows, codes]
     size = 1.0 + np.abs(f).max(axis=1)

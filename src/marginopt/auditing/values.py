@@ -1,4 +1,7 @@
-"""The result of an audit, and its arithmetic: values rounded up, bounds rounded down, multipliers that are feasible exactly."""
+"""`Audit`, the proved gap of a fitted machine, and its arithmetic: values rounded up, bounds down, exactly feasible multipliers.
+
+A *machine* is a fitted linear or kernel model, as scikit-learn has it.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,20 @@ _DIGITS = 32
 
 @dataclass(frozen=True)
 class Audit:
-    """The value of a fitted machine beside a bound of the optimum of its problem.
+    """The objective of a fitted machine beside a lower bound of the optimum of its problem.
 
     Parameters
     ----------
     machine, problem : str
+        The class of the machine, and the problem that its documentation states, in one line.
     value, bound : float
-        Primal value of what is stored, rounded up, and the dual value, rounded down.
+        The objective of the stored coefficients, rounded up, and the dual value of multipliers, rounded down.
     condition : str
-        What the bound rests on where it is not proved; empty where it is.
+        The assumption under which the bound is proved; empty where it is proved without one.
     violation : float
-        By how much the stored multipliers left their box or their equation before they were mended, relative to the box.
+        The largest violation of a bound or of the equation by the stored multipliers, relative to the upper bounds.
     rounding : float
-        By how much value and bound were moved apart, since float64 cannot tell.
+        The sum of the rounding errors by which value and bound were moved apart.
     advice : str
         The parameter of the fit to change, where the fit stopped at one; else empty.
     """
@@ -49,8 +53,8 @@ class Audit:
     rounding: float = 0.0
     advice: str = ""
 
-    def advised(self, advice: str) -> Audit:
-        """Return the audit with the advice."""
+    def with_advice(self, advice: str) -> Audit:
+        """Return the audit with this advice."""
         return replace(self, advice=advice)
 
     @property
@@ -77,22 +81,22 @@ def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condi
     return Audit(machine, problem, value.upper, lower, condition, violation, value.error + bound.error)
 
 
-def scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
-    """Return K c + b with a bound of the error of every entry."""
+def kernel_scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
+    """Return the scores K c + b of the training points, and a bound of the rounding error of each."""
     product, error = gram.product(coefficients), gram.product_error(coefficients)
     values = product + b
     return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
 
-def scores_of_classes(X: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return X W' (n, K) with a bound of the error of every entry."""
+def linear_scores(X: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the scores X W' (n, K) of linear classifiers, and a bound of the rounding error of each."""
     columns = np.ascontiguousarray(X.T)
     products, errors = zip(*(transposed_product(columns, w) for w in W), strict=True)
     return np.array(products).T, np.array(errors).T
 
 
 def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
-    """Return c'K c."""
+    """Return c'K c of a kernel matrix K and coefficients c, with its rounding error."""
     return dot(coefficients, gram.product(coefficients), gram.product_error(coefficients))
 
 
@@ -124,19 +128,19 @@ def tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, ep
     return hinge_cost(c, -epsilon, -residuals, (error + UNIT * residuals) * (1.0 + 4.0 * UNIT), squared)
 
 
-def finite(stored: Any) -> FloatArray:
-    """Return numbers that a machine stores; raise InputError for some that are not finite."""
+def finite_numbers(stored: Any) -> FloatArray:
+    """Return an attribute of a machine as an array; raise InputError if a number in it is not finite."""
     numbers = np.asarray(stored, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise InputError("the machine stores numbers that are not finite")
     return numbers
 
 
-def feasible(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
-    """Return multipliers near ``a`` that are in 0 ≤ a ≤ top with signs'a = 0 *exactly*, and add up to at least ``minimum_total``.
+def feasible_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, minimum_total: float | None) -> FloatArray | None:
+    """Return multipliers near ``a`` that satisfy 0 ≤ a ≤ top and signs'a = 0 *exactly*, and sum to at least ``minimum_total``.
 
-    They are whole multiples of one power of two, so that their sums are exact: where the sides differ, what one has too much is
-    taken off its largest; where they add up to too little, what is missing goes where there is room. None where there is none.
+    They are whole multiples of one power of two, so that their sums are exact. The class with the larger sum is reduced at its
+    largest multipliers; a sum that is too small is raised where ``top`` allows it. None where ``top`` does not allow the sum.
     """
     largest = float(a.max(initial=0.0))
     if minimum_total is not None:
@@ -182,7 +186,7 @@ def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, tota
 
 
 def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
-    """Return how much to take from each of these whole numbers, the largest first, so that it adds up to ``amount``."""
+    """Return the part of each whole number to subtract, the largest number first, so that the parts sum to ``amount``."""
     order = np.argsort(-available, kind="stable")
     before = np.cumsum(available[order]) - available[order]
     amounts = np.zeros_like(available)
@@ -192,7 +196,7 @@ def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AuditTable(Displayed, Tabular):
-    """The audits of the machines that a classifier of several classes, or a wrapper, holds.
+    """The audits of all binary machines of a classifier of several classes.
 
     Parameters
     ----------
@@ -210,9 +214,9 @@ class AuditTable(Displayed, Tabular):
         """The largest relative gap."""
         return max(audit.gap for audit in self.audits.values())
 
-    def advised(self, advice: str) -> AuditTable:
-        """Return the table with the advice of all its machines."""
-        return replace(self, audits={name: audit.advised(advice) for name, audit in self.audits.items()})
+    def with_advice(self, advice: str) -> AuditTable:
+        """Return the table with this advice for each of its machines."""
+        return replace(self, audits={name: audit.with_advice(advice) for name, audit in self.audits.items()})
 
     def __len__(self) -> int:
         return len(self.audits)

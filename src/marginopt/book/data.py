@@ -1,4 +1,4 @@
-"""The instances of the book, and their data: drawn, packaged or in a file, the same numbers on every machine."""
+"""Make the data X and y of an entry of the book (drawn, packaged or read from a file), the same numbers on every machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of the book of open instances, one JSON object a line, in ``entries.jsonl`` beside this module."""
+"""`Entry`, one instance of the book with its best known point and bound, and the file of all entries, ``entries.jsonl``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..files import parse_json, printable, read_text, write_text
 
 @dataclass(frozen=True)
 class Entry:
-    """One instance with the best that is known of it.
+    """One instance of the book, its best known point, and its best proved lower bound.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Entry:
     model : str
         A formulation by its name at the prompt.
     parameters : mapping
-        λ and the kind of intercept.
+        The model's parameters by name, such as λ and the kind of intercept.
     value : float
         Best known objective, the exact one of ``point`` rounded up.
     point : mapping
@@ -40,7 +40,7 @@ class Entry:
     evidence : {"log", "multipliers", "certificate"}
         What the bound rests on.
     solver, date, who : str
-        Who found it, by what, and when.
+        The solver that found point and bound, the day, and the person.
     seconds : float
         Processor time of the solve.
     log : str

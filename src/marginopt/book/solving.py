@@ -1,4 +1,4 @@
-"""Solve instances of the book: runs beside the entries, new entries, entries from stored results, and evidence made anew."""
+"""Solve instances of the book of open instances, and make entries from the results: new, improved, or with new evidence."""
 
 from __future__ import annotations
 
@@ -187,10 +187,10 @@ def _engine(points: int, columns: int) -> str:
 def _with_point(entry: Entry, result: Result, X: FloatArray, y: FloatArray) -> Entry | None:
     """Return the entry with the result's point and its exact value; None where the result has no feasible point."""
     book_model = MODELS[entry.model]
-    if book_model.block not in result.values:
+    if book_model.values_block not in result.values:
         return None
     try:
-        point = book_model.point(result.values, X)
+        point = book_model.make_point(result.values, X)
         return replace(entry, point=point, value=ceil_to_float(exact_value(entry.model, entry.parameters, X, y, point)))
     except InputError:  # a solver's tolerance is not zero
         return None
@@ -207,9 +207,9 @@ def _with_evidence(
         digest = content_digest(log)
         return replace(entry, bound=min(report.bound, entry.value), evidence="log", log=digest)
     book_model = MODELS[entry.model]
-    if book_model.multipliers is not None:
+    if book_model.make_multipliers is not None:
         try:
-            multipliers = tuple(book_model.multipliers(result.multipliers or {}, entry.parameters))
+            multipliers = tuple(book_model.make_multipliers(result.multipliers or {}, entry.parameters))
             bound = -ceil_to_float(-exact_bound(entry.model, entry.parameters, X, y, multipliers))
         except InputError:  # none, or of a solver's tolerance
             return None
@@ -266,7 +266,7 @@ def _run_to_bound(entry: Entry, time_limit: float) -> Run:
     """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
     best, (X, _) = entry, build_data(entry.data)
     while True:
-        start = {"w": np.asarray(MODELS[entry.model].coefficients(best.point, X))}
+        start = {"w": np.asarray(MODELS[entry.model].start_coefficients(best.point, X))}
         run = _run(entry, _solver_of(entry), Options(time_limit=time_limit, start=start, tol=_GAP_SHARE * best.gap))
         proved = run.new_entry
         if proved is None or proved.bound >= entry.bound or not entry.bound < proved.value < best.value:

@@ -1,8 +1,7 @@
-"""The open book of margins lists instances with their best known points and proved bounds: its models, the check of an entry in
-rational arithmetic, and its web page.
+"""Verify entries of the book of open instances in rational arithmetic, and write the book's web page.
 
 `verify_entry` makes the data anew, recomputes the value of the point and a bound by multipliers, and checks a proof log that is
-given; a bound that rests on a certificate is not checked.
+given. It does not check a bound that rests on a certificate. `MODELS` says for each model of the book how that is done.
 """
 
 from __future__ import annotations
@@ -236,51 +235,51 @@ def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BookModel:
-    """A model whose instances the book has as entries: how its points and bounds are stated and checked.
+    """The rules by which the book states and checks the points and bounds of one model.
 
     Parameters
     ----------
-    line : str
+    statement : str
         The problem in one line.
-    value : callable
+    exact_objective : callable
         Exact objective of a point, from X, y, parameters and point.
-    state : callable
+    make_model : callable
         States the `Model` from X, y and parameters.
     solvers : tuple of str
         The solvers whose bounds the book states, the default one first.
     evidence : {"log", "multipliers", "certificate"}
         What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
-    price : str
-        Name of the required, positive parameter that the page shows: λ, C, C0, or the shift of a semidefinite program.
-    options : mapping
+    trade_off : str
+        Name of the required, positive parameter, which the page shows: "lam", "C", "C0" or "shift".
+    optional_parameters : mapping
         The optional parameters, by name, each with a test of its value.
-    parts : tuple of str
-        The parts of a point.
-    point : callable
+    point_parts : tuple of str
+        The keys of a point: the names of its vectors.
+    make_point : callable
         Makes an entry's point from a result's values and X.
-    block : str
+    values_block : str
         The block of the result's values that has the point.
-    coefficients : callable
+    start_coefficients : callable
         The coefficients w of a point, from point and X, with which a search begins.
-    bound : callable, optional
+    multiplier_bound : callable, optional
         Exact bound by multipliers, from X, y, parameters and multipliers, where the evidence is multipliers.
-    multipliers : callable, optional
+    make_multipliers : callable, optional
         The entry's multipliers, from those of a result and parameters.
     """
 
-    line: str
-    value: Callable[[FloatArray, FloatArray, Parameters, Point], Fraction]
-    state: Callable[[FloatArray, FloatArray, Parameters], Model]
+    statement: str
+    exact_objective: Callable[[FloatArray, FloatArray, Parameters, Point], Fraction]
+    make_model: Callable[[FloatArray, FloatArray, Parameters], Model]
     solvers: tuple[str, ...]
     evidence: str = "log"
-    price: str = "lam"
-    options: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
-    parts: tuple[str, ...] = ("w",)
-    point: Callable[[Point, FloatArray], dict[str, Any]] = _w
-    block: str = "w"
-    coefficients: Callable[[Point, FloatArray], list[float]] = _stated_coefficients
-    bound: Callable[[FloatArray, FloatArray, Parameters, Sequence[float]], Fraction] | None = None
-    multipliers: Callable[[Mapping[str, Any], Parameters], list[float]] | None = None
+    trade_off: str = "lam"
+    optional_parameters: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    point_parts: tuple[str, ...] = ("w",)
+    make_point: Callable[[Point, FloatArray], dict[str, Any]] = _w
+    values_block: str = "w"
+    start_coefficients: Callable[[Point, FloatArray], list[float]] = _stated_coefficients
+    multiplier_bound: Callable[[FloatArray, FloatArray, Parameters, Sequence[float]], Fraction] | None = None
+    make_multipliers: Callable[[Mapping[str, Any], Parameters], list[float]] | None = None
 
 
 _INTERCEPT: Mapping[str, Callable[[Any], bool]] = {"intercept": lambda value: value in ("penalised", "free")}
@@ -297,49 +296,51 @@ def _is_range(value: Any) -> bool:
 MODELS: dict[str, BookModel] = {
     "zero-one": BookModel(
         "min ||w||² + λ Σ 1{u_i < 1}", _margin_loss(lambda u: int(u < 1)), _by_name("zero-one"), ("zero-one-bb",),
-        options=_INTERCEPT,
+        optional_parameters=_INTERCEPT,
     ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
-        _balanced, _balanced_model, ("zero-one-bb",), price="C",
+        _balanced, _balanced_model, ("zero-one-bb",), trade_off="C",
     ),
     "hinge": BookModel(
         "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
-        bound=_hinge_bound, multipliers=_hinge_multipliers,
+        multiplier_bound=_hinge_bound, make_multipliers=_hinge_multipliers,
     ),
     "ramp": BookModel(
         "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _margin_loss(lambda u: min(_hinge_loss(u), Fraction(2))), _by_name("ramp"),
-        ("margin-bb",), options=_INTERCEPT,
+        ("margin-bb",), optional_parameters=_INTERCEPT,
     ),
     "conic": BookModel(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
-        _conic, _by_name("conic"), ("conic-ipm",), "certificate", parts=("w", "W"), point=_w_and_W,
+        _conic, _by_name("conic"), ("conic-ipm",), "certificate", point_parts=("w", "W"), make_point=_w_and_W,
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
-        _scoring, _scoring_system, ("supports-bb",), price="C0",
-        options={"max_features": _is_count, "intercept_range": _is_range},
+        _scoring, _scoring_system, ("supports-bb",), trade_off="C0",
+        optional_parameters={"max_features": _is_count, "intercept_range": _is_range},
     ),
     "semi-supervised": BookModel(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
-        _semi_supervised, _semi_supervised_model, ("margin-bb",), price="C",
+        _semi_supervised, _semi_supervised_model, ("margin-bb",), trade_off="C",
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), price="C", parts=("u", "b"), point=_kernel_weights,
-        coefficients=_coefficients_of_weights,
+        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), trade_off="C", point_parts=("u", "b"),
+        make_point=_kernel_weights,
+        start_coefficients=_coefficients_of_weights,
     ),
     "semidefinite": BookModel(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
-        _semidefinite, _shifted, ("clarabel",), "multipliers", price="shift", parts=("x",), point=_x, block="x",
-        bound=_semidefinite_bound, multipliers=_semidefinite_multipliers,
+        _semidefinite, _shifted, ("clarabel",), "multipliers", trade_off="shift",
+        point_parts=("x",), make_point=_x, values_block="x",
+        multiplier_bound=_semidefinite_bound, make_multipliers=_semidefinite_multipliers,
     ),
 }  # fmt: skip
 
 
 def stated_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
     """Return the model of an entry."""
-    return _model_of(name, parameters).state(X, y, parameters)
+    return _model_of(name, parameters).make_model(X, y, parameters)
 
 
 def _model_of(name: str, parameters: Parameters) -> BookModel:
@@ -347,15 +348,17 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
     if name not in MODELS:
         raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
     model = MODELS[name]
-    price = parameters.get(model.price)
+    price = parameters.get(model.trade_off)
     try:
-        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.price == "C0")  # type: ignore[arg-type]
+        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.trade_off == "C0")  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
         positive = False
     if not positive:
-        raise InputError(f"{model.price} of {name} must be a positive number up to 1e12; it is {price!r:.40}", name=model.price)
+        raise InputError(
+            f"{model.trade_off} of {name} must be a positive number up to 1e12; it is {price!r:.40}", name=model.trade_off
+        )
     for key, value in parameters.items():
-        if key != model.price and not (key in model.options and model.options[key](value)):
+        if key != model.trade_off and not (key in model.optional_parameters and model.optional_parameters[key](value)):
             raise InputError(f"an entry of {name} has no parameter {key} = {value!r:.40}", name=key)
     return model
 
@@ -363,18 +366,18 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
     """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than λ 2⁻⁹⁰ for each point."""
     book_model = _model_of(model, parameters)
-    if set(point) != set(book_model.parts):
+    if set(point) != set(book_model.point_parts):
         raise InputError(
-            f"a point of {model} has the parts {', '.join(book_model.parts)}; it has {', '.join(map(str, point)) or 'none'}"
+            f"a point of {model} has the parts {', '.join(book_model.point_parts)}; it has {', '.join(map(str, point)) or 'none'}"
         )
-    return book_model.value(X, y, parameters, point)
+    return book_model.exact_objective(X, y, parameters, point)
 
 
 def exact_bound(
     model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]
 ) -> Fraction:
     """Return the bound that the multipliers of an entry prove, in rational arithmetic."""
-    bound = _model_of(model, parameters).bound
+    bound = _model_of(model, parameters).multiplier_bound
     if bound is None:
         raise InputError(f"bounds of {model} rest on no multipliers")
     return bound(X, y, parameters, multipliers)
@@ -522,13 +525,13 @@ _COLUMNS = ("instance", "model", "data", "parameter", "value", "bound", "gap", "
 
 
 def book_page(entries: Sequence[Entry]) -> str:
-    """Return the page in Markdown, with the table in HTML."""
+    """Return the book's web page in Markdown, with the table of the entries in HTML."""
     models, statuses = Counter(e.model for e in entries), Counter(e.status for e in entries)
     counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
     counts_by_status = f"{statuses['closed']} are closed (a gap of 1e-6), {statuses['open']} are open"
     parts = {
         "counts": f"**{len(entries)} entries**: {counts}. {counts_by_status}.",
-        "models": "\n".join(f"| {name} | `{model.line.replace('||', '‖')}` |" for name, model in MODELS.items()),
+        "models": "\n".join(f"| {name} | `{model.statement.replace('||', '‖')}` |" for name, model in MODELS.items()),
         "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
         "rows": "\n".join(map(_row, entries)),
     }
@@ -549,7 +552,7 @@ def proof_page_path(entry: Entry) -> str:
 
 
 def _row(e: Entry) -> str:
-    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).price]))
+    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).trade_off]))
     cells: list[tuple[str, float | None]] = [
         (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{price:.4g}", price),
         (f"{e.value:.10g}", e.value), (f"{e.bound:.10g}", e.bound), (f"{max(e.gap, 0.0):.1e}", e.gap), (e.status, None),

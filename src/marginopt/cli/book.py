@@ -15,11 +15,11 @@ from ..errors import InputError
 from ..files import write_text
 from . import NOT_SOLVED, SOLVED
 from .parsing import Command
-from .screen import answer, answer_by, print_table
+from .screen import print_answer, print_answer_by, print_table
 
 
 def add_options(command: Command) -> None:
-    """Add the actions and their options."""
+    """Add the actions and options of ``marginopt book``."""
     command.add_argument(
         "action", nargs="?", default="list", choices=tuple(_ACTIONS), help="list (default), verify, run, submit, page"
     )
@@ -44,7 +44,7 @@ def add_options(command: Command) -> None:
 
 
 def book(a: argparse.Namespace) -> int:
-    """Run one action on the book; an option that it does not read is refused."""
+    """Run one action of ``marginopt book`` and return the exit code; raise InputError for an option of another action."""
     for option in ("log", "remake", "solver", "time_limit", "proof", "of", "who", "out"):
         if getattr(a, option) and option not in _OPTIONS.get(a.action, ()):
             readers = [action for action, options in _OPTIONS.items() if option in options]
@@ -55,7 +55,7 @@ def book(a: argparse.Namespace) -> int:
 def _list(a: argparse.Namespace, entries: list[Entry]) -> int:
     head = ("instance", "value", "bound", "gap", "status")
     rows = [(e.name, f"{e.value:.8g}", f"{e.bound:.8g}", f"{max(e.gap, 0.0):.1e}", e.status) for e in entries]
-    answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(head, rows, right=(1, 2, 3)))
+    print_answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(head, rows, right=(1, 2, 3)))
     return SOLVED
 
 
@@ -80,7 +80,7 @@ def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
     if unchecked:
         lines.append(f"the bounds of {unchecked} rest on logs or certificates, which --remake makes anew and checks")
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
-    answer(a, record, "\n".join(lines))
+    print_answer(a, record, "\n".join(lines))
     return NOT_SOLVED if failures else SOLVED
 
 
@@ -91,20 +91,20 @@ def _run(a: argparse.Namespace, entries: list[Entry]) -> int:
     if a.out is not None:
         run.result.save(a.out)
         lines.append(f"{a.out} holds the result: `marginopt book submit {a.out}` makes an entry of it where it is better")
-    answer(a, run.row, "\n".join(lines))
+    print_answer(a, run.row, "\n".join(lines))
     return SOLVED if run.result.solved else NOT_SOLVED
 
 
 def _submit(a: argparse.Namespace, entries: list[Entry]) -> int:
     entry = submit_result(_named(a), entries, name=a.of, proof=a.log, who=a.who or getpass.getuser())
     path = save_entries(a.out or "book-entry.jsonl", [entry])
-    answer(a, asdict(entry), f"{path} holds the entry {entry.name}: value {entry.value:.12g}, bound {entry.bound:.12g}")
+    print_answer(a, asdict(entry), f"{path} holds the entry {entry.name}: value {entry.value:.12g}, bound {entry.bound:.12g}")
     return SOLVED
 
 
 def _page(a: argparse.Namespace, entries: list[Entry]) -> int:
     path = write_text(_named(a), book_page(entries))
-    answer(a, {"page": str(path)}, f"{path} holds {len(entries)} entries")
+    print_answer(a, {"page": str(path)}, f"{path} holds {len(entries)} entries")
     return SOLVED
 
 

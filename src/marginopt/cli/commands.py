@@ -34,9 +34,9 @@ from ..solvers import (
 from ..solvers.certification.point_check import PointCheck, check_point
 from ..solvers.certification.result_checks import certified_anew
 from . import NOT_SOLVED, SOLVED
-from .data_options import model_from_arguments, named_instance, refuse_options_of_data
-from .parsing import comma_separated, say
-from .screen import answer, answer_by, print_table, print_text
+from .data_options import load_instance, model_from_arguments, refuse_options_of_data
+from .parsing import comma_separated, print_message
+from .screen import print_answer, print_answer_by, print_table, print_text
 
 
 def data(a: argparse.Namespace) -> int:
@@ -44,12 +44,12 @@ def data(a: argparse.Namespace) -> int:
     if a.name is None:
         entries = catalogue()
         rows = [(entry.name, _summary(entry)) for entry in entries]
-        answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(("data set", "summary"), rows))
+        print_answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(("data set", "summary"), rows))
         return SOLVED
-    instance = named_instance(a.name, a)
+    instance = load_instance(a.name, a)
     shown = instance.display()
     record = {"name": instance.name, "source": instance.source, **_sizes(instance)}
-    answer_by(a, record, lambda: print_table(("", ""), [("data set", shown.title), *shown.facts]))
+    print_answer_by(a, record, lambda: print_table(("", ""), [("data set", shown.title), *shown.facts]))
     return SOLVED
 
 
@@ -71,7 +71,7 @@ def inspect(a: argparse.Namespace) -> int:
         facts |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
     else:
         facts["no_form"] = form
-    answer(a, facts, f"{model}\n\n{form}")
+    print_answer(a, facts, f"{model}\n\n{form}")
     return SOLVED
 
 
@@ -82,7 +82,7 @@ def _inspect_file(a: argparse.Namespace) -> int:
         _print_conflict(program, a)
         return SOLVED
     record = {"model": program.name, "variables": program.n, "rows": program.rows}
-    answer(a, record | ({"latex": program.latex()} if a.latex else {}), program.latex() if a.latex else program)
+    print_answer(a, record | ({"latex": program.latex()} if a.latex else {}), program.latex() if a.latex else program)
     return SOLVED
 
 
@@ -123,7 +123,7 @@ def dual(a: argparse.Namespace) -> int:
         check_target(a.out, "--out: the dual")
         program.write(a.out)
     record = {"program": program.name, "variables": program.n, "rows": program.rows, "file": a.out}
-    answer(a, record, program if a.out is None else f"wrote {a.out}: {program.n} variables, {program.rows} rows")
+    print_answer(a, record, program if a.out is None else f"wrote {a.out}: {program.n} variables, {program.rows} rows")
     return SOLVED
 
 
@@ -151,19 +151,19 @@ def solve(a: argparse.Namespace) -> int:
         result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not the result
-            answer(a, result_record(error.result), error.result)
+            print_answer(a, result_record(error.result), error.result)
         raise
     record = result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
     failure = _save(model, result, a) if a.save else None  # before the screen, whose reader may leave
-    answer(a, record, result)
+    print_answer(a, record, result)
     if isinstance(model, StandardForm) and result.values and not a.json:
         _print_values(record["values"])
     if failure is not None:
         raise WriteError(f"{failure}; the result stands above", result) from failure
     if a.save and a.save.endswith(".sol") and not result.values:
-        say(f"marginopt: {a.save} is not written: there is no point")
+        print_message(f"marginopt: {a.save} is not written: there is no point")
     elif a.save and not a.json:
         print_text(f"wrote {a.save}")
     return SOLVED if result.solved else NOT_SOLVED
@@ -225,9 +225,9 @@ def _print_conflict(form: StandardForm | str, a: argparse.Namespace) -> bool:
     except DataError:
         raise
     except InputError as error:
-        answer(a, {"conflict": None, "message": str(error)}, str(error))
+        print_answer(a, {"conflict": None, "message": str(error)}, str(error))
         return False
-    answer(a, asdict(reason), reason)
+    print_answer(a, asdict(reason), reason)
     return True
 
 
@@ -243,7 +243,7 @@ def compare(a: argparse.Namespace) -> int:
         seed=a.seed,
         progress=not a.quiet,
     )
-    answer_by(a, table.records(), lambda: show_comparison(table))
+    print_answer_by(a, table.records(), lambda: show_comparison(table))
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
 
 
@@ -251,7 +251,7 @@ def warm_up(a: argparse.Namespace) -> int:
     """Compile what solvers would compile in their first runs."""
     seconds = compile_ahead(*a.solvers)
     rows = [(name, f"{value:.1f}") for name, value in seconds.items()]
-    answer_by(a, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
+    print_answer_by(a, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
     return SOLVED
 
 
@@ -280,7 +280,7 @@ def _summary(entry: Any) -> str:
 
 
 def result_record(r: Result) -> dict[str, Any]:
-    """Return a result as JSON has it."""
+    """Return the record of a result that ``--json`` prints."""
     c = r.certificate
     return {
         "model": r.model,
@@ -332,7 +332,7 @@ def certify(a: argparse.Namespace) -> int:
     parts = [] if check is None else [f"{check}{_stated_bound(result, check)}"]
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
-    answer(a, record, "\n\n".join(parts))
+    print_answer(a, record, "\n\n".join(parts))
     integers = result.certificate is not None and result.certificate.integrality is not None
     silent = not _claims_more(result) or (integers and result.answer.bound is None)
     supported = result.solved or (check is not None and silent)
@@ -360,7 +360,7 @@ def prove(a: argparse.Namespace) -> int:
     program = _program(a.file, "prove")
     start = None if a.start is None else read_solution(program, a.start).values
     certificate = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
-    answer(a, {**asdict(certificate), "gap": certificate.gap}, certificate)
+    print_answer(a, {**asdict(certificate), "gap": certificate.gap}, certificate)
     return SOLVED if certificate.gap <= _CLOSED else NOT_SOLVED
 
 
@@ -372,7 +372,7 @@ def audit(a: argparse.Namespace) -> int:
     X, y = training_rows(a.data)
     result = audit_machine(a.model, X, y, C=a.C, epsilon=a.epsilon, nu=a.nu)
     record = {**asdict(result), "gap": result.gap} if isinstance(result, Audit) else list(result.records())
-    answer(a, record, result)
+    print_answer(a, record, result)
     return SOLVED if a.tol is None or result.gap <= a.tol else NOT_SOLVED
 
 
@@ -390,7 +390,7 @@ def check_proof(a: argparse.Namespace) -> int:
     if not Path(a.file).is_file():
         raise InputError(f"there is no file {a.file}; `marginopt solve {a.model} DATA --proof FILE` writes one")
     report = verify(a.file, None if a.data is None else model_from_arguments(a), jobs=a.jobs, cluster=a.cluster)
-    answer(a, {**asdict(report), "gap": report.gap}, report)
+    print_answer(a, {**asdict(report), "gap": report.gap}, report)
     return SOLVED if report.valid else NOT_SOLVED
 
 
@@ -400,5 +400,5 @@ def proof_page(a: argparse.Namespace) -> int:
 
     out = f"{a.log.removesuffix('.gz').removesuffix('.jsonl')}.html" if a.out is None else a.out
     path = write_proof_page(a.log, out, title=a.title)
-    answer(a, {"page": str(path)}, f"{path} verifies {a.log} in a browser, without a network")
+    print_answer(a, {"page": str(path)}, f"{path} verifies {a.log} in a browser, without a network")
     return SOLVED

@@ -102,7 +102,7 @@ def model_from_arguments(a: argparse.Namespace) -> Model:
 
 
 def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
-    """Return a formulation on a data set, with the parameters of the arguments."""
+    """Return the model of a named formulation on a data set, with the parameters that the arguments give."""
     info = _formulation(name, data)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.parameter_values(parameters)
@@ -110,14 +110,16 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.make_model(_arrays(info, data), parameters)
-    instance = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
+    instance = (
+        data if isinstance(data, Instance) else prepare_instance(load_instance(data, a), a, intercept=info.intercept(chosen))
+    )
     if info.data is DataKind.TWO_CLASSES:
-        two_classes(instance, info.name)
+        require_two_classes(instance, info.name)
     return info.make_model({"X": instance.X, "y": instance.y}, parameters)
 
 
 def refuse_options_of_data(a: argparse.Namespace) -> None:
-    """Raise InputError for options of data or of a formulation, which a program's file does not take."""
+    """Raise InputError if the arguments have options of data or of a formulation beside a program's file."""
     defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
     defaults |= dict.fromkeys(("missing", "categories"), "refuse")
     unread = [name for name, value in defaults.items() if getattr(a, name) != value]
@@ -151,7 +153,7 @@ def _formulation(name: str, data: str | Instance) -> FormulationInfo:
         raise
 
 
-def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
+def models_from_arguments(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
     """Yield name of the formulation, name of the data set, and model, for every combination in the arguments."""
     names, sets = comma_separated(a.formulations), comma_separated(a.set)
     if not names or not sets:
@@ -178,8 +180,8 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
         raise InputError(f"{name} cannot be read as an npz file with {needed}: {error}", name=name) from error
 
 
-def two_classes(instance: Instance, noun: str) -> Instance:
-    """Return the instance if it has at most two classes; raise InputError otherwise."""
+def require_two_classes(instance: Instance, noun: str) -> Instance:
+    """Return the instance; raise InputError, in which ``noun`` is what needs two classes, if it has more."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
         raise InputError(
@@ -188,8 +190,8 @@ def two_classes(instance: Instance, noun: str) -> Instance:
     return instance
 
 
-def named_instance(name: str, a: argparse.Namespace) -> Instance:
-    """Return a data set from the catalogue or a file, subsampled as the arguments ask, not prepared."""
+def load_instance(name: str, a: argparse.Namespace) -> Instance:
+    """Return a data set from the catalogue or a file, with the classes and the points that the arguments select."""
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
     if path.suffix or path.exists() or path.name != name:
@@ -220,6 +222,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def prepared(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
-    """Return the data standardised, with a column of ones if ``intercept``; unchanged with ``--raw``."""
+def prepare_instance(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
+    """Return the instance standardised, with a column of ones if ``intercept``; with ``--raw`` return it unchanged."""
     return instance if a.raw else instance.prepared(standardise=True, intercept=intercept)

@@ -1,4 +1,4 @@
-"""The command line: ``marginopt COMMAND``, one of `COMMANDS`.
+"""The entry point of the command line: `main` parses ``marginopt COMMAND ...``, runs the command, and returns the exit code.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -18,7 +18,7 @@ from .. import __version__
 from ..display import announce_compilations
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from . import NOT_SOLVED, SOLVED, WRONG_USE
-from .parsing import Command, CommandLine, at_the_prompt, say, show_warning
+from .parsing import Command, CommandLine, in_option_names, print_message, show_warning
 
 #: The help of each command. The function of `options` of the same name, imported when the command is chosen, adds its options.
 COMMANDS: dict[str, str] = {
@@ -46,7 +46,7 @@ COMMANDS: dict[str, str] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
+    """Run one command and return its exit code; without ``argv`` it is the program's own, and native solvers are silenced."""
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
     arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
@@ -63,10 +63,10 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        say(f"marginopt: {at_the_prompt(str(error), _given(arguments), getattr(error, 'name', ''))}")
+        print_message(f"marginopt: {in_option_names(str(error), _given(arguments), getattr(error, 'name', ''))}")
         return WRONG_USE
     except MarginoptError as error:
-        say(f"marginopt: {at_the_prompt(str(error))}")
+        print_message(f"marginopt: {in_option_names(str(error))}")
         return NOT_SOLVED
     except KeyboardInterrupt:
         print("marginopt: interrupted", file=sys.stderr)
@@ -86,9 +86,14 @@ def _given(arguments: argparse.Namespace) -> set[str]:
 
 
 def parser(only: str = "", words: Sequence[str] = ()) -> CommandLine:
-    """Return the parser, with the options of one command alone if it is named, since options import what they describe.
+    """Return the parser of the command line, with the options of one command, since options import what they describe.
 
-    ``words`` follow the command: its help describes the formulations named there.
+    Parameters
+    ----------
+    only : str
+        The command; without one no command has options.
+    words : sequence of str
+        The words after the command, whose help describes the formulations named there.
     """
     top = CommandLine(
         tuple(COMMANDS),

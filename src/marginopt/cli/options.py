@@ -1,4 +1,4 @@
-"""The options of each command, and the function that runs it: one function for each name of `main.COMMANDS`."""
+"""Add the options of each command to its parser: one function for each name of `main.COMMANDS`, called when it is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsers of the command line, whose errors name near misses, and messages of the library in the words of the command line."""
+"""Parsers of the command line, and its messages: errors suggest near names, and name options in place of Python's arguments."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def at_the_prompt(message: str, options: Container[str] = (), name: str = "") -> str:
-    """Return the message with options in place of Python's names.
+def in_option_names(message: str, options: Container[str] = (), name: str = "") -> str:
+    """Return a message of the library with the command line's options in place of Python's calls and arguments.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def at_the_prompt(message: str, options: Container[str] = (), name: str = "") ->
     return message
 
 
-def say(text: str, stream: TextIO | None = None) -> None:
+def print_message(text: str, stream: TextIO | None = None) -> None:
     """Print a message on standard error, or another stream: broken at words in a terminal, one line in a file."""
     target = sys.stderr if stream is None else stream
     width = shutil.get_terminal_size().columns
@@ -64,7 +64,7 @@ def say(text: str, stream: TextIO | None = None) -> None:
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning without the file and the line that Python shows."""
-    say(f"marginopt: warning: {at_the_prompt(str(message))}")
+    print_message(f"marginopt: warning: {in_option_names(str(message))}")
 
 
 def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "") -> list[Any]:
@@ -75,7 +75,7 @@ def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "
         raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
 
 
-def nearest(word: str, names: Iterable[str]) -> str:
+def suggestion(word: str, names: Iterable[str]) -> str:
     """Return ``did you mean A or B? ``; an empty text where no name is like the word."""
     suggestions = near_names(word, names)
     return f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
@@ -90,7 +90,7 @@ class _Parser(argparse.ArgumentParser):
         match = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
         metavar = self._option_string_actions[match[1]].metavar if match else None
         values = f": {' '.join(metavar)}" if isinstance(metavar, tuple) else ""
-        say(f"{self.prog}: error: {message}{values}")
+        print_message(f"{self.prog}: error: {message}{values}")
         sys.exit(WRONG_USE)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
@@ -101,7 +101,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Command(_Parser):
-    """The options of one command.
+    """The parser of one command's options.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Command(_Parser):
         if option is None:
             self.error(f"too many words: {' '.join(unknown)}")
         name = option.partition("=")[0]
-        self.error(f"there is no option {name}; {nearest(name, self._option_string_actions)}{self.prog} --help lists them")
+        self.error(f"there is no option {name}; {suggestion(name, self._option_string_actions)}{self.prog} --help lists them")
 
 
 def _given(action: argparse.Action) -> str:
@@ -139,7 +139,7 @@ def _given(action: argparse.Action) -> str:
 
 
 class CommandLine(_Parser):
-    """The parser of the whole command line, which chooses the command.
+    """The parser of the whole command line, which chooses the command and leaves its options to a `Command`.
 
     Attributes
     ----------
@@ -163,5 +163,7 @@ class CommandLine(_Parser):
     def _check_value(self, action: argparse.Action, value: str) -> None:
         if action.dest == "command" and value not in self._commands:
             names = ", ".join(self._commands)
-            raise argparse.ArgumentError(None, f"there is no command {value!r}; {nearest(value, self._commands)}known: {names}")
+            raise argparse.ArgumentError(
+                None, f"there is no command {value!r}; {suggestion(value, self._commands)}known: {names}"
+            )
         super()._check_value(action, value)

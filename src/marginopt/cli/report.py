@@ -22,9 +22,9 @@ from ..relaxations import CellStore, GapReport, default_report_instances, gap_re
 from ..relaxations.report.problems import ModelOfLam, ModelProblem
 from ..relaxations.report.runner import digest
 from . import SOLVED
-from .data_options import named_instance, prepared, two_classes
-from .parsing import Command, comma_separated, say
-from .screen import answer_by, output_folder
+from .data_options import load_instance, prepare_instance, require_two_classes
+from .parsing import Command, comma_separated, print_message
+from .screen import output_folder, print_answer_by
 
 #: Options of a continued report that are those of the continuing command, not the stored ones.
 _NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
@@ -78,14 +78,14 @@ def report(a: argparse.Namespace) -> int:
     gap_report = _run(a, _instances(a))
     gap_report = replace(gap_report, meta={**gap_report.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
     written = [str(path) for path in gap_report.write_all(folder)]
-    answer_by(a, {"written": written}, partial(_print_findings, gap_report, written))
+    print_answer_by(a, {"written": written}, partial(_print_findings, gap_report, written))
     return SOLVED
 
 
 def _print_findings(gap_report: GapReport, written: list[str]) -> None:
     for k, finding in enumerate(gap_report.document.findings, 1):
-        say(f"{k}. {finding.text}", sys.stdout)
-    say(f"wrote {_listed(written)}", sys.stdout)
+        print_message(f"{k}. {finding.text}", sys.stdout)
+    print_message(f"wrote {_listed(written)}", sys.stdout)
 
 
 def _listed(written: list[str]) -> str:
@@ -145,13 +145,13 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
 def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance]:
     """Return the data set with n of its points, if n is given, for each seed of ``--subsample-seeds``."""
     if a.subsample_seeds is None:
-        instance = named_instance(name, a)
+        instance = load_instance(name, a)
         return [instance if n is None else instance.subsample(n, seed=a.seed)]
     size = a.n if n is None else n
     first, _, last = a.subsample_seeds.partition("-")
     if size is None or not first.isdigit() or not (last or first).isdigit():
         raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {a.subsample_seeds!r}")
-    full_instance = named_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
+    full_instance = load_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
     return full_instance.subsamples(size, range(int(first), int(last or first) + 1))
 
 
@@ -162,7 +162,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
         raise InputError("--n is one size, --sizes several: give one of them")
     size_list: list[int | None] = [None] if sizes is None else [*sizes]
     parts = [part for name in a.data for n in size_list for part in _sized(name, n, a)]
-    instances = [prepared(two_classes(part, "a gap report"), a, intercept=True) for part in parts]
+    instances = [prepare_instance(require_two_classes(part, "a gap report"), a, intercept=True) for part in parts]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 

@@ -26,9 +26,9 @@ from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve_solver
 from . import NOT_SOLVED, SOLVED
-from .data_options import problems
+from .data_options import models_from_arguments
 from .parsing import Command, comma_separated
-from .screen import answer, answer_by, json_text, output_folder, print_table, print_tables, print_text
+from .screen import json_text, output_folder, print_answer, print_answer_by, print_table, print_tables, print_text
 
 
 def benchmark(a: argparse.Namespace) -> int:
@@ -39,7 +39,7 @@ def benchmark(a: argparse.Namespace) -> int:
     folder = None if a.out is None else output_folder(a.out, "--out")
     for name in names:
         resolve_solver(name)  # an unknown solver is an error before anything is solved
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
     for k, (formulation, data, model) in enumerate(problem_list, 1):
@@ -52,7 +52,7 @@ def benchmark(a: argparse.Namespace) -> int:
     records = [{"problem": name, **record} for name, table in tables.items() for record in table.records()]
     if folder is not None:
         _write_runs(folder, records, profile)
-    answer_by(a, records, lambda: _show(names, tables, profile))
+    print_answer_by(a, records, lambda: _show(names, tables, profile))
     return SOLVED if any(r.solved for table in tables.values() for r in table.results.values()) else NOT_SOLVED
 
 
@@ -109,7 +109,7 @@ def export(a: argparse.Namespace) -> int:
     if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
         return _export_file(a, target, format_of(target).suffix)
     folder = output_folder(a.folder, "DIR")
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     line = StatusLine()
     records = []
     for k, (formulation, data, model) in enumerate(problem_list, 1):
@@ -118,7 +118,7 @@ def export(a: argparse.Namespace) -> int:
         records.append(_export(a, formulation, data, model, folder, suffixes))
     manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
     write_text(folder / "manifest.json", json_text(manifest) + "\n")
-    answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
+    print_answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
 
 
@@ -137,7 +137,7 @@ def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: P
 
 def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
     """Write the one problem that was named to a file in the format of its suffix."""
-    problem_list = list(problems(a))
+    problem_list = list(models_from_arguments(a))
     if len(problem_list) != 1:
         raise InputError(f"{target} is one file, and there are {len(problem_list)} problems: name a folder", name="DIR")
     if a.format is not None and _suffixes(a.format) != [suffix]:
@@ -147,7 +147,7 @@ def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
     rewriting = _EPIGRAPH if rewritten else ""
     record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": rewriting}
     note = f"\n{suffix[1:]}: {rewriting}" if rewriting else ""
-    answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
+    print_answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
     return SOLVED
 
 

@@ -1,4 +1,4 @@
-"""Output of the commands: JSON, or tables and texts as wide as the screen; plain in a file, and without colour for NO_COLOR."""
+"""Print what commands answer: as JSON, or as tables and texts that fit the screen, without colour in a file or for NO_COLOR."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..display import sanitised
+from ..display import sanitise
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _BETWEEN, _READABLE = 2, 16
 _FAR = 26
 
 
-def answer(a: argparse.Namespace, record: Any, text: object) -> None:
-    """Print the answer: the record as JSON where ``--json`` is given, else the text, which fits the screen."""
-    answer_by(a, record, lambda: print_text(text))
+def print_answer(a: argparse.Namespace, record: Any, text: object) -> None:
+    """Print a command's answer: the record as JSON if ``--json`` is given, else the text."""
+    print_answer_by(a, record, lambda: print_text(text))
 
 
-def answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
-    """Print the record as JSON where ``--json`` is given; else call the function that prints it for people."""
+def print_answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
+    """Print a command's answer: the record as JSON if ``--json`` is given, else by calling ``show``."""
     if a.json:
         print(json_text(record))
     else:
@@ -44,7 +44,7 @@ def answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) ->
 
 
 def json_text(value: Any) -> str:
-    """Return strict JSON: infinities and NaN, for which it has no word, become null."""
+    """Return a value as strict JSON, in which infinities and NaN are null."""
     return json.dumps(_strict(value), indent=2, default=str, allow_nan=False)
 
 
@@ -59,12 +59,12 @@ def _strict(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
-    """Print a table; long cells are broken at words, and the columns named in ``right`` are numbers."""
+    """Print a table under its title; the columns at the places ``right`` hold numbers, and long words break into lines."""
     print_tables(head, {title: list(rows)}, right=right)
 
 
 def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], *, right: Iterable[int] = ()) -> None:
-    """Print tables with the same columns, each under its title, one column below the other.
+    """Print tables with the same columns, each under its title; a column has one width in all of them.
 
     Numbers stay whole; columns of words take what is left, the first of them first. A screen too narrow for that has a line for
     each cell.
@@ -107,7 +107,7 @@ def _print_columns(
     for k, (name, width) in enumerate(zip(head, widths, strict=True)):
         table.add_column(Text(name), justify="right" if k in numbers else "left", width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(sanitised(cell), style=_STYLES.get(cell, "")) for cell in row))
+        table.add_row(*(Text(sanitise(cell), style=_STYLES.get(cell, "")) for cell in row))
     console.print(table)
 
 
@@ -117,18 +117,18 @@ def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequenc
     from rich.text import Text
 
     for row in rows:
-        console.print(Text(sanitised(row[0]), style="bold", overflow="fold"))
+        console.print(Text(sanitise(row[0]), style="bold", overflow="fold"))
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell:
                 console.print(
-                    Padding(Text(sanitised(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
+                    Padding(Text(sanitise(f"{name} {cell}"), style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2))
                 )
 
 
 def print_text(text: object) -> None:
     """Print a text; in a terminal its long lines are broken at words, and continuations are indented."""
     width = shutil.get_terminal_size().columns
-    for line in sanitised(str(text)).splitlines():
+    for line in sanitise(str(text)).splitlines():
         if not sys.stdout.isatty() or len(line) < width:
             print(line)
             continue
@@ -146,7 +146,7 @@ def _hanging(line: str) -> int:
 
 
 def output_folder(name: str, option: str) -> Path:
-    """Make the folder if it is not there and return its path; raise InputError if it cannot be written to."""
+    """Return the path of a folder, which is made if it is missing; raise InputError, with ``option``, if it is not writable."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The commands ``marginopt solvers``, ``formulations`` and ``estimators``: a table of all, or one in full."""
+"""The commands ``marginopt solvers``, ``formulations`` and ``estimators``: print the table of all records, or one in full."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ..models.model import Model
 from ..solvers import solvers as solver_table
 from ..solvers.registry import get_solver, solvers_that_read, version_and_licence
 from . import SOLVED
-from .screen import answer_by, print_table, print_text
+from .screen import print_answer_by, print_table, print_text
 
 
 def solvers(a: argparse.Namespace) -> int:
     """List the solvers; or print the record and the options of one."""
     table = solver_table()
     if a.name is None:
-        answer_by(a, table.rows, partial(_show_solvers, table.rows))
+        print_answer_by(a, table.rows, partial(_show_solvers, table.rows))
         return SOLVED
     solver = get_solver(a.name)
     record: dict[str, Any] = next(row for row in table.rows if row["name"] == solver.info.name)
     options = _options(solver)
-    answer_by(a, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
+    print_answer_by(a, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
     return SOLVED
 
 
@@ -61,16 +61,16 @@ def formulations(a: argparse.Namespace) -> int:
     if a.packages:
         matrix = package_matrix()
         chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
-        answer_by(a, chosen, partial(_show_packages, chosen))
+        print_answer_by(a, chosen, partial(_show_packages, chosen))
     elif a.name is None:
-        answer_by(a, table.rows, partial(_show_formulations, table))
+        print_answer_by(a, table.rows, partial(_show_formulations, table))
     else:
         info = get_formulation(a.name)
         record = next(row for row in table.rows if row["name"] == info.name)
         parameters = {p.option: p.help_text for p in info.parameters}
         model = info.example(np.random.default_rng(0))
         facts = {**record, "options": parameters, "statement": str(model), "solvers": solvers_that_read(model)}
-        answer_by(a, facts, partial(_show_formulation, record, facts))
+        print_answer_by(a, facts, partial(_show_formulation, record, facts))
     return SOLVED
 
 
@@ -104,7 +104,7 @@ def estimators(a: argparse.Namespace) -> int:
     """List the estimators; or print one with its parameters and fitted attributes."""
     table = all_estimators()
     if a.name is None:
-        answer_by(a, table.records(), partial(_show_estimators, table))
+        print_answer_by(a, table.records(), partial(_show_estimators, table))
         return SOLVED
     info = {name.casefold(): info for name, info in table.items()}.get(a.name.casefold())
     if info is None:
@@ -117,7 +117,7 @@ def estimators(a: argparse.Namespace) -> int:
         print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
         print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
 
-    answer_by(a, {**record, "parameters": defaults, "about": description}, show)
+    print_answer_by(a, {**record, "parameters": defaults, "about": description}, show)
     return SOLVED
 
 

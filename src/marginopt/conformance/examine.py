@@ -1,4 +1,4 @@
-"""The examination of a solver, a formulation or a relaxation by its name: the verdict of each law on each case, and a report."""
+"""Try all laws on a solver, a formulation or a relaxation: `examine` yields the verdicts, `report` prints them by law."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ZERO_ONE = "ZeroOneSVM"
 
 @dataclass(frozen=True)
 class LawCell:
-    """The verdict of one law on one subject.
+    """The verdict of one law on one subject: a cell of the matrix of laws and subjects.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def trial_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
 
 
 def _verdict(law: Law[Trial], trial: Trial) -> LawVerdict:
-    if trial.without and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
-        return not_applicable(trial.without)
+    if trial.no_law_reason and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
+        return not_applicable(trial.no_law_reason)
     return law(trial)
 
 

@@ -26,7 +26,7 @@ FORMULATION_LAWS: Laws[Case] = Laws()
 
 
 @FORMULATION_LAWS.law("printed", every_case=True)
-def printed(case: Case) -> LawVerdict:
+def printed_model(case: Case) -> LawVerdict:
     """The printed model holds its title, objective, constraints, sizes and source."""
     s, text = case.model.statement, str(case.model)
     expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
@@ -36,7 +36,7 @@ def printed(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("LaTeX", every_case=True)
-def latex(case: Case) -> LawVerdict:
+def latex_syntax(case: Case) -> LawVerdict:
     """The LaTeX has balanced braces, every environment ends where it should, and nothing but ASCII outside text."""
     body = case.model.latex(standalone=True)
     depth = 0
@@ -106,7 +106,7 @@ def any_multipliers(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("written and read")
-def files(case: Case) -> LawVerdict:
+def formats_round_trip(case: Case) -> LawVerdict:
     """Every file format reads back the form that it wrote, with cones as quadratic rows where it has no others, or refuses it."""
     if case.form is None:
         return not_applicable("there is no standard form")
@@ -132,10 +132,10 @@ def files(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("inputs untouched", every_case=True)
-def inputs(case: Case) -> LawVerdict:
+def inputs_unchanged(case: Case) -> LawVerdict:
     """Stating, compiling and printing a model changes none of the arrays that it was given."""
     _ = case.model, case.form, str(case.model)
-    return holds("unchanged") if case.untouched else violated("an array of the data was changed")
+    return holds("unchanged") if case.arrays_unchanged else violated("an array of the data was changed")
 
 
 @FORMULATION_LAWS.law("bad input")
@@ -182,14 +182,14 @@ _TOL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class RelaxationCase:
-    """A relaxation on a case of the 0-1 loss whose optimum is known."""
+    """A relaxation applied to a case of the 0-1 loss with known optimum: the subject of the relaxation laws."""
 
     relaxation: Relaxation
     case: Case
 
     @property
     def name(self) -> str:
-        """Relaxation and case."""
+        """The names of relaxation and case."""
         return f"{self.relaxation.name} / {self.case.name}"
 
     @property
@@ -217,7 +217,7 @@ class RelaxationCase:
 
     @cached_property
     def relaxed(self) -> RelaxationResult:
-        """The target solved, and the ways back."""
+        """The result of solving the relaxed model, with the maps of points and multipliers back to the 0-1 model."""
         return relax(self.original, self.relaxation.reduction, options=Options(tol=_TOL, threads=1, time_limit=60))
 
 
@@ -226,7 +226,7 @@ def _above(noun: str, value: float, optimum: float) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("refuses what it does not take")
-def refuses(r: RelaxationCase) -> LawVerdict:
+def refuses_unreadable_models(r: RelaxationCase) -> LawVerdict:
     """A model that the relaxation does not take is refused, with the reason, before any work."""
     if not r.obstacle:
         return not_applicable("it takes the model")
@@ -238,7 +238,7 @@ def refuses(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("bounds the optimum")
-def bounds(r: RelaxationCase) -> LawVerdict:
+def bound_is_on_its_side(r: RelaxationCase) -> LawVerdict:
     """The target's optimum and its proved bound lie on the stated side of the known 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -250,7 +250,7 @@ def bounds(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts its dual")
-def lifted(r: RelaxationCase) -> LawVerdict:
+def lifted_multipliers(r: RelaxationCase) -> LawVerdict:
     """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -265,7 +265,7 @@ def lifted(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts any multipliers")
-def lifts_any(r: RelaxationCase) -> LawVerdict:
+def any_lifted_multipliers(r: RelaxationCase) -> LawVerdict:
     """Whatever the multipliers, what they prove does not exceed the 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -279,7 +279,7 @@ def lifts_any(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("recovers a point")
-def recovered(r: RelaxationCase) -> LawVerdict:
+def recovered_point(r: RelaxationCase) -> LawVerdict:
     """The point brought back is feasible for the 0-1 problem, and no better than its optimum."""
     if r.relaxed.values is None:
         return violated("no point comes back")

@@ -1,8 +1,8 @@
-"""The abstract law, its registry, its verdicts, and the tiny instances that laws are tried on.
+"""The laws of conformance: the type of a law (`Law`), its verdict, and the tiny instances (`Case`) on which laws are tried.
 
-A law is a function that looks at one thing and returns a `LawVerdict`. There are four kinds, by what they look at: a formulation
-on a tiny instance, a solver on such a case, a solver alone, a relaxation. The decorator puts a law on the list of its kind; its
-docstring is what the examination prints.
+A *law* is a property that every solver, formulation or relaxation must have, written as a function that returns a `LawVerdict`.
+There are four kinds, by what they look at: a formulation on a tiny instance, a solver on such a case, a solver alone, a
+relaxation. The decorator `Laws.law` puts a law on the list of its kind; its docstring is what the examination prints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..models.record import FormulationInfo
 
 
 class State(enum.Enum):
-    """The state of a law."""
+    """The outcome of a law."""
 
     HOLDS = "holds"
     VIOLATED = "does not hold"
@@ -33,7 +33,14 @@ class State(enum.Enum):
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """A state and what supports it: figures where the law holds or does not, the reason where it does not apply."""
+    """The outcome of a law with its figures, or with the reason why the law does not apply.
+
+    Attributes
+    ----------
+    state : State
+    words : str
+        The figures or the reason.
+    """
 
     state: State
     words: str
@@ -62,7 +69,7 @@ def not_applicable(reason: str) -> LawVerdict:
 
 
 def at_most(noun: str, value: float, limit: float) -> LawVerdict:
-    """Return whether a figure is within its limit; NaN is not."""
+    """Return the verdict that a figure, called ``noun``, is at most its limit; NaN violates it."""
     return holds(f"{noun} {value:.1e}") if value <= limit else violated(f"{noun} {value:.3e}, allowed {limit:.1e}")
 
 
@@ -83,17 +90,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Law(Generic[T]):
-    """One law.
+    """A property that every subject of one kind must have, and the function that checks it.
 
     Parameters
     ----------
     name : str
-        In a few words.
+        A few words.
     statement : str
-        What holds, in one sentence.
+        The property in one sentence.
     check : callable
+        Returns the verdict on a subject.
     every_case : bool
-        Whether it is tried on every case of a formulation, or on the first alone.
+        True if the law is tried on every case of a formulation, False if on the first case alone.
     """
 
     name: str
@@ -110,7 +118,7 @@ class Law(Generic[T]):
 
 
 class Laws(Generic[T]):
-    """The laws of one kind, in the order in which they are written."""
+    """The list of the laws of one kind, in the order of their definition."""
 
     def __init__(self) -> None:
         self.laws: list[Law[T]] = []
@@ -128,7 +136,7 @@ class Laws(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A formulation on one tiny instance.
+    """A formulation on one tiny instance, the subject of the formulation laws.
 
     Parameters
     ----------
@@ -154,13 +162,13 @@ class Case:
         return tuple(np.ascontiguousarray(value).tobytes() for value in self.arrays.values())
 
     @property
-    def untouched(self) -> bool:
-        """Return whether the arrays are as they were when the case was made."""
+    def arrays_unchanged(self) -> bool:
+        """True while the arrays are as they were when the case was made."""
         return vars(self)["_digest"] == self._fingerprint()
 
     @property
     def name(self) -> str:
-        """Formulation and instance."""
+        """The names of formulation and instance."""
         return f"{self.info.name} on {self.title}"
 
     @cached_property
@@ -178,15 +186,15 @@ class Case:
 
     @property
     def has_points(self) -> bool:
-        """Return whether it is stated on points, which can be permuted."""
+        """True for a formulation that is stated on points X, which can be permuted."""
         return "X" in self.arrays
 
     def permuted(self, order: np.ndarray) -> Case:
-        """Return the same points in another order."""
+        """Return the case of the same points in another order."""
         return replace(self, arrays={name: np.asarray(value)[order] for name, value in self.arrays.items()})
 
     def flipped(self) -> Case:
-        """Return the same points with the two classes exchanged."""
+        """Return the case of the same points with the two classes exchanged."""
         return replace(self, arrays={**self.arrays, "y": -np.asarray(self.arrays["y"])})
 
 

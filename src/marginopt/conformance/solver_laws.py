@@ -34,28 +34,28 @@ from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable
 
 
 @functools.singledispatch
-def outside(cone: Cone, v: FloatArray) -> float:
-    """Return the violation of a cone by v, from the cone's definition."""
+def cone_violation(cone: Cone, v: FloatArray) -> float:
+    """Return the largest violation of v ∈ cone, from the cone's definition; 0 for a point of the cone."""
     raise NotImplementedError(f"no definition of {type(cone).__name__} is written here")
 
 
-@outside.register
+@cone_violation.register
 def _(cone: Zero, v: FloatArray) -> float:
     return float(np.abs(v).max(initial=0.0))
 
 
-@outside.register
+@cone_violation.register
 def _(cone: Nonnegative, v: FloatArray) -> float:
     return float(np.maximum(-v, 0.0).max(initial=0.0))
 
 
-@outside.register
+@cone_violation.register
 def _(cone: SecondOrder, v: FloatArray) -> float:
     rows = v.reshape(cone.count, cone.dim)
     return float(np.maximum(np.linalg.norm(rows[:, 1:], axis=1) - rows[:, 0], 0.0).max(initial=0.0))
 
 
-@outside.register
+@cone_violation.register
 def _(cone: RotatedSecondOrder, v: FloatArray) -> float:
     rows = v.reshape(cone.count, cone.dim)
     a, b, c = rows[:, 0], rows[:, 1], rows[:, 2:]
@@ -63,12 +63,12 @@ def _(cone: RotatedSecondOrder, v: FloatArray) -> float:
     return float(np.maximum(norm - (a + b) / np.sqrt(2), 0.0).max(initial=0.0))
 
 
-@outside.register
+@cone_violation.register
 def _(cone: PSD, v: FloatArray) -> float:
     return max((float(-np.linalg.eigvalsh(smat(row)).min()) for row in v.reshape(cone.count, cone.dim)), default=0.0)
 
 
-@outside.register
+@cone_violation.register
 def _(cone: Exponential, v: FloatArray) -> float:
     x, y, z = v.reshape(cone.count, 3).T
     with np.errstate(all="ignore"):
@@ -78,7 +78,7 @@ def _(cone: Exponential, v: FloatArray) -> float:
     return float(np.minimum(np.maximum(np.maximum(value - z, -y), 0.0), face).max(initial=0.0))
 
 
-@outside.register
+@cone_violation.register
 def _(cone: Power, v: FloatArray) -> float:
     x, y, z = v.reshape(cone.count, 3).T
     value = np.maximum(x, 0.0) ** cone.alpha * np.maximum(y, 0.0) ** (1.0 - cone.alpha)
@@ -124,11 +124,11 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
 def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: float) -> Iterator[str]:
     value = np.asarray(c.F @ x + c.g)
     size = 1.0 + max(float(np.abs(value).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
-    violation = outside(c.cone, value)
+    violation = cone_violation(c.cone, value)
     if not violation <= tol * size:
         yield f"{c.label} is violated by {violation:.2e}, allowed {tol * size:.1e}"
     mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
-    violation = 0.0 if isinstance(c.cone, Zero) else outside(c.cone, mapped)  # the dual of {0} is everything
+    violation = 0.0 if isinstance(c.cone, Zero) else cone_violation(c.cone, mapped)  # the dual of {0} is everything
     if not violation <= tol * size:
         yield f"the multipliers of {c.label} leave the dual cone by {violation:.2e}, allowed {tol * size:.1e}"
     product = abs(float(z @ value))
@@ -170,7 +170,7 @@ def unusable(solver: Solver) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A solver on a case of the suite.
+    """A solver applied to a case: the subject of the solver laws.
 
     Parameters
     ----------
@@ -183,30 +183,30 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Names of solver and case."""
+        """The names of solver and case."""
         return f"{self.solver.info.name} / {self.case.name}"
 
     @property
     def tol(self) -> float:
-        """Relative gap of the solves."""
+        """The relative gap to which the trial solves."""
         info = self.solver.info
         return info.achievable_gap or (FIRST_ORDER if info.first_order else USUAL)
 
     @cached_property
     def obstacle(self) -> str:
-        """Return the reason why the solver does not read the case; empty where it does."""
+        """The reason why the solver does not read the case; empty where it does."""
         return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
     def refusal(self) -> str:
-        """Reason why the licence does not cover a case of this size; empty if it does."""
+        """The reason why the licence does not cover a case of this size; empty if it does."""
         if self.solver.info.views or self.case.form is None:
             return ""
         return self.solver.licence().refusal(self.case.form) or ""
 
     @property
-    def without(self) -> str:
-        """Return the reason why no law applies: the solver is missing, unlicensed, or does not read the case."""
+    def no_law_reason(self) -> str:
+        """The reason why no law applies: the solver is missing, unlicensed, or does not read the case; empty if laws apply."""
         return unusable(self.solver) or self.obstacle or self.refusal
 
     @property
@@ -246,7 +246,7 @@ class Trial:
 
     @cached_property
     def result(self) -> Result:
-        """Result of the case at the tolerance of the laws."""
+        """The result of the case with the trial's tolerance."""
         return self.solve()
 
 
@@ -289,19 +289,19 @@ def _solved(t: Trial, r: Result) -> bool:
 
 
 @SOLVER_LAWS.law("refuses what it does not read", every_case=True)
-def refuses(t: Trial) -> LawVerdict:
+def refuses_unreadable_models(t: Trial) -> LawVerdict:
     """A solver that cannot read a model, or is not licensed for it, says so by its own name before any work."""
-    if not t.without:
+    if not t.no_law_reason:
         return not_applicable("it reads the model")
     try:
         solve(t.case.model, t.solver)
     except (UnsupportedModelError, LicenceError, ImportError) as error:
         return holds("it says why") if t.solver.info.name in str(error) else violated(f"without its name: {error}")
-    return violated(f"solved in spite of: {t.without}")
+    return violated(f"solved in spite of: {t.no_law_reason}")
 
 
 @SOLVER_LAWS.law("reaches the optimum", every_case=True)
-def optimum(t: Trial) -> LawVerdict:
+def reaches_optimum(t: Trial) -> LawVerdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
     if t.stopped(r) and t.case.optimum is not None:
@@ -317,7 +317,7 @@ def optimum(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("its point is feasible", every_case=True)
-def feasible(t: Trial) -> LawVerdict:
+def feasible_point(t: Trial) -> LawVerdict:
     """The recomputed certificate finds the rows, bounds and integers met, and the objective that the solver claims."""
     c = t.result.certificate
     if c is None:
@@ -353,7 +353,7 @@ def weak_duality(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("optimality conditions", every_case=True)
-def conditions(t: Trial) -> LawVerdict:
+def optimality_conditions(t: Trial) -> LawVerdict:
     """Stationarity, dual cones and complementarity hold in our signs, computed from the form's data alone."""
     if not t.gives_duals:
         return not_applicable("it gives no multipliers")
@@ -401,7 +401,7 @@ def label_flip(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("units of the objective")
-def scaling(t: Trial) -> LawVerdict:
+def objective_scaling(t: Trial) -> LawVerdict:
     """A form whose objective is multiplied by 16 has 16 times the optimum."""
     form = t.case.form
     if t.solver.info.views:
@@ -429,7 +429,7 @@ def repeatability(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("limits")
-def limits(t: Trial) -> LawVerdict:
+def iteration_limits(t: Trial) -> LawVerdict:
     """Stopped after one iteration or node it says so, or is done; a point that it has is no better than the optimum."""
     r = t.solve(iteration_limit=1, node_limit=1)
     if not (r.status.stopped or r.status.solved or r.status in (Status.STALLED, Status.INACCURATE)):
@@ -447,7 +447,7 @@ def limits(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("explained")
-def explained(t: Trial) -> LawVerdict:
+def explained_answer(t: Trial) -> LawVerdict:
     """The model explains the answer: every constraint of the form is told of."""
     if not t.result.values:
         return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
@@ -461,7 +461,7 @@ def explained(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("stored and read")
-def stored(t: Trial) -> LawVerdict:
+def stored_result(t: Trial) -> LawVerdict:
     """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
         path = t.result.save(Path(folder) / "result.npz")
@@ -475,9 +475,9 @@ def stored(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("inputs untouched", every_case=True)
-def inputs(t: Trial) -> LawVerdict:
+def inputs_unchanged(t: Trial) -> LawVerdict:
     """A solve changes none of the arrays that it was given."""
-    return holds("unchanged") if t.result and t.case.untouched else violated("an array of the data was changed")
+    return holds("unchanged") if t.result and t.case.arrays_unchanged else violated("an array of the data was changed")
 
 
 PROGRAM_LAWS: Laws[Solver] = Laws()
@@ -540,19 +540,19 @@ def _program_verdict(solver: Solver, form: StandardForm, status: Status) -> LawV
 
 
 @PROGRAM_LAWS.law("infeasible programs")
-def infeasible(solver: Solver) -> LawVerdict:
+def infeasible_program(solver: Solver) -> LawVerdict:
     """A program without a feasible point is called infeasible, or left without a claim; never solved."""
     return _require_status(solver, _INFEASIBLE, Status.INFEASIBLE)
 
 
 @PROGRAM_LAWS.law("unbounded programs")
-def unbounded(solver: Solver) -> LawVerdict:
+def unbounded_program(solver: Solver) -> LawVerdict:
     """A program whose objective falls for ever is called unbounded, or left without a claim; never solved."""
     return _require_status(solver, _UNBOUNDED, Status.UNBOUNDED)
 
 
 @PROGRAM_LAWS.law("the record")
-def record(solver: Solver) -> LawVerdict:
+def solver_record(solver: Solver) -> LawVerdict:
     """The record has a name in small letters, a summary and a reference or a package, and says what is read."""
     info = solver.info
     missing = [

@@ -1,4 +1,4 @@
-"""`DeepNPSVC`: D-NPSVC++ as a scikit-learn classifier over any encoder."""
+"""`DeepNPSVC`: the deep nonparallel classifier D-NPSVC++ as a scikit-learn estimator, with checkpoints of its training."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from torch import Tensor
 
 from ..errors import InputError, WriteError
 from ..estimators.base import Estimator
-from ..files import whole_file
+from ..files import atomic_file
 from ..models.arrays import FloatArray, as_classes
 from ..models.decision import decided_codes
 from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
-from .training import Batches, Callback, Settings, Training, seeded
+from .training import Batches, Callback, Settings, Training, seeded_generators
 
 #: Version of the layout of checkpoints.
 _FORMAT = 1
 
 
 def fingerprint(data: Batches) -> str:
-    """Return the SHA-256 of the samples and their classes, as they enter the network."""
+    """Return the SHA-256 of the samples and their classes as tensors, by which a checkpoint knows its data."""
     digest = hashlib.sha256(repr((tuple(data.rows.shape), str(data.rows.dtype))).encode())
     for tensor in (data.rows, data.y):
         digest.update(tensor.contiguous().numpy().tobytes())
@@ -43,13 +43,13 @@ def fingerprint(data: Batches) -> str:
 
 @final
 class Checkpoint:
-    """A file, replaced after every epoch, with the state of a training: weights, optimiser, τ, random generators, trace.
+    """The file that stores the state of a training after every epoch: weights, optimiser, τ, random generators, history.
 
     Parameters
     ----------
     path : str or Path
     identity : dict
-        What must be equal for a run to continue: names and plain values.
+        The parameters that must be equal for a run to continue, by name.
     """
 
     def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ class Checkpoint:
         self.identity = identity
 
     def save(self, training: Training, device: torch.device) -> None:
-        """Write after an epoch; a kill at any moment leaves the old file or the new one."""
+        """Write the state of a training; a kill at any moment leaves the old file or the new one."""
         state = {
             "format": _FORMAT,
             "identity": self._identity(training),
@@ -73,13 +73,13 @@ class Checkpoint:
             "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
         }
         try:
-            with whole_file(self.path) as file:
+            with atomic_file(self.path) as file:
                 torch.save(state, file)
         except (WriteError, RuntimeError) as error:
             raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}", name="checkpoint") from error
 
     def load(self, training: Training, device: torch.device) -> bool:
-        """Continue from the file; return False if there is none."""
+        """Set the state of a training to that of the file; return False if there is no file."""
         if not self.path.exists():
             return False
         try:
@@ -122,14 +122,14 @@ class Checkpoint:
                 )
 
 
-def plain(value: Any) -> float | str:
-    """Return a number or a name as a checkpoint may hold it: no NumPy scalar."""
+def plain_value(value: Any) -> float | str:
+    """Return a text as it is and a number as Python's float, which a checkpoint may hold."""
     return value if isinstance(value, str) else float(value)
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """The conversion of arrays to tensors: (x - shift)·factor, reshaped.
+class SampleConversion:
+    """The conversion of samples from arrays to tensors: (x - shift)·factor, reshaped for the encoder.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ class Samples:
     dtype: torch.dtype
 
     @classmethod
-    def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> Samples:
-        """Return the state of the training samples."""
+    def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> SampleConversion:
+        """Return the conversion that standardises the training samples X, if asked to, and reshapes them to images."""
         if dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
         input_shape = tuple(X.shape[1:])
@@ -341,11 +341,11 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         settings, device = self._settings(), resolve_device(self.device)
         labels = as_classes(np.asarray(y), len(X))
         self.classes_, numbers = np.unique(labels, return_inverse=True)
-        self._samples = Samples.of(X, self.image_shape, self.standardise, self.dtype)
+        self._samples = SampleConversion.of(X, self.image_shape, self.standardise, self.dtype)
         data = Batches(self._samples.tensor(X), torch.as_tensor(numbers, dtype=torch.int64), device)
         held_out = None if validation is None else self._validation_batches(validation, device)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        with seeded(seed, device):
+        with seeded_generators(seed, device):
             training = self._training(data, settings, seed)
             checkpoint = self._checkpoint(data, seed)
             if checkpoint is not None and self.resume:
@@ -414,7 +414,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         if self.checkpoint is None:
             return None
         own_parameters = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
-        identity = {name: plain(getattr(self, name)) for name in own_parameters}
+        identity = {name: plain_value(getattr(self, name)) for name in own_parameters}
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 
@@ -438,7 +438,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         parts = []
         with torch.no_grad():
             for part in torch.split(rows, 512):
-                phi, z = network.represent(part.to(device))
+                phi, z = network.representations(part.to(device))
                 if output == "scores":
                     z = self._scores.scores(network.head.values(phi, z), network.head.norms)
                 parts.append(z.cpu())

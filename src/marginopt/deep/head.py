@@ -1,4 +1,4 @@
-"""The network of `DeepNPSVC`: encoders φ, and the hypothesis f_l, NPSVC++ (22), over their features."""
+"""The network of `DeepNPSVC`: an encoder φ and over its features a head with the decision values f_l, NPSVC++ (22)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Hypothesis: TypeAlias = Literal["skip", "learned", "encoder"]
 
 @final
 class NPSVCHead(nn.Module):
-    """f_l(x) = w̃_l'·LN[φ(x); z(x)], z = MLP(φ), NPSVC++ (22) and figure A.1.
+    """The head f_l(x) = w̃_l'·LN[φ(x); z(x)], z = MLP(φ), for classes l = 1 .. K, NPSVC++ (22) and figure A.1.
 
     The MLP's layers are dense, batch norm, ReLU, dropout (512 → 128 in the paper); LN is a layer norm of the concatenation; the
     hyperplanes have no intercept of their own (the layer norm's shift serves).
@@ -98,7 +98,7 @@ class NPSVCHead(nn.Module):
 
     @property
     def norms(self) -> Tensor:
-        """||w̃_l||, (K,)."""
+        """Return the norms ||w̃_l||, (K,)."""
         return torch.linalg.vector_norm(self.planes.weight, dim=1)
 
     def freeze_planes(self, frozen: bool) -> None:
@@ -109,7 +109,7 @@ class NPSVCHead(nn.Module):
 
 @final
 class Network(nn.Module):
-    """An encoder with a head on it. While the encoder is frozen it stays in evaluation mode and keeps no graph.
+    """An encoder followed by a head. A frozen encoder stays in evaluation mode and records no gradients.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ class Network(nn.Module):
             self.encoder.eval()
         return self
 
-    def represent(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Return φ and z of a batch."""
+    def representations(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the encoder's features φ and the learned features z of a batch."""
         if self.frozen:
             with torch.no_grad():
                 phi = self.encoder(rows)
@@ -148,7 +148,7 @@ class Network(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         """Return F, (batch, K)."""
-        return self.head.values(*self.represent(rows))
+        return self.head.values(*self.representations(rows))
 
 
 #: A name, a module (copied), or a function from a sample's shape to a module.

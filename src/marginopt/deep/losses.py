@@ -1,4 +1,4 @@
-"""Losses of deep nonparallel classifiers: one objective for each class, NPSVC++ (A.13), their weights τ and the τ-step (25)."""
+"""Losses of deep nonparallel classifiers: an objective J_l for each class, and their combination by weights τ, NPSVC++ (25)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .head import NPSVCHead
 
 
 def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solver: SolverLike = "smo") -> FloatArray:
-    """τ of min ½τ'Qτ - γ Σ τ_l J_l over the unit simplex, NPSVC++ (25), as a `ParetoQP`.
+    """Return the weights τ that minimise ½τ'Qτ - γ Σ τ_l J_l over the unit simplex, NPSVC++ (25), as a `ParetoQP`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
 
 
 def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
-    """min over τ of ||Σ τ_l grad_l||, relative to the largest ||grad_l||: 0 exactly at Pareto stationary representations."""
+    """Return min over τ of ||Σ τ_l grad_l|| / max ||grad_l||, which is 0 exactly at Pareto stationary representations."""
     largest = float(np.diagonal(gram).max())
     if largest <= 0.0:
         return 0.0
@@ -210,7 +210,7 @@ class AngularObjectives(Objectives):
 def gradient_gram(
     head: NPSVCHead, objectives: Objectives, phi: Tensor, z: Tensor, y: Tensor, *, moves_phi: bool
 ) -> tuple[Tensor, Tensor]:
-    """J (K,) and the inner products of the objectives' gradients at a batch's representations, (K, K), summed over it.
+    """Return J (K,) and the inner products (K, K) of the objectives' gradients in a batch's representations, summed over it.
 
     The gradients are each sample's own, g_il = |B| ∂J_l/∂(representation of x_i), and the Gram matrix here is Σ_i g_il'g_im.
     Divided by |B| it is that of (25) in the mean-square metric: then τ* for a γ does not depend on the batch's size. With

@@ -1,4 +1,4 @@
-"""Pictures of training: the classes' objectives on a radar chart (figure A.4), and over the epochs (figure 2)."""
+"""Pictures of the training of `DeepNPSVC`: the classes' objectives on a radar chart (figure A.4) and over epochs (figure 2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw_objectives(
     log: bool = False,
     ax: PolarAxes | None = None,
 ) -> PolarAxes:
-    """Radar chart of J_l after an epoch, an axis for each of the K classes, a polygon for each run (figure A.4).
+    """Draw a radar chart of J_l after an epoch: an axis for each of the K classes, a polygon for each run (figure A.4).
 
     Parameters
     ----------

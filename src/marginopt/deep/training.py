@@ -18,7 +18,7 @@ from ..models.arrays import as_integer, as_positive, plain_fields
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
 
-#: One epoch's entry of the trace.
+#: The measurements of one epoch by name, as `Training.measure` returns them with the epoch's rates.
 Row: TypeAlias = dict[str, Any]
 #: Called with every epoch's row; returning True stops.
 Callback: TypeAlias = Callable[[Row], "bool | None"]
@@ -27,7 +27,7 @@ _EVALUATED, _NUMBERS = 512, 2**24
 
 
 def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
-    """Return ½(maximum - minimum)(1 + cos(πp/T)) + minimum in epoch p = 0 .. T - 1 of T."""
+    """Return the cosine-annealed rate ½(maximum - minimum)(1 + cos(πp/T)) + minimum of epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 
@@ -83,14 +83,14 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Samples and class numbers, kept where they are; batches go to the device.
+    """Samples and class numbers of a data set, which stay on their device; batches of them are copied to ``device``.
 
     Parameters
     ----------
-    rows : torch.Tensor
-        Samples.
-    y : torch.Tensor
-        Class numbers.
+    rows : torch.Tensor (n, ...)
+        The samples.
+    y : torch.Tensor (n,)
+        The number of each sample's class.
     device : torch.device
     """
 
@@ -119,7 +119,7 @@ class Batches:
 
 @dataclass(eq=False)
 class Training:
-    """A network in training: what a checkpoint holds, and `run`.
+    """The training of a network, which `run` continues epoch by epoch; its fields are the state that a checkpoint stores.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ class Training:
     loss : ChebyshevLoss
     settings : Settings
     order : torch.Generator
-        Of the batches.
+        Draws the order of the samples in each epoch.
     epoch : int
-        Number of epochs done.
+        The number of finished epochs.
     history : list of Row
         Measurements after each.
     """
@@ -210,7 +210,7 @@ class Training:
     def _update_shared(self, rows: Tensor, y: Tensor, gamma: float) -> None:
         """Update τ, then θ_sh with W̃ frozen, lines 11 to 15."""
         network, head = self.network, self.network.head
-        phi, z = network.represent(rows)
+        phi, z = network.representations(rows)
         if self.loss.combination == "chebyshev":
             gram, J = self._gram(phi, z, y)
             self.loss.step_tau(gram / y.numel(), J, gamma)
@@ -239,7 +239,7 @@ class Training:
         size = max(1, min(_EVALUATED, _NUMBERS // (K * network.head.planes.in_features)))
         for rows, y in data.in_order(size):
             with torch.no_grad():
-                phi, z = network.represent(rows)
+                phi, z = network.representations(rows)
                 scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
                 right += int((scores.argmax(dim=1) == y).sum())
             part, batch_objectives = self._gram(phi, z, y)
@@ -279,7 +279,7 @@ def _show(row: Row, epochs: int, seconds: float) -> None:
 
 
 @contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
+def seeded_generators(seed: int, device: torch.device) -> Iterator[None]:
     """Seed PyTorch's global generators within the block, and restore their states after it."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):

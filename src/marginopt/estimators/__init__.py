@@ -1,7 +1,7 @@
-"""scikit-learn estimators over the models: fit, predict, and the certificate of what was solved.
+"""scikit-learn estimators: each solves a model of `marginopt.models` in ``fit`` and keeps the certificate of the solution.
 
-An estimator is one file with a record in ``ESTIMATORS``, found by a scan of the package. ``marginopt.estimators.table()`` lists
-them.
+A scan of this package finds an estimator by its record in ``ESTIMATORS`` of a module, so that a new one needs one file.
+``marginopt.estimators.table()`` lists them.
 """
 
 import functools
@@ -9,30 +9,40 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ..display import Display, Displayed, Tabular, aligned
+from ..display import Display, Displayed, Tabular, column_lines
 from ..extensions import callable_package
 from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
     from .ball import MEBOneClass as MEBOneClass
-    from .conic import ConicSVC as ConicSVC, ConicSVCCV as ConicSVCCV
-    from .exact import RampSVC as RampSVC, ScoringSystemClassifier as ScoringSystemClassifier, ZeroOneSVC as ZeroOneSVC
-    from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV
-    from .hulls import NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC
-    from .l2svc import L2SVC as L2SVC
-    from .logistic import LogisticRegression as LogisticRegression
-    from .margin import MarginClassifier as MarginClassifier, MulticlassSVC as MulticlassSVC
+    from .cross_validation import (
+        ConicSVC as ConicSVC,
+        ConicSVCCV as ConicSVCCV,
+        HingeSVC as HingeSVC,
+        HingeSVCCV as HingeSVCCV,
+    )
+    from .exact import (
+        RampSVC as RampSVC,
+        ScoringSystemClassifier as ScoringSystemClassifier,
+        SparseSVC as SparseSVC,
+        ZeroOneSVC as ZeroOneSVC,
+    )
+    from .kernel_svc import L2SVC as L2SVC, NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC, NuSVC as NuSVC
+    from .margin import (
+        LogisticRegression as LogisticRegression,
+        MarginClassifier as MarginClassifier,
+        MulticlassSVC as MulticlassSVC,
+    )
     from .nonparallel import NonparallelSVC as NonparallelSVC
     from .npsvc import KernelNPSVC as KernelNPSVC
-    from .nu_svc import NuSVC as NuSVC
     from .regression import EpsilonSVR as EpsilonSVR, MarginRegressor as MarginRegressor
-    from .sparse import SparseSVC as SparseSVC
+
 
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators", "table"]
 
 
 class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
-    """Records by class name; printable."""
+    """The records of the estimators by class name, printed as a table."""
 
     def records(self) -> list[dict[str, str]]:
         """Return one dictionary for each estimator."""
@@ -44,7 +54,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
         return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.records()))
 
     def __str__(self) -> str:
-        return "\n".join(aligned([("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]))
+        return "\n".join(column_lines([("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]))
 
     __repr__ = __str__
 

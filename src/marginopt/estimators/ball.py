@@ -14,9 +14,9 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, as_points, to_dense
 from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
-from .base import EstimatorInfo, Pair, refuse_fit_arguments
-from .training import solve_checked
-from .training_set import ModelEstimator, Sample, Solution
+from .base import EstimatorInfo, ModelEstimator, refuse_fit_arguments
+from .training import solve_for_classifier
+from .training_set import BinaryProblem, Solution, WeightedPoints
 
 
 @dataclass(eq=False, repr=False)
@@ -68,16 +68,16 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
             raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
-        sample = Sample.separate(np.ones(X.shape[0]))
+        sample = WeightedPoints.separate(np.ones(X.shape[0]))
         space = self._kernel_space(X, sample)
         self.problem_ = MEBDual(space.Z, space.kernel)
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
-        self.result_ = solve_checked(work, self.solver, self._options())
+        self.result_ = solve_for_classifier(work, self.solver, self._options())
         self.certificate_ = self.result_.certificate
         a = self.result_.values["a"]
         self._centre_norm = float(a @ work.gram.product(a))
         self._diagonal = float(work.gram.diagonal.max())
-        everyone = Pair(sample.rows, np.ones(X.shape[0]), -1, 0)
+        everyone = BinaryProblem(sample.rows, np.ones(X.shape[0]), -1, 0)
         self._origin = work.centred.centre
         self._predictor = space.predictor(sample, [everyone], [Solution(a, 0.0, origin=self._origin)])
         shown = self._predictor.attributes()

@@ -1,18 +1,26 @@
-"""The base class and the record of every estimator, and the split of several classes into binary problems."""
+"""The base classes of all estimators (pickling, new points, options of solves), and the record by which a table lists them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import DataError, InputError
-from ..models.arrays import FloatArray, IntArray
+from ..errors import DataError, InputError, MarginoptWarning
+from ..labelled import DataNames
+from ..models.arrays import FloatArray, IntArray, Points, as_points
+from ..models.formulations.margin.part import Part
+from ..models.formulations.margin.restrictions import Restriction
+from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
+from ..solvers.records import Options
+from .training_set import KernelSpace, LinearSpace, Scaling, WeightedPoints, is_precomputed, make_kernel
 
 #: Layout of the fitted attributes. A change of what is kept needs a new number.
 _LAYOUT = 2
@@ -20,7 +28,7 @@ _KEY = "_marginopt_layout"
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """The base class of estimators; it refuses a pickle of another layout, whose predictions could differ."""
+    """The base class of all estimators; it refuses a pickle of another version's layout, whose predictions could differ."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes and their layout."""
@@ -35,7 +43,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 def refuse_fit_arguments(estimator: object, fit_params: Mapping[str, object]) -> None:
-    """Raise a `TypeError` for arguments that ``fit`` does not take; for ``sample_weight`` it says what to do instead.
+    """Raise a `TypeError` if ``fit_params`` has arguments, which ``fit`` does not take; advise what replaces ``sample_weight``.
 
     scikit-learn looks for ``sample_weight`` among the parameters of ``fit`` to learn whether weights are taken, so an estimator
     without weights cannot name that parameter to refuse it.
@@ -53,7 +61,7 @@ def refuse_fit_arguments(estimator: object, fit_params: Mapping[str, object]) ->
 
 @dataclass(frozen=True)
 class EstimatorInfo:
-    """The record of one estimator, at the end of its own file in ``ESTIMATORS``; `marginopt.estimators` collects them.
+    """The record of one estimator, in ``ESTIMATORS`` at the end of its module; `marginopt.estimators` collects them.
 
     Parameters
     ----------
@@ -74,7 +82,7 @@ class EstimatorInfo:
 
     @property
     def name(self) -> str:
-        """The class's name."""
+        """The name of the estimator's class."""
         return self.estimator.__name__
 
     def make(self) -> Any:
@@ -82,46 +90,79 @@ class EstimatorInfo:
         return self.estimator(**self.quick)
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """One binary problem: rows of the sample, labels -1 and +1, and the classes that these stand for (-1: all the rest)."""
+class PointsEstimator(Estimator):
+    """The base class of estimators on points, dense or CSR, which they may standardise and map by a kernel."""
 
-    index: IntArray
-    labels: FloatArray
-    negative: int
-    positive: int
+    def _without_names(self, parts: Any, X: Points, y: FloatArray) -> Any:
+        """Return a part, or several, with indices in place of the names of columns and of the two classes of the problem."""
+        if isinstance(parts, str) or not isinstance(parts, Part | Iterable):
+            return parts
+        if not isinstance(parts, Part):
+            return [self._without_names(part, X, y) for part in parts]
+        columns = vars(self).get("feature_names_in_")
+        features = () if columns is None else ("intercept", *map(str, columns))
+        return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
+
+    def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> WeightedPoints:
+        """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""
+        restrictions = vars(self).get("subject_to", ())
+        listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
+        if not any(isinstance(part, Restriction) and part.depends_on_points for part in listed):
+            return WeightedPoints.merged(X, codes, weights)
+        if not (weights > 0).all():
+            raise InputError(
+                "restrictions in subject_to count or name points, and some points have weight 0: leave these points out",
+                name="sample_weight",
+            )
+        return WeightedPoints.separate(weights)
+
+    def _new_points(self, X: Any) -> Points:
+        check_is_fitted(self)
+        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+
+    def _scaling_of(self, X: Points, sample: WeightedPoints) -> Scaling:
+        """Return the standardisation of the sample, or the identity with ``standardise=False``."""
+        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
+
+    def _linear_space(self, X: Points, sample: WeightedPoints) -> LinearSpace:
+        return LinearSpace.of(X[sample.rows], self._scaling_of(X, sample))
+
+    def _kernel_space(self, X: Points, sample: WeightedPoints) -> KernelSpace:
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling_of(X, sample)
+        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+
+    def _pairwise(self) -> bool:
+        """Return whether X is a kernel matrix."""
+        return is_precomputed(vars(self).get("kernel"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._pairwise()
+        return tags
 
 
-def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[Pair]:
-    """Return the problems of a scheme: one for two classes, one a pair for ``"ovo"``, one a class for ``"ovr"``."""
-    if scheme not in ("ovo", "ovr"):
-        raise InputError(
-            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
-        )
-    if scheme == "ovo" or classes == 2:
-        pairs = []
-        for i, j in combinations(range(classes), 2):
-            index = np.flatnonzero((codes == i) | (codes == j))
-            pairs.append(Pair(index, np.where(codes[index] == j, 1.0, -1.0), i, j))
-        return pairs
-    everyone = np.arange(codes.size)
-    return [Pair(everyone, np.where(codes == k, 1.0, -1.0), -1, k) for k in range(classes)]
+@dataclass(eq=False, repr=False)
+class ModelEstimator(PointsEstimator):
+    """The base class of estimators that solve models of `marginopt.models`: the parameters of these solves."""
 
+    _: KW_ONLY
+    solver: Any = "auto"
+    tol: float | None = 1e-6
+    standardise: bool = True
+    time_limit: float | None = None
+    verbose: bool = False
 
-def class_scores(scores: FloatArray, pairs: Sequence[Pair], classes: int) -> FloatArray:
-    """Return the scores of the classes (n × K) from those of the binary problems (n × problems).
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        """Return the options of one solve."""
+        progress = bool(self.verbose)
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
 
-    One against the rest: the scores themselves. One against one: the votes, with the summed scores of the pairs squeezed into
-    (-1/3, 1/3) added, so that they decide ties alone.
-    """
-    if pairs[0].negative < 0:
-        return scores
-    votes = np.zeros((scores.shape[0], classes))
-    confidence = np.zeros_like(votes)
-    for k, pair in enumerate(pairs):
-        wins = scores[:, k] > 0
-        votes[:, pair.positive] += wins
-        votes[:, pair.negative] += ~wins
-        confidence[:, pair.positive] += scores[:, k]
-        confidence[:, pair.negative] -= scores[:, k]
-    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+    @contextmanager
+    def _no_advice(self) -> Iterator[None]:
+        """Silence a model's advice to standardise where the features are standardised."""
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            yield

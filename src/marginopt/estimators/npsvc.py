@@ -25,41 +25,41 @@ from .nonparallel import HyperplaneClassifier
 from .training import log_slow_solve
 
 
-class Approximation(ABC):
-    """A map of points to features whose products approximate the kernel."""
+class KernelMap(ABC):
+    """A map of points to features whose inner products approximate a kernel."""
 
     @abstractmethod
-    def rows(self, X: Points) -> FloatArray:
+    def features(self, X: Points) -> FloatArray:
         """Return the features, one row for each point, dense."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Nystroem(Approximation):
+class _Nystroem(KernelMap):
     """Nyström's features k(x, Z)L^{-T} with LL' = k(Z, Z) + εI."""
 
     Z: Points
     kernel: Kernel
     factor: FloatArray
 
-    def rows(self, X: Points) -> FloatArray:
+    def features(self, X: Points) -> FloatArray:
         across = self.kernel.matrix(X, self.Z)
         return np.ascontiguousarray(scipy.linalg.solve_triangular(self.factor, across.T, lower=True).T)
 
 
 @dataclass(frozen=True, eq=False)
-class _Fourier(Approximation):
+class _Fourier(KernelMap):
     """Random Fourier features √(2/m) cos(Ω'x + b), by scikit-learn's `RBFSampler`."""
 
     sampler: Any
 
-    def rows(self, X: Points) -> FloatArray:
+    def features(self, X: Points) -> FloatArray:
         return np.ascontiguousarray(self.sampler.transform(X), dtype=np.float64)
 
 
-def approximate(
+def fit_kernel_map(
     name: object, X: Points, kernel: Kernel, components: object, ridge: object, rng: np.random.RandomState
-) -> Approximation:
-    """Return the approximation of this name, fitted to the training points.
+) -> KernelMap:
+    """Return the map of this name that approximates the kernel, fitted to the training points.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def approximate(
     return _Fourier(RBFSampler(gamma=float(fitted.gamma), n_components=count, random_state=rng).fit(X))
 
 
-def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.random.RandomState) -> Approximation:
+def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.random.RandomState) -> KernelMap:
     Z = X[np.sort(rng.choice(X.shape[0], size=count, replace=False))]
     matrix = kernel.matrix(Z, Z) + ridge * np.eye(count)
     try:
@@ -212,10 +212,10 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         rows, labels, kernel = self._begin(X, y)
         self._check_steps()
         rng = check_random_state(self.random_state)
-        self._features: Approximation | None = None
+        self._features: KernelMap | None = None
         if self.approximation is not None:
-            self._features = approximate(self.approximation, rows, kernel, self.components, self.ridge, rng)
-            rows, kernel = self._features.rows(rows), Linear()
+            self._features = fit_kernel_map(self.approximation, rows, kernel, self.components, self.ridge, rng)
+            rows, kernel = self._features.features(rows), Linear()
         model = self._model(rows, labels, kernel)
         with log_slow_solve(model, "kernel-npsvcpp", "a smaller max_iter= ends it earlier", bool(self.verbose)):
             raw = self._solve(model, int(rng.randint(2**31 - 1)))
@@ -274,7 +274,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
 
     def _rows(self, X: Points) -> Points:
         rows = super()._rows(X)
-        return rows if self._features is None else self._features.rows(rows)
+        return rows if self._features is None else self._features.features(rows)
 
     def _closeness(self, rows: Points) -> FloatArray:
         """Return minus the scores of (21); with ``orientation="rest"`` the scores, since the farthest hyperplane wins."""

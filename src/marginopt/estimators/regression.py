@@ -25,17 +25,9 @@ from ..models.formulations.margin.parts_by_name import LOSSES, part_by_name
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
-from .base import EstimatorInfo, Pair, refuse_fit_arguments
+from .base import EstimatorInfo, ModelEstimator, refuse_fit_arguments
 from .training import solve_with_warning
-from .training_set import (
-    ModelEstimator,
-    Sample,
-    Solution,
-    Space,
-    expansion_coefficients,
-    is_linear,
-    sample_weights,
-)
+from .training_set import BinaryProblem, FeatureSpace, Solution, WeightedPoints, expansion_coefficients, is_linear, sample_weights
 
 
 @dataclass(eq=False, repr=False)
@@ -47,11 +39,11 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
     """
 
     @abstractmethod
-    def _space(self, X: Points, sample: Sample) -> Space:
+    def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
         """Return the space of the problem."""
 
     @abstractmethod
-    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: FeatureSpace) -> Model:
         """Return the model."""
 
     @abstractmethod
@@ -78,7 +70,7 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
         work = copy.copy(problem)  # the one that is kept carries no compiled form
         limits = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
         result = solve_with_warning(work, self.solver, self._options(), limits, "regressor")
-        pair = Pair(everyone, np.ones(everyone.size), -1, 0)
+        pair = BinaryProblem(everyone, np.ones(everyone.size), -1, 0)
         self._predictor = space.predictor(sample, [pair], [self._solution(work, result)])
         self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
         for name, value in self._predictor.attributes().items():
@@ -131,10 +123,10 @@ class EpsilonSVR(ModelRegressor):
     degree: int = 2
     coef0: float = 0.0
 
-    def _space(self, X: Points, sample: Sample) -> Space:
+    def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
         return self._linear_space(X, sample) if is_linear(self.kernel) else self._kernel_space(X, sample)
 
-    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: FeatureSpace) -> Model:
         return EpsilonSVRModel(X, y, as_positive(self.C, "C") * weight, self.epsilon, kernel=space.kernel)
 
     def _solution(self, problem: Model, result: Result) -> Solution:
@@ -184,10 +176,10 @@ class MarginRegressor(ModelRegressor):
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         return replace(super()._options(start), node_limit=self.node_limit, seed=self.random_state)
 
-    def _space(self, X: Points, sample: Sample) -> Space:
+    def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
         return self._linear_space(X, sample)
 
-    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: Space) -> Model:
+    def _problem(self, X: Points, y: FloatArray, weight: FloatArray, space: FeatureSpace) -> Model:
         loss: Loss = part_by_name(self.loss, LOSSES, "loss")
         if not loss.of_residuals:
             raise InputError(

@@ -1,4 +1,4 @@
-"""Solve the problem of an estimator: map outcomes to errors and warnings, and log fits that take long."""
+"""Solve the model of an estimator's fit: raise and warn in the estimator's words, and log solves that take long."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .training_set import Solution
 
 #: Share of the largest multiplier of an infeasible problem below which others are its rounding.
 _ROUNDING = 1e-9
-#: Share of the weight below which a class may be given up without a word.
+#: Share of the weight below which no warning says that a class is never predicted.
 _MINOR = 0.01
 #: Seconds of a solve after which the log says what is being solved.
-WAIT = 10.0
+LOG_AFTER_SECONDS = 10.0
 #: Names of the formulations of which the log said so.
 _LOGGED: set[str] = set()
 _LOGGER = logging.getLogger("marginopt")
@@ -38,15 +38,15 @@ _FIRST_POINTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class BinaryFit:
-    """One binary problem, solved."""
+    """The model of a binary problem, its result, and the classifier of the result."""
 
     problem: Model
     result: Result
     solution: Solution
 
 
-def solve_checked(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
-    """Return the result of `solve_with_warning` for a classifier, and warn of one that is not told from w = 0."""
+def solve_for_classifier(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
+    """Solve a classifier's model by `solve_with_warning`, and warn if w is not better than 0; return the result."""
     result = solve_with_warning(problem, solver, options, expected, "classifier")
     if result.solved or result.status in expected:
         warn_of_zero(problem, result)
@@ -54,7 +54,7 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
 
 
 def solve_with_warning(problem: Model, solver: Any, options: Options, expected: frozenset[Status], noun: str) -> Result:
-    """Solve a model; warn (`ConvergenceWarning`) of an answer that is neither optimal nor ``expected``.
+    """Solve a model and return the result; warn (`ConvergenceWarning`) if it is neither optimal nor ``expected``.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
 
 @contextmanager
 def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: bool) -> Iterator[None]:
-    """Log after some seconds, once a process for each kind of problem, which problem is being solved and how to end it.
+    """Log within the block, after `LOG_AFTER_SECONDS`, which problem is being solved; once a process for each formulation.
 
     Parameters
     ----------
@@ -115,13 +115,13 @@ def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: boo
         _LOGGED.add(problem.name)
         _LOGGER.warning(
             "%s by %s has taken %g s so far: %s; %s, verbose=True shows the progress",
-            problem.name, solver, WAIT, problem.statement.sizes, remedy,
+            problem.name, solver, LOG_AFTER_SECONDS, problem.statement.sizes, remedy,
         )  # fmt: skip
 
     if shows_progress or problem.name in _LOGGED:
         yield
         return
-    timer = threading.Timer(WAIT, tell)
+    timer = threading.Timer(LOG_AFTER_SECONDS, tell)
     timer.daemon = True
     timer.start()
     try:
@@ -183,25 +183,33 @@ def _conflicting_rows(farkas: Mapping[str, FloatArray]) -> list[str]:
     return [label for label, size in sizes.items() if size > threshold]
 
 
-def solve_copy(
+def fit_binary_problem(
     solution: Callable[[Model, Result], Solution],
     problem: Model,
     solver: Any,
     options: Options,
     expected: frozenset[Status] = frozenset(),
 ) -> BinaryFit:
-    """Solve a copy, so that the model that is kept carries no kernel columns and no compiled form."""
+    """Solve a copy of a binary problem's model and return the fit; the model itself stays without kernel columns and form.
+
+    Parameters
+    ----------
+    solution : callable
+        Returns the classifier of a model and its result.
+    problem, solver, options, expected
+        As `solve_with_warning`.
+    """
     work = copy.copy(problem)
-    result = solve_checked(work, solver, options, expected)
+    result = solve_for_classifier(work, solver, options, expected)
     return BinaryFit(problem, result, solution(work, result))
 
 
-def solve_copy_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
-    """Run `solve_copy` as a task: its arguments are a tuple, and the threads to take where the options ask for none."""
+def run_fit_task(task: tuple[Any, ...], threads: int | None) -> BinaryFit:
+    """Run `fit_binary_problem` on a tuple of its arguments, by ``threads`` where the options set none, as executors call it."""
     solution, problem, solver, options, expected = task
-    return solve_copy(solution, problem, solver, options.with_default_threads(threads), expected)
+    return fit_binary_problem(solution, problem, solver, options.with_default_threads(threads), expected)
 
 
-def one_or_all(items: list[Any]) -> Any:
+def single_or_list(items: list[Any]) -> Any:
     """Return the only item, or the list of several."""
     return items[0] if len(items) == 1 else items

@@ -1,38 +1,32 @@
-"""The preparation of training data by estimators: merged points, weights, scaling, and the feature spaces of the problems."""
+"""The way from an estimator's training set to binary problems in a feature space, and from their solutions to predictions."""
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..errors import InputError, MarginoptWarning
-from ..labelled import DataNames
-from ..models.arrays import FloatArray, IntArray, Points, as_points, as_vector, to_dense
+from ..errors import InputError
+from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.part import Images, Part
-from ..models.formulations.margin.restrictions import Restriction
+from ..models.formulations.margin.part import Images
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
-from ..solvers.records import Options
-from .base import Estimator, Pair
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """The points of a training set that count, equal ones merged.
+class WeightedPoints:
+    """The points of positive weight in a training set, each with its weight; equal points may be merged.
 
     Parameters
     ----------
     rows : ndarray of int (m,)
-        Number of each distinct point's first copy in the training set.
+        Row of each distinct point's first copy in the training set.
     weight : ndarray (m,)
         Its weight: the sum over its copies.
     points, member, share : ndarray (k,)
@@ -46,7 +40,7 @@ class Sample:
     share: FloatArray
 
     @classmethod
-    def merged(cls, X: Points, y: IntArray, weights: FloatArray) -> Sample:
+    def merged(cls, X: Points, y: IntArray, weights: FloatArray) -> WeightedPoints:
         """Merge points with equal rows and equal labels, in an order that depends on their values alone.
 
         A point of weight k and k copies of it then state the same problem, to the last bit: the solutions agree whatever the
@@ -63,8 +57,8 @@ class Sample:
         return cls(rows, weight, points, member, weights[points] / weight[member])
 
     @classmethod
-    def separate(cls, weights: FloatArray) -> Sample:
-        """Return the points of positive weight in their order, equal ones apart."""
+    def separate(cls, weights: FloatArray) -> WeightedPoints:
+        """Return the points of positive weight in their order, without merging equal ones."""
         points = np.flatnonzero(weights > 0)
         return cls(points, weights[points], points, np.arange(points.size), np.ones(points.size))
 
@@ -78,6 +72,61 @@ def _row_bytes(X: Points, points: IntArray) -> list[bytes]:
     clean.eliminate_zeros()
     bounds = zip(clean.indptr[:-1], clean.indptr[1:], strict=True)
     return [clean.indices[a:b].astype(np.int64).tobytes() + clean.data[a:b].tobytes() for a, b in bounds]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem:
+    """One binary problem of a classifier.
+
+    Attributes
+    ----------
+    index : ndarray of int (n,)
+        Its points, as places in `WeightedPoints.rows`.
+    labels : ndarray (n,)
+        -1 or +1.
+    negative, positive : int
+        The codes of the classes that -1 and +1 stand for; ``negative`` is -1 where it is all other classes.
+    """
+
+    index: IntArray
+    labels: FloatArray
+    negative: int
+    positive: int
+
+
+def binary_problems(codes: IntArray, classes: int, scheme: str) -> list[BinaryProblem]:
+    """Return the binary problems of class codes: one for two classes, one a pair for "ovo", one a class for "ovr"."""
+    if scheme not in ("ovo", "ovr"):
+        raise InputError(
+            f"multi_class must be 'ovo' (one against one) or 'ovr' (one against the rest); it is {scheme!r}", name="multi_class"
+        )
+    if scheme == "ovo" or classes == 2:
+        pairs = []
+        for i, j in combinations(range(classes), 2):
+            index = np.flatnonzero((codes == i) | (codes == j))
+            pairs.append(BinaryProblem(index, np.where(codes[index] == j, 1.0, -1.0), i, j))
+        return pairs
+    everyone = np.arange(codes.size)
+    return [BinaryProblem(everyone, np.where(codes == k, 1.0, -1.0), -1, k) for k in range(classes)]
+
+
+def class_scores(scores: FloatArray, pairs: Sequence[BinaryProblem], classes: int) -> FloatArray:
+    """Return the scores of the classes (n × K) from those of the binary problems (n × problems).
+
+    One against the rest: the scores themselves. One against one: the votes, with the summed scores of the pairs squeezed into
+    (-1/3, 1/3) added, so that they decide ties alone.
+    """
+    if pairs[0].negative < 0:
+        return scores
+    votes = np.zeros((scores.shape[0], classes))
+    confidence = np.zeros_like(votes)
+    for k, pair in enumerate(pairs):
+        wins = scores[:, k] > 0
+        votes[:, pair.positive] += wins
+        votes[:, pair.negative] += ~wins
+        confidence[:, pair.positive] += scores[:, k]
+        confidence[:, pair.negative] -= scores[:, k]
+    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +230,7 @@ _BLOCK_ENTRIES = 8_000_000
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A binary classifier: coefficients of the features or of the points, and the intercept.
+    """The solution of a binary problem: coefficients of the features, or of the points with a kernel, and the intercept.
 
     ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature). ``origin`` is the point
     that the model's `CentredPoints` took for 0, None where that is 0 itself.
@@ -194,7 +243,7 @@ class Solution:
 
 
 class Predictor(ABC):
-    """The decision functions of all binary problems, for new rows."""
+    """The fitted decision functions of all binary problems, which score new rows."""
 
     @abstractmethod
     def scores(self, X: Points) -> FloatArray:
@@ -205,23 +254,23 @@ class Predictor(ABC):
         """Return the fitted attributes of the estimator, by name."""
 
 
-class Space(ABC):
-    """Prepared training points, as the models take them; ``kernel`` is None where classifiers are linear in the features."""
+class FeatureSpace(ABC):
+    """The training points as models take them; ``kernel`` is None where classifiers are linear in the features."""
 
     kernel: Kernel | None
 
     @abstractmethod
     def take(self, index: IntArray) -> Points:
-        """Return the data of one problem's points."""
+        """Return the data of the points at these places, for the model of one binary problem."""
 
     @abstractmethod
-    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> Predictor:
+    def predictor(self, sample: WeightedPoints, pairs: Sequence[BinaryProblem], solutions: Sequence[Solution]) -> Predictor:
         """Return the decision functions of all problems' solutions."""
 
 
 @dataclass(frozen=True, eq=False)
-class LinearSpace(Space):
-    """Scaled features with a first column of ones."""
+class LinearSpace(FeatureSpace):
+    """The feature space of linear classifiers: scaled features with a first column of ones."""
 
     Z: Points
     scaling: Scaling
@@ -239,7 +288,7 @@ class LinearSpace(Space):
         """Return these rows."""
         return self.Z[index]
 
-    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> LinearPredictor:
+    def predictor(self, sample: WeightedPoints, pairs: Sequence[BinaryProblem], solutions: Sequence[Solution]) -> LinearPredictor:
         """Return the linear functions of the scaled features."""
         coef = np.array([s.coefficients for s in solutions])
         return LinearPredictor(coef, np.array([s.intercept for s in solutions]), self.scaling)
@@ -247,7 +296,7 @@ class LinearSpace(Space):
 
 @dataclass(frozen=True, eq=False)
 class LinearPredictor(Predictor):
-    """z'w + b of every problem, z the scaled row.
+    """The linear decision functions z'w + b of all binary problems, where z is a scaled row.
 
     Rows are scaled before the product: x'w of rows as they come cancels against an intercept -w'mean where the mean is large.
     """
@@ -269,8 +318,8 @@ class LinearPredictor(Predictor):
 
 
 @dataclass(frozen=True, eq=False)
-class KernelSpace(Space):
-    """Scaled points and a fitted kernel; a precomputed kernel's points are rows and columns of its matrix."""
+class KernelSpace(FeatureSpace):
+    """The feature space of a kernel: scaled points and the fitted kernel, or rows and columns of a precomputed matrix."""
 
     Z: Points
     scaling: Scaling
@@ -290,7 +339,7 @@ class KernelSpace(Space):
         """Return these rows; of a kernel matrix rows and columns."""
         return self.Z[index][:, index] if isinstance(self.kernel, Precomputed) else self.Z[index]
 
-    def predictor(self, sample: Sample, pairs: Sequence[Pair], solutions: Sequence[Solution]) -> KernelPredictor:
+    def predictor(self, sample: WeightedPoints, pairs: Sequence[BinaryProblem], solutions: Sequence[Solution]) -> KernelPredictor:
         """Return every problem's expansion in the union of their support vectors; copies of a point share its coefficient."""
         dense = np.zeros((len(solutions), sample.rows.size))
         for k, (pair, solution) in enumerate(zip(pairs, solutions, strict=True)):
@@ -315,7 +364,7 @@ class KernelSpace(Space):
 
 @dataclass(frozen=True, eq=False)
 class KernelPredictor(Predictor):
-    """Σ_j c_j k(x_j, x) + b of every problem.
+    """The kernel expansions Σ_j c_j k(x_j, x) + b of all binary problems.
 
     Parameters
     ----------
@@ -389,7 +438,7 @@ class KernelPredictor(Predictor):
 
 
 def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
-    """Return the kernel of an estimator's parameters, its rule for γ not yet applied."""
+    """Return the kernel that an estimator's parameters name; a rule for γ is applied later, by `Kernel.fitted`."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
@@ -412,12 +461,12 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
 
 
 def is_precomputed(kernel: object) -> bool:
-    """Return whether X is to be a kernel matrix."""
+    """Return whether an estimator's kernel parameter says that X is a kernel matrix."""
     return isinstance(kernel, Precomputed) or (isinstance(kernel, str) and kernel == "precomputed")
 
 
 def is_linear(kernel: object) -> bool:
-    """Return whether scores are linear in the features themselves."""
+    """Return whether an estimator's kernel parameter is the linear kernel."""
     return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
 
 
@@ -438,81 +487,3 @@ def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
     beta = np.asarray(conjugate.sign * conjugate.feasible_beta(result.multipliers, composed.costs) * signs)
     beta[np.abs(beta) <= _ROUNDING * composed.costs] = 0.0
     return beta
-
-
-class PointsEstimator(Estimator):
-    """An estimator on points, dense or CSR, which it may standardise and map by a kernel."""
-
-    def _without_names(self, parts: Any, X: Points, y: FloatArray) -> Any:
-        """Return a part, or several, with indices in place of the names of columns and of the two classes of the problem."""
-        if isinstance(parts, str) or not isinstance(parts, Part | Iterable):
-            return parts
-        if not isinstance(parts, Part):
-            return [self._without_names(part, X, y) for part in parts]
-        columns = vars(self).get("feature_names_in_")
-        features = () if columns is None else ("intercept", *map(str, columns))
-        return parts.resolve_names(DataNames(features, vars(self).get("_class_names", ())), X, y)
-
-    def _merged(self, X: Points, codes: IntArray, weights: FloatArray) -> Sample:
-        """Return the points of positive weight, equal ones as one unless a restriction counts or names points."""
-        restrictions = vars(self).get("subject_to", ())
-        listed = restrictions if isinstance(restrictions, Iterable) else [restrictions]
-        if not any(isinstance(part, Restriction) and part.depends_on_points for part in listed):
-            return Sample.merged(X, codes, weights)
-        if not (weights > 0).all():
-            raise InputError(
-                "restrictions in subject_to count or name points, and some points have weight 0: leave these points out",
-                name="sample_weight",
-            )
-        return Sample.separate(weights)
-
-    def _new_points(self, X: Any) -> Points:
-        check_is_fitted(self)
-        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-
-    def _scaling_of(self, X: Points, sample: Sample) -> Scaling:
-        """Return the standardisation of the sample, or the identity with ``standardise=False``."""
-        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
-
-    def _linear_space(self, X: Points, sample: Sample) -> LinearSpace:
-        return LinearSpace.of(X[sample.rows], self._scaling_of(X, sample))
-
-    def _kernel_space(self, X: Points, sample: Sample) -> KernelSpace:
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling_of(X, sample)
-        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
-
-    def _pairwise(self) -> bool:
-        """Return whether X is a kernel matrix."""
-        return is_precomputed(vars(self).get("kernel"))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._pairwise()
-        return tags
-
-
-@dataclass(eq=False, repr=False)
-class ModelEstimator(PointsEstimator):
-    """An estimator that solves models of `marginopt.models`, with the parameters of these solves."""
-
-    _: KW_ONLY
-    solver: Any = "auto"
-    tol: float | None = 1e-6
-    standardise: bool = True
-    time_limit: float | None = None
-    verbose: bool = False
-
-    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        """Return the options of one solve."""
-        progress = bool(self.verbose)
-        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=progress, verbose=progress)
-
-    @contextmanager
-    def _no_advice(self) -> Iterator[None]:
-        """Silence a model's advice to standardise where the features are standardised."""
-        with warnings.catch_warnings():
-            if self.standardise:
-                warnings.simplefilter("ignore", MarginoptWarning)
-            yield

@@ -1,4 +1,4 @@
-"""The page of a proof log: one HTML file that holds the log and its checker, and needs no network.
+"""Write the page of a proof log: one HTML file with the log and a checker, which verifies the log in a reader's browser.
 
 ``checker.js`` verifies logs of the 0-1 loss in the reader's browser. It is written in JavaScript and shares no line with
 the solver, nor with the checker in Python that `check_proof` runs. Proofs of the rules: ``docs/explanation/zero-one-bb.md``.

@@ -1,8 +1,8 @@
-"""Answers with a proved bound: the question, the evidence that attains a value, and the logs that bound all others.
+"""`Answer`: a value that some classifier attains, a proved bound for all others, and the check of both without the solver.
 
 A question of this package is an optimum over all classifiers of a class, and its bound rests on bounds of models that the data
-determine (`Question.problems`). An `Answer` states both numbers in one sentence. `Answer.check` derives the models from the data
-again, verifies the logs of their bounds, and counts the evidence, so that nobody needs to believe the solver or this package.
+determine (`Question.problems`). The *evidence* is the object that attains the value. `Answer.check` derives the models from the
+data again, verifies the proof logs of their bounds, and evaluates the evidence.
 
 A new question is a frozen data class deriving from `BoundedQuestion`, with an `Evidence` of its own, and a function that solves
 `BoundedQuestion.problems` and returns an `Answer`.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayed, Sense, shown
+from ..display import Display, Displayed, Sense, bound_text
 from ..drawing import new_axes
 from ..errors import DataError, InputError
 from ..files import READ_ERRORS, read_error
@@ -62,16 +62,16 @@ def checked_evidence(evidence: Evidence, kind: type[K]) -> K:
 
 
 class BoundedQuestion(Question):
-    """A question with one optimum, bounded by bounds of models.
+    """The base class of questions: an optimum over all classifiers, which bounds of models bound.
 
-    The data class holds the data, checked and copied by its ``__post_init__``, and no result.
+    A subclass is a data class of the data, checked and copied by its ``__post_init__``; it holds no result.
     """
 
     sense: ClassVar[Sense] = "maximum"
 
     @abstractmethod
-    def count(self, evidence: Evidence) -> float:
-        """Return the value that the evidence attains, counted from the data.
+    def evaluate(self, evidence: Evidence) -> float:
+        """Return the value that the evidence attains, computed from the data alone.
 
         Raises
         ------
@@ -91,12 +91,12 @@ class BoundedQuestion(Question):
 
     @abstractmethod
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return a statement of the evidence that neither the data nor proved bounds imply; empty if there is none.
+        """Return a false or unproved statement that the evidence makes beside its value; empty if there is none.
 
         Parameters
         ----------
         evidence : Evidence
-            Evidence that `count` takes.
+            Evidence that fits the data, as in `evaluate`.
         bounds : mapping of str to float
             As in `bound`.
         """
@@ -113,7 +113,7 @@ class BoundedQuestion(Question):
 
 @dataclass(frozen=True)
 class ProofLog:
-    """A proof log of the bound of one model.
+    """The file with the proof log of one model's bound, and its digest.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class Answer(Displayed, Generic[E]):
         return f"{self.question.claim(self.bound)}: {', '.join(clauses)}."
 
     def check(self) -> AnswerReport:
-        """Verify the answer from the data: derive the models again, check their logs, count the evidence.
+        """Verify the answer from the data: derive the models again, check their logs, evaluate the evidence.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class Answer(Displayed, Generic[E]):
                 bounds[log.problem] = max(report.bound, bounds.get(log.problem, -math.inf))
             else:
                 message = message or f"the log of {log.problem!r}: {report.message}"
-        bound, value = self.question.bound(bounds), self.question.count(self.evidence)
+        bound, value = self.question.bound(bounds), self.question.evaluate(self.evidence)
         scale = _ROUNDING * max((abs(x) for x in (self.bound, self.value) if math.isfinite(x)), default=0.0)
         sign = 1.0 if self.question.sense == "maximum" else -1.0
         if not message and not sign * self.bound >= sign * bound - scale:
@@ -282,4 +282,4 @@ class Answer(Displayed, Generic[E]):
 
 def percentage(within: float) -> str:
     """Return a share in per cent, rounded down: a sentence must not be about more classifiers than its proof."""
-    return f"{float(shown(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"
+    return f"{float(bound_text(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"

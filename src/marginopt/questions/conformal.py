@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Sense, shown
+from ..display import Display, Displayed, Sense, bound_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin_violations import satisfies_margins
@@ -31,10 +31,10 @@ from .stability import (
     LabelQuestion,
     OtherClassifier,
     check_index,
-    class_in_print,
-    counted_objective,
+    class_names_of,
+    class_text,
     deadline_after,
-    names_of_classes,
+    exact_objective,
     point_rows,
     solve_logged,
     target_table,
@@ -73,7 +73,7 @@ class ConformalPValue(LabelQuestion):
     def __post_init__(self) -> None:
         _check_exchangeable(zero_one_view(self.model))
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return 1/(n + 1), the least p-value that there is: the point itself counts."""
         self.coefficients(evidence)
         return 1.0 / (len(self.model.y) + 1)
@@ -84,7 +84,7 @@ class ConformalPValue(LabelQuestion):
         lower = bound - float(self.model.sample_weight[0]) - ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
         smaller = sum(
-            bool(satisfies_margins(row[None, :], w)[0]) and counted_objective(self.model, w) < lower
+            bool(satisfies_margins(row[None, :], w)[0]) and exact_objective(self.model, w) < lower
             for row, w in zip(signed, self.witnesses, strict=True)
             if np.isfinite(w).all()
         )
@@ -94,7 +94,7 @@ class ConformalPValue(LabelQuestion):
         """Return the claim, and the level at which the set leaves the label out."""
         outside = f", so the set of level {1.0 - self.alpha:.4g} leaves it out" if bound <= self.alpha else ""
         p_value = f"The conformal p-value of {self.label_text} at the point ({self.point_text})"
-        return f"{p_value} is at most {shown(bound, self.sense)}{outside}"
+        return f"{p_value} is at most {bound_text(bound, self.sense)}{outside}"
 
     @property
     def data(self) -> str:
@@ -149,17 +149,17 @@ class ConformalSets(Displayed):
             There is no point of this number, or the label is no class.
         """
         check_index(index, len(self.points))
-        code = names_of_classes(self.model).code(label) if isinstance(label, str) else label
+        code = class_names_of(self.model).code(label) if isinstance(label, str) else label
         if code not in (-1, 1):
             raise InputError(f"label must be -1 or +1, or the name of a class; it is {label!r}", name="label")
         question = ConformalPValue(self.model, self.points[index], float(code), self.alpha, self.witnesses)
         result, bound, logs = solve_logged(question, proof, time_limit)
         evidence = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
-        return Answer(question, question.count(evidence), question.bound({"rival": bound}), True, evidence, logs)
+        return Answer(question, question.evaluate(evidence), question.bound({"rival": bound}), True, evidence, logs)
 
     def labels(self) -> list[tuple[str | int, ...]]:
         """Return the labels of each set: names of classes where the model's data have them, else -1 and +1."""
-        labels = [names_of_classes(self.model).class_name(code) for code in (-1.0, 1.0)]
+        labels = [class_names_of(self.model).class_name(code) for code in (-1.0, 1.0)]
         return [tuple(compress(labels, row)) for row in self.contains.tolist()]
 
     def __str__(self) -> str:
@@ -173,7 +173,7 @@ class ConformalSets(Displayed):
 
     def display(self) -> Display:
         """Return the notebook view."""
-        labels = [class_in_print(self.model, code) for code in (-1.0, 1.0)]
+        labels = [class_text(self.model, code) for code in (-1.0, 1.0)]
         rows = tuple((str(k), ", ".join(compress(labels, row))) for k, row in enumerate(self.contains.tolist()))
         return Display(str(self), head=("point", "labels"), rows=rows, words=("labels",))
 

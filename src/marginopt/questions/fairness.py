@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..display import shown
-from ..drawing import COLOURS, GREY, plain
+from ..display import bound_text
+from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
 from ..labelled import attribute_columns, label_codes
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
@@ -110,9 +110,9 @@ class Subgroup(Evidence):
         ax.bar([0.0], [self.rate], width=max(self.share, 0.02), color=COLOURS[0], label="the group")
         ax.axhline(self.reference, color=GREY, ls="--", label="comparison")
         ax.set_xlim(-0.6, 0.6)
-        ax.set_xlabel(plain(f"width of the bar: share {self.share:.3f}"))
+        ax.set_xlabel(literal_text(f"width of the bar: share {self.share:.3f}"))
         ax.set_ylabel("rate")
-        ax.set_title(plain(self.rule), fontsize=8)
+        ax.set_title(literal_text(self.rule), fontsize=8)
         ax.legend()
 
 
@@ -243,7 +243,7 @@ class FairnessQuestion(BoundedQuestion):
         models = {side: best.model() for side, best in self.sides.items()}
         return {side: model for side, model in models.items() if model is not None}
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the disparity of a subgroup, robust at the margin where one is given."""
         group = checked_evidence(evidence, Subgroup)
         if group.side not in self.sides:
@@ -264,7 +264,7 @@ class FairnessQuestion(BoundedQuestion):
         """Return the claim that no linear subgroup has a larger disparity."""
         robust = "" if self.margin is None else f" that stays whichever side persons within {self.margin:g} of its boundary take"
         subgroup = f"No linear subgroup of {{{', '.join(self.names)}}}"
-        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {shown(max(bound, 0.0), self.sense)}{robust}"
+        return f"{subgroup} has a weighted {_WORDS[self.metric]} above {bound_text(max(bound, 0.0), self.sense)}{robust}"
 
     @property
     def data(self) -> str:
@@ -342,10 +342,10 @@ def audit_fairness(
     ----------
     Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering: auditing and learning for subgroup fairness, ICML 2018.
     """
-    return audited(fairness_question(predictions, y, protected, metric, sample_weight, margin), proof, time_limit, {})
+    return audit_question(fairness_question(predictions, y, protected, metric, sample_weight, margin), proof, time_limit, {})
 
 
-def audited(
+def audit_question(
     question: FairnessQuestion,
     proof: str | Path | None,
     time_limit: float | None,
@@ -384,12 +384,12 @@ def audited(
             if result.values is not None:
                 normal = np.asarray(result.values["w"], dtype=np.float64)[1:]
         candidates.append(question.subgroup(side, best.best_threshold(normal)))
-    group = max(candidates, key=question.count)
+    group = max(candidates, key=question.evaluate)
     bound, reached = question.bound(bounds), question.bound(searched)
     if bound > reached * (1.0 + _LOG_SLACK):
-        details.append(f"the search proved {shown(reached, question.sense)}, which its time limit left without a log")
+        details.append(f"the search proved {bound_text(reached, question.sense)}, which its time limit left without a log")
     detail = ", ".join(dict.fromkeys(details))
-    return Answer(question, question.count(group), bound, proved, group, tuple(logs), detail)
+    return Answer(question, question.evaluate(group), bound, proved, group, tuple(logs), detail)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The game of a learner and an auditor, with an exact auditor: classifiers that no linear subgroup can accuse.
+"""`fairness_game`: train a mixture of classifiers until an exact audit finds no linear subgroup that it treats worse.
 
 Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor answers the
 average of all classifiers so far with the subgroup of the worst weighted disparity, if that is above what is allowed. The learner
@@ -27,7 +27,7 @@ from ..models.arrays import FloatArray, as_integer, as_points, as_positive, to_d
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from .answer import Answer
-from .fairness import FairnessMetric, FairnessQuestion, Side, Subgroup, audited, fairness_question
+from .fairness import FairnessMetric, FairnessQuestion, Side, Subgroup, audit_question, fairness_question
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,7 +212,7 @@ def fairness_game(
         question = FairnessQuestion(
             mean, question.y, question.protected, question.names, metric, question.sample_weight, question.margin
         )
-        answer = audited(question, _log_path(proof, number, rounds), time_limit, earlier)
+        answer = audit_question(question, _log_path(proof, number, rounds), time_limit, earlier)
         trajectory.append(GameRound(float(np.abs(question.y - mean).mean()), answer))
         if answer.value > allowed:
             accusations += _slopes(question, trajectory[-1].group)

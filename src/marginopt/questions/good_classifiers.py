@@ -17,15 +17,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..display import Sense, shown
-from ..drawing import COLOURS, GREY, plain
+from ..display import Sense, bound_text
+from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_positive
 from ..models.formulations.margin.model import Margin
 from ..models.model import Model
 from ..solvers.parallel import choose_executor
 from .answer import Answer, BoundedQuestion, Evidence, checked_evidence, percentage
-from .restricted_solves import Exclusion, Explorer, LevelQuestion, Restriction, columns_of, cost_of, names_of
+from .restricted_solves import (
+    Exclusion,
+    LevelQuestion,
+    RestrictedSolves,
+    Restriction,
+    classifier_cost,
+    coefficient_columns,
+    coefficient_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +76,7 @@ class CoefficientRanges(Evidence):
         """Return the outer and the inner range of every coefficient."""
         rows = zip(self.names, self.lower, self.upper, self.witnessed_lower, self.witnessed_upper, strict=True)
         return tuple(
-            (name, f"within ({shown(a, 'minimum')}, {shown(b, 'maximum')}); attained [{c:.4g}, {d:.4g}]")
+            (name, f"within ({bound_text(a, 'minimum')}, {bound_text(b, 'maximum')}); attained [{c:.4g}, {d:.4g}]")
             for name, a, b, c, d in rows
         )
 
@@ -78,7 +86,7 @@ class CoefficientRanges(Evidence):
         ax.hlines(places, self.lower, self.upper, color=GREY, lw=1.0, label="proved")
         ax.hlines(places, self.witnessed_lower, self.witnessed_upper, color=COLOURS[0], lw=4.0, label="attained")
         ax.axvline(0.0, color="black", lw=0.5)
-        ax.set_yticks(places, [plain(name) for name in self.names])
+        ax.set_yticks(places, [literal_text(name) for name in self.names])
         ax.set_xlabel("coefficient")
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 
@@ -89,12 +97,12 @@ class RangeQuestion(LevelQuestion):
 
     sense: ClassVar[Sense] = "minimum"
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the number of coefficients whose sign no two witnesses of the set dispute; NaN if none shows the level."""
         witnesses = checked_evidence(evidence, CoefficientRanges).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
-        inside = np.array(self.inside(witnesses))[:, list(self.columns)]
+        inside = np.array(self.classifiers_within_level(witnesses))[:, list(self.columns)]
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
     def bound(self, bounds: Mapping[str, float]) -> float:
@@ -123,7 +131,7 @@ class RangeQuestion(LevelQuestion):
         lower, upper = np.array([*self._limits(bounds).values()]).reshape(-1, 2).T
         if not ((evidence.lower <= lower).all() and (evidence.upper >= upper).all()):
             return "the logs prove wider ranges than are stated"
-        inside = np.array(self.inside(evidence.witnesses))[:, list(self.columns)]
+        inside = np.array(self.classifiers_within_level(evidence.witnesses))[:, list(self.columns)]
         attained = (inside.min(axis=0), inside.max(axis=0))
         if not all(map(np.array_equal, attained, (evidence.witnessed_lower, evidence.witnessed_upper))):
             return "the witnesses attain other ranges than are stated"
@@ -180,51 +188,53 @@ def coefficient_ranges(
     InputError
         A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
-    base, width = explorer.model, as_positive(precision, "precision") * (max(map(abs, explorer.best)) or 1.0)
+    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    base, width = solves.model, as_positive(precision, "precision") * (max(map(abs, solves.best)) or 1.0)
     p = base.width
-    columns = columns_of(base)
+    columns = coefficient_columns(base)
     signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
-    explorer.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
-    limits = _limits(explorer, columns, width, jobs)
+    solves.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
+    limits = _limits(solves, columns, width, jobs)
     ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
     ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
-    exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if explorer.excludes(item)))
-    names = names_of(base)
-    inside = np.array(explorer.inside())[:, list(columns)]
+    exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if solves.excludes(item)))
+    names = coefficient_names(base)
+    inside = np.array(solves.classifiers_within_level())[:, list(columns)]
     lower, upper = np.array(limits).T
-    evidence = CoefficientRanges(names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(explorer.inside()))
-    question = RangeQuestion(base, explorer.within, explorer.level, exclusions)
-    return explorer.answer(question, evidence, exclusions)
+    evidence = CoefficientRanges(
+        names, columns, lower, upper, inside.min(axis=0), inside.max(axis=0), tuple(solves.classifiers_within_level())
+    )
+    question = RangeQuestion(base, solves.within, solves.level, exclusions)
+    return solves.answer(question, evidence, exclusions)
 
 
-def _limits(explorer: Explorer, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
+def _limits(solves: RestrictedSolves, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
     """Return the proved ends of each range; every end is searched on a branch of its own."""
     ends = [(j, sign) for j in columns for sign in (-1, 1)]
-    tasks = [(explorer.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
+    tasks = [(solves.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
     with choose_executor(jobs) as executor:
         searched = executor.all(_search_end, tasks)
     for branch, _ in searched:
-        explorer.merge(branch)
+        solves.merge(branch)
     reaches = iter(reach for _, reach in searched)
     return [(-low, high) for low, high in zip(reaches, reaches, strict=True)]
 
 
-def _search_end(task: tuple[Explorer, int, int, float], threads: int | None) -> tuple[Explorer, float]:
+def _search_end(task: tuple[RestrictedSolves, int, int, float], threads: int | None) -> tuple[RestrictedSolves, float]:
     reach = _reach(*task)
     return task[0], reach
 
 
-def _reach(explorer: Explorer, j: int, sign: int, width: float) -> float:
+def _reach(solves: RestrictedSolves, j: int, sign: int, width: float) -> float:
     """Return t such that no classifier of the set has sign × w_j ≥ t, by doubling and bisection; infinite if none is proved."""
-    p = explorer.model.width
+    p = solves.model.width
 
     def excluded(t: float) -> bool:
         side = {"lower": t} if sign > 0 else {"upper": -t}
-        return explorer.excludes(Exclusion.of_coefficient(p, j, **side))
+        return solves.excludes(Exclusion.of_coefficient(p, j, **side))
 
     def attained() -> float:
-        return max(sign * w[j] for w in explorer.inside())
+        return max(sign * w[j] for w in solves.classifiers_within_level())
 
     low, step = attained(), width
     high = 0.0 if low < 0.0 and excluded(0.0) else math.inf
@@ -268,7 +278,7 @@ class FeatureImportance(Evidence):
         """Return the rise of the objective without each feature."""
         rows = zip(self.names, self.lower, self.upper, strict=True)
         return tuple(
-            (f"without {name}", f"objective +{shown(low, 'minimum', 6)} to +{shown(high, 'maximum', 6)}")
+            (f"without {name}", f"objective +{bound_text(low, 'minimum', 6)} to +{bound_text(high, 'maximum', 6)}")
             for name, low, high in rows
         )
 
@@ -276,7 +286,7 @@ class FeatureImportance(Evidence):
         """Draw bars of the proved rises."""
         places = np.arange(len(self.names))[::-1]
         ax.barh(places, self.lower, color=COLOURS[0])
-        ax.set_yticks(places, [plain(name) for name in self.names])
+        ax.set_yticks(places, [literal_text(name) for name in self.names])
         ax.set_xlabel("rise of the objective without the feature")
 
 
@@ -300,19 +310,19 @@ class ImportanceQuestion(BoundedQuestion):
     sense: ClassVar[Sense] = "minimum"
 
     def __post_init__(self) -> None:
-        if self.column not in columns_of(self.model):
-            raise InputError(f"column must be one of {columns_of(self.model)}; it is {self.column!r}", name="column")
+        if self.column not in coefficient_columns(self.model):
+            raise InputError(f"column must be one of {coefficient_columns(self.model)}; it is {self.column!r}", name="column")
 
     @property
     def exclusions(self) -> Mapping[int, Exclusion]:
         """The restriction to classifiers without a feature, by its column."""
-        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in columns_of(self.model)}
+        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in coefficient_columns(self.model)}
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model without each feature."""
         return {item.name: item.model(self.model) for item in self.exclusions.values() if item.possible(self.model)}
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the rise that the witness without the feature attains."""
         importance = checked_evidence(evidence, FeatureImportance)
         if self.column not in importance.columns:
@@ -320,7 +330,7 @@ class ImportanceQuestion(BoundedQuestion):
         return self._attained(importance.witnesses[importance.columns.index(self.column)], self.column)
 
     def _attained(self, w: tuple[float, ...], j: int) -> float:
-        return math.inf if w[j] else cost_of(self.model, w) - cost_of(self.model, self.best)
+        return math.inf if w[j] else classifier_cost(self.model, w) - classifier_cost(self.model, self.best)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the proved rise."""
@@ -329,13 +339,15 @@ class ImportanceQuestion(BoundedQuestion):
     def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
         item = self.exclusions[j]
         bound = bounds.get(item.name, -math.inf) if item.possible(self.model) else math.inf
-        return max(bound - cost_of(self.model, self.best), 0.0)  # classifiers without a feature are classifiers of the model
+        return max(
+            bound - classifier_cost(self.model, self.best), 0.0
+        )  # classifiers without a feature are classifiers of the model
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return that a rise is proved to be at least less than is stated, or that a witness attains another one."""
         assert isinstance(evidence, FeatureImportance)
-        columns = columns_of(self.model)
-        if (evidence.names, evidence.columns, evidence.best) != (names_of(self.model), columns, self.best):
+        columns = coefficient_columns(self.model)
+        if (evidence.names, evidence.columns, evidence.best) != (coefficient_names(self.model), columns, self.best):
             return "the rises are of other coefficients or over another classifier"
         attained = [self._attained(w, j) for w, j in zip(evidence.witnesses, columns, strict=True)]
         if not np.array_equal(attained, evidence.upper):
@@ -345,16 +357,16 @@ class ImportanceQuestion(BoundedQuestion):
 
     def claim(self, bound: float) -> str:
         """Return the claim that no classifier without the feature is as good."""
-        feature = names_of(self.model)[columns_of(self.model).index(self.column)]
+        feature = coefficient_names(self.model)[coefficient_columns(self.model).index(self.column)]
         if bound <= 0.0:
             return f"Classifiers without {feature} are not proved to have a larger least objective"
-        rise = shown(bound, self.sense, 6)
+        rise = bound_text(bound, self.sense, 6)
         return f"Every classifier without {feature} has an objective at least {rise} above the best one found"
 
     @property
     def data(self) -> str:
         """Return the number of points and the cost of comparison."""
-        return f"{len(self.model.y)} points, objective {cost_of(self.model, self.best):.6g} with it"
+        return f"{len(self.model.y)} points, objective {classifier_cost(self.model, self.best):.6g} with it"
 
 
 def feature_importance(
@@ -385,17 +397,17 @@ def feature_importance(
     InputError
         As in `coefficient_ranges`.
     """
-    explorer = Explorer(model, 0.0, solver, time_limit, proof, jobs)
-    base = explorer.model
-    columns, names = columns_of(base), names_of(base)
+    solves = RestrictedSolves(model, 0.0, solver, time_limit, proof, jobs)
+    base = solves.model
+    columns, names = coefficient_columns(base), coefficient_names(base)
     exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
-    bounds = explorer.solve_all(exclusions)
-    cost, best = min(explorer.classifiers)
-    chosen = [min(((c, w) for c, w in explorer.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
+    bounds = solves.solve_all(exclusions)
+    cost, best = min(solves.classifiers)
+    chosen = [min(((c, w) for c, w in solves.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
     lower, upper = np.maximum(np.array(bounds) - cost, 0.0), np.array([c for c, _ in chosen]) - cost
     evidence = FeatureImportance(names, columns, lower, upper, best, tuple(w for _, w in chosen))
     k = int(lower.argmax())
-    return explorer.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)
+    return solves.answer(ImportanceQuestion(base, columns[k], best), evidence, exclusions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +442,7 @@ class SupportSet(Evidence):
         for k, support in enumerate(self.supports):
             rows = [j for j, name in enumerate(self.names) if name in support]
             ax.plot([k + 1] * len(rows), rows, "s", color=COLOURS[0])
-        ax.set_yticks(range(len(self.names)), [plain(name) for name in self.names])
+        ax.set_yticks(range(len(self.names)), [literal_text(name) for name in self.names])
         ax.set_xlabel("support")
 
 
@@ -444,12 +456,12 @@ class SupportQuestion(LevelQuestion):
         if not self.model.domain.integer:
             raise InputError("supports needs whole coefficients: domain=Integers(...), or a ScoringSystem", name="domain")
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the number of supports that witnesses of the set have; NaN if none shows the level."""
         witnesses = checked_evidence(evidence, SupportSet).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
-        return float(len({tuple(j for j in self.columns if w[j]) for w in self.inside(witnesses)}))
+        return float(len({tuple(j for j in self.columns if w[j]) for w in self.classifiers_within_level(witnesses)}))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the number of listed supports if the exclusions cover all other sign patterns; 2^p otherwise."""
@@ -516,36 +528,39 @@ def supports(
     InputError
         As in `coefficient_ranges`; coefficients that are real numbers.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof, jobs)
-    base = explorer.model
-    question = SupportQuestion(base, explorer.within, explorer.level, (), ())
-    columns = columns_of(base)
+    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    base = solves.model
+    question = SupportQuestion(base, solves.within, solves.level, (), ())
+    columns = coefficient_columns(base)
     exclusions: list[Exclusion] = []
     patterns: list[tuple[int, ...]] = [()]
     for length in range(len(columns) + 1):
         boxes = {pattern: pattern_box(base.width, columns, pattern) for pattern in patterns}
         boxes = {pattern: item for pattern, item in boxes.items() if item.possible(base)}
-        explorer.solve_all([item for item in boxes.values() if not _witnessed(explorer, item)])
-        unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(explorer, item)}
-        excluded = {pattern: item for pattern, item in unwitnessed.items() if explorer.excludes(item)}
+        solves.solve_all([item for item in boxes.values() if not _witnessed(solves, item)])
+        unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(solves, item)}
+        excluded = {pattern: item for pattern, item in unwitnessed.items() if solves.excludes(item)}
         exclusions += excluded.values()
         if length < len(columns):
             patterns = [(*pattern, sign) for pattern in boxes if pattern not in excluded for sign in (-1, 0, 1)]
     listed: dict[tuple[int, ...], tuple[float, ...]] = {}
-    for w in explorer.inside():
+    for w in solves.classifiers_within_level():
         listed.setdefault(tuple(j for j in columns if w[j]), w)
     question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
     evidence = support_set(base, tuple(listed.values()))
-    return explorer.answer(question, evidence, exclusions)
+    return solves.answer(question, evidence, exclusions)
 
 
 def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
     """Return the supports of classifiers, in the model's names, and their costs."""
-    columns, names = columns_of(model), names_of(model)
+    columns, names = coefficient_columns(model), coefficient_names(model)
     words = tuple(tuple(name for name, j in zip(names, columns, strict=True) if w[j]) for w in witnesses)
-    return SupportSet(names, columns, words, witnesses, tuple(cost_of(model, w) for w in witnesses))
+    return SupportSet(names, columns, words, witnesses, tuple(classifier_cost(model, w) for w in witnesses))
 
 
-def _witnessed(explorer: Explorer, item: Exclusion) -> bool:
+def _witnessed(solves: RestrictedSolves, item: Exclusion) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
-    return any(all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True)) for w in explorer.inside())
+    return any(
+        all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True))
+        for w in solves.classifiers_within_level()
+    )

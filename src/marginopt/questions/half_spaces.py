@@ -65,7 +65,7 @@ class CodedColumn:
 
 
 def coded_columns(points: FloatArray) -> tuple[CodedColumn, ...]:
-    """Code the columns of a matrix (m, d)."""
+    """Return the columns of a matrix (m, d) in coded coordinates."""
     largest = float(np.abs(points).max(initial=0.0))
     if largest > _LARGEST:
         raise InputError(f"a protected column reaches {largest:.3g}, beyond the scale of float64: divide it", name="protected")
@@ -166,7 +166,7 @@ class BestHalfSpace:
         return sum((cost for cost in self.costs if cost > 0), Fraction(0))
 
     @cached_property
-    def price(self) -> float:
+    def cost_factor(self) -> float:
         """Λ, a power of two."""
         share = _EVERY_SHARE if self.margin is None else _MARGIN_SHARE
         return float(2.0 ** math.ceil(math.log2(share * max(float(self.norm), 1.0) / float(self.total))))
@@ -181,7 +181,7 @@ class BestHalfSpace:
         labels = np.array([1.0 if cost > 0 else -1.0 for cost in costs])
         if len(set(labels.tolist())) < 2 or not self.columns:
             return None
-        weights = np.array([below(Fraction(self.price) * abs(cost)) for cost in costs])
+        weights = np.array([below(Fraction(self.cost_factor) * abs(cost)) for cost in costs])
         X = np.column_stack([np.ones(len(costs)), self.codes[chosen]])
         return ZeroOneSVM(X, labels, weights, intercept="free")
 
@@ -193,7 +193,7 @@ class BestHalfSpace:
             return max(sum(self.costs, Fraction(0)), Fraction(0))
         if model_bound is None or not math.isfinite(model_bound):
             return self.total
-        loss = (Fraction(model_bound) - self.norm) / Fraction(self.price)
+        loss = (Fraction(model_bound) - self.norm) / Fraction(self.cost_factor)
         return self.total - max(loss, Fraction(0))
 
     def value(self, half_space: HalfSpace) -> Fraction:

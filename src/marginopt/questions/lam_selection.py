@@ -1,4 +1,4 @@
-"""Exact selection of λ by cross-validation over all λ, not a grid.
+"""`select_lam`: choose λ of a 0-1-loss SVM by cross-validation over every λ in an interval in place of a grid.
 
 Each fold's optimal classifier is piecewise constant in λ, with the corners of its whole path as pieces. So the sum of the
 validation errors is piecewise constant as well, and its pieces are finitely many: those between the breakpoints of all folds.
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, shown
+from ..display import Display, Displayed, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -59,7 +59,7 @@ class LamSelection(Displayed, Tabular, Question):
 
     @property
     def rate(self) -> FloatArray:
-        """Share of misclassified validation points on each piece."""
+        """The share of misclassified validation points on each piece."""
         return np.asarray(self.errors.sum(axis=1) / sum(len(test) for _, test in self.splits))
 
     @property
@@ -72,7 +72,7 @@ class LamSelection(Displayed, Tabular, Question):
         """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
         digests = [digest[:16] for path in self.folds for digest in path.digests]
         logs = f", logs sha256 {', '.join(digests)}" if digests else ""
-        largest, rate = (float(shown(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
+        largest, rate = (float(bound_text(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
         return (
             f"No λ in (0, {largest:.4g}] has a validation error below {rate:.4g} "
             f"over {len(self.folds)} folds, and λ = {self.lam!r} attains it: "

@@ -24,7 +24,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
 from .answer import Answer, Evidence, checked_evidence, percentage
-from .restricted_solves import Explorer, LevelQuestion, Restriction
+from .restricted_solves import LevelQuestion, RestrictedSolves, Restriction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,11 +123,11 @@ class DifferenceQuestion(LevelQuestion):
 
     def points(self, w: tuple[float, ...]) -> IntArray:
         """Return the points whose predictions w flips; none if it is outside of the set."""
-        if not self.inside([w]):
+        if not self.classifiers_within_level([w]):
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.array(self.opposite_labels) * _scores(self.model, w) >= 1.0)
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
         different = checked_evidence(evidence, Disagreements).different
         return float(self.points(different).size) if self.covers(self.best) else math.nan
@@ -196,19 +196,19 @@ def most_different_classifier(
     InputError
         As in `coefficient_ranges`; a model with groups of points or restrictions of their margins.
     """
-    explorer = Explorer(model, within, solver, time_limit, proof)
-    base = explorer.model
-    question = DifferenceQuestion(base, explorer.within, explorer.level, (), explorer.best)
+    solves = RestrictedSolves(model, within, solver, time_limit, proof)
+    base = solves.model
+    question = DifferenceQuestion(base, solves.within, solves.level, (), solves.best)
     opposite, n = question.opposite_labels, len(base.y)
 
     def most_different() -> tuple[float, ...]:
-        candidates = [tuple(scale * x for x in w) for w in explorer.inside() for scale in _STRETCHES]
+        candidates = [tuple(scale * x for x in w) for w in solves.classifiers_within_level() for scale in _STRETCHES]
         return max(candidates, key=lambda w: question.points(w).size)
 
     attained, excluded = question.points(most_different()).size, n + 1
     while excluded - attained > 1:
         trial = FlippedPredictions(opposite, (attained + excluded) // 2)
-        if explorer.excludes(trial):
+        if solves.excludes(trial):
             excluded = trial.min_count
         elif (flipped_count := question.points(most_different()).size) >= trial.min_count:
             attained = flipped_count
@@ -217,4 +217,4 @@ def most_different_classifier(
     exclusions = (FlippedPredictions(opposite, excluded),)
     question = replace(question, exclusions=exclusions)
     evidence = question.disagreements(most_different())
-    return explorer.answer(question, evidence, exclusions)
+    return solves.answer(question, evidence, exclusions)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..display import shown
+from ..display import bound_text
 from ..errors import InputError
 from ..models.arrays import as_positive
 from ..models.formulations.margin.model import Margin
@@ -31,7 +31,10 @@ E = TypeVar("E", bound=Evidence)
 
 
 class Restriction(ABC):
-    """A restriction of the classifiers; its bound above the level proves that no classifier of the set satisfies it."""
+    """A restriction of the classifiers, such as bounds of a coefficient.
+
+    If the restricted model has a lower bound above the level, no classifier of objective at most the level satisfies it.
+    """
 
     @property
     @abstractmethod
@@ -40,11 +43,11 @@ class Restriction(ABC):
 
     @abstractmethod
     def model(self, base: Margin) -> Margin:
-        """Return the composition with the restriction."""
+        """Return the model with the restriction."""
 
     @abstractmethod
     def possible(self, base: Margin) -> bool:
-        """Return whether domain and restrictions of single coefficients leave a point."""
+        """Return False if the domain and the bounds of single coefficients exclude every point."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,14 @@ class Exclusion(Restriction):
         return ", ".join(parts) or "all"
 
     def model(self, base: Margin) -> Margin:
-        """Return the composition with these bounds on the coefficients."""
+        """Return the model with these bounds on the coefficients."""
         low, high = base.domain.bounds(base.width)
         lower, upper = np.maximum(low, self.lower), np.minimum(high, self.upper)
         kind = Integers if base.domain.integer else Box
         return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
 
     def possible(self, base: Margin) -> bool:
-        """Return whether domain and restrictions of single coefficients meet these bounds."""
+        """Return False if the domain and the bounds of single coefficients exclude every point."""
         low, high = base.coefficient_bounds
         return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
 
@@ -89,7 +92,7 @@ class Exclusion(Restriction):
 
     @classmethod
     def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
-        """Return bounds on one coefficient."""
+        """Return the exclusion that bounds coefficient j of p alone."""
         low, high = [-math.inf] * p, [math.inf] * p
         low[j], high[j] = lower, upper
         return cls(tuple(low), tuple(high))
@@ -118,12 +121,12 @@ class LevelQuestion(BoundedQuestion):
     @property
     def columns(self) -> tuple[int, ...]:
         """The coefficients' columns in w, without a free intercept."""
-        return columns_of(self.model)
+        return coefficient_columns(self.model)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of `columns`."""
-        return names_of(self.model)
+        return coefficient_names(self.model)
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model under each restriction."""
@@ -135,22 +138,22 @@ class LevelQuestion(BoundedQuestion):
 
     def covers(self, best: tuple[float, ...]) -> bool:
         """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
-        cost = cost_of(self.model, best)
+        cost = classifier_cost(self.model, best)
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
-    def inside(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
-        """Return the classifiers of the set among these."""
-        return [w for w in witnesses if cost_of(self.model, w) <= self.level]
+    def classifiers_within_level(self, witnesses: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+        """Return those of the witnesses whose objective is at most the level."""
+        return [w for w in witnesses if classifier_cost(self.model, w) <= self.level]
 
     @property
     def data(self) -> str:
         """Return the number of points and the level."""
-        return f"{len(self.model.y)} points, objective at most {shown(self.level, 'minimum', 6)}"
+        return f"{len(self.model.y)} points, objective at most {bound_text(self.level, 'minimum', 6)}"
 
 
 @dataclass(frozen=True)
 class RestrictedSolve:
-    """One solve of a model under a restriction, a task of its own.
+    """The task of solving a model under one restriction, for an executor.
 
     Parameters
     ----------
@@ -158,8 +161,9 @@ class RestrictedSolve:
     item : Restriction
     solver : str
     time_limit : float or None
+        Seconds.
     path : Path or None
-        Of the proof log.
+        The file of the proof log.
     """
 
     model: Margin
@@ -169,7 +173,7 @@ class RestrictedSolve:
     path: Path | None
 
     def run(self, threads: int | None = None) -> SolvedRestriction:
-        """Solve, by one thread however many there are, so that the result depends on the task alone."""
+        """Solve by one thread, whatever ``threads`` offers, so that the result depends on the task alone."""
         options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
         result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
         bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
@@ -185,15 +189,18 @@ class RestrictedSolve:
 
 @dataclass(frozen=True)
 class SolvedRestriction:
-    """Bound, classifier and log of a restricted solve.
+    """The result of a `RestrictedSolve`.
 
     Parameters
     ----------
     bound : float
+        Lower bound of the restricted model.
     classifier : tuple of (float, tuple of float) or None
-        Cost and coefficients of the classifier that the solve found.
+        Objective and coefficients of the classifier that the solve found.
     proved : bool
+        Whether the bound holds in exact arithmetic.
     log : ProofLog or None
+        The log that proves the bound, if one was asked for.
     """
 
     bound: float
@@ -202,8 +209,8 @@ class SolvedRestriction:
     log: ProofLog | None
 
 
-class Explorer:
-    """Solves of a model under restrictions, with the classifiers that they find.
+class RestrictedSolves:
+    """Solves a model under restrictions and keeps their bounds, logs and classifiers, from which `answer` makes an answer.
 
     Parameters
     ----------
@@ -263,15 +270,15 @@ class Explorer:
     def _log_path(self, number: int) -> Path | None:
         return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
 
-    def branch(self, prefix: str) -> Explorer:
-        """Return an explorer that knows the same and solves one at a time; its logs' names begin with a prefix."""
+    def branch(self, prefix: str) -> RestrictedSolves:
+        """Return a copy with the solves so far, which solves one at a time; the names of its logs begin with a prefix."""
         branch = copy(self)
         branch._prefix, branch._jobs = prefix, 1
         branch.bounds, branch.logs, branch.classifiers = dict(self.bounds), dict(self.logs), list(self.classifiers)
         return branch
 
-    def merge(self, branch: Explorer) -> None:
-        """Add the solves of a branch."""
+    def merge(self, branch: RestrictedSolves) -> None:
+        """Add the bounds, logs and classifiers of a `branch` to these."""
         present = set(self.classifiers)
         self.bounds |= branch.bounds
         self.logs |= branch.logs
@@ -282,7 +289,7 @@ class Explorer:
         """Return whether no classifier of the set satisfies a restriction."""
         return self.solve(item) > self.level
 
-    def inside(self) -> list[tuple[float, ...]]:
+    def classifiers_within_level(self) -> list[tuple[float, ...]]:
         """Return the classifiers found within the level, the best one first."""
         return [w for cost, w in sorted(self.classifiers) if cost <= self.level]
 
@@ -291,20 +298,20 @@ class Explorer:
         names = [item.name for item in exclusions]
         bounds = {name: self.bounds[name] for name in names if name in self.bounds}
         logs = tuple(self.logs[name] for name in names if name in self.logs)
-        return Answer(question, question.count(evidence), question.bound(bounds), self.proved, evidence, logs)
+        return Answer(question, question.evaluate(evidence), question.bound(bounds), self.proved, evidence, logs)
 
 
-def columns_of(model: Margin) -> tuple[int, ...]:
+def coefficient_columns(model: Margin) -> tuple[int, ...]:
     """Return the columns of the coefficients in w: a free intercept is none of them."""
     return tuple(int(j) for j in np.flatnonzero(model.penalised))
 
 
-def names_of(model: Margin) -> tuple[str, ...]:
-    """Return the names of `columns_of`: those of the features, or w_0, w_1, ..."""
-    return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in columns_of(model))
+def coefficient_names(model: Margin) -> tuple[str, ...]:
+    """Return the names of `coefficient_columns`: those of the features, or w_0, w_1, ..."""
+    return tuple(model.feature_names[j] if model.feature_names else f"w_{j}" for j in coefficient_columns(model))
 
 
-def cost_of(model: Margin, w: tuple[float, ...]) -> float:
+def classifier_cost(model: Margin, w: tuple[float, ...]) -> float:
     """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
     counted = model.exact_cost({"w": np.array(w)})
     return math.inf if counted is None or counted.excess else counted.cost

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Sense, Tabular, shown
+from ..display import Display, Displayed, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..labelled import DataNames
@@ -53,7 +53,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class OtherClassifier(Evidence):
-    """A classifier that predicts a point otherwise.
+    """A classifier that gives a point another label than the optimal classifier does.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class OtherClassifier(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class LabelQuestion(BoundedQuestion):
-    """A question about the classifiers that give a point a label: it rests on L(x) = min {f(w) : s x'w ≥ 1}.
+    """The base class of questions about the classifiers that give a point x the label s; L(x) = min {f(w) : s x'w ≥ 1}.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class LabelQuestion(BoundedQuestion):
 
     @property
     def rival(self) -> ZeroOneSVM:
-        """The model with the point as one more row, at a cost beyond all others: its optimum is at most L(x)."""
+        """The model with the point as one more row, of larger cost than all others together: its optimum is at most L(x)."""
         weights, X = self.model.sample_weight, np.vstack([to_dense(self.model.X), self.point])
         prices = np.append(weights, 4.0 * float(weights.sum()))
         return ZeroOneSVM(X, np.append(self.model.y, self.label), prices, intercept=self.model.intercept)
@@ -106,7 +106,7 @@ class LabelQuestion(BoundedQuestion):
         return {"rival": self.rival}
 
     def rival_bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the bound of L(x); zero without one."""
+        """Return the lower bound of L(x) that a bound of `rival` proves; zero without one."""
         return max(bounds.get("rival", 0.0), 0.0)
 
     def coefficients(self, evidence: Evidence) -> FloatArray:
@@ -128,7 +128,7 @@ class LabelQuestion(BoundedQuestion):
     @property
     def label_text(self) -> str:
         """The class of the label, for sentences."""
-        return class_in_print(self.model, self.label)
+        return class_text(self.model, self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +145,11 @@ class OtherPrediction(LabelQuestion):
 
     sense: ClassVar[Sense] = "minimum"
 
-    def count(self, evidence: Evidence) -> float:
+    def evaluate(self, evidence: Evidence) -> float:
         """Return the objective of a classifier; ∞ if it does not give the point the label."""
         w = self.coefficients(evidence)
         is_labelled = bool(satisfies_margins(self.label * self.point[None, :], w)[0])
-        return counted_objective(self.model, w) if is_labelled else math.inf
+        return exact_objective(self.model, w) if is_labelled else math.inf
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the bound of L(x)."""
@@ -157,12 +157,12 @@ class OtherPrediction(LabelQuestion):
 
     def claim(self, bound: float) -> str:
         """Return the claim, and the number of false labels that it certifies."""
-        best = counted_objective(self.model, self.best)
+        best = exact_objective(self.model, self.best)
         excess, labels = bound - best, int(_label_changes(self.model, bound - best))
         certified = f", so fewer than {labels} false labels cannot make an exact learner do so" if labels > 1 else ""
         classifiers = f"Every classifier that predicts the point ({self.point_text}) as {self.label_text} with margin 1"
-        rise = shown(max(excess, 0.0), self.sense, 6)
-        objective = f"has an objective of at least {shown(bound, self.sense, 6)}, {rise} above the best one found"
+        rise = bound_text(max(excess, 0.0), self.sense, 6)
+        objective = f"has an objective of at least {bound_text(bound, self.sense, 6)}, {rise} above the best one found"
         return f"{classifiers} {objective}{certified}"
 
     @property
@@ -172,14 +172,14 @@ class OtherPrediction(LabelQuestion):
         return f"{len(rows)} points in {len(np.unique(rows, axis=0))} distinct rows"
 
 
-def names_of_classes(model: ZeroOneSVM) -> DataNames:
+def class_names_of(model: ZeroOneSVM) -> DataNames:
     """Return the names of the model's data; an object without names where there are none."""
     return model.unmodified.data_names or DataNames()
 
 
-def class_in_print(model: ZeroOneSVM, code: float) -> str:
+def class_text(model: ZeroOneSVM, code: float) -> str:
     """Return a class in print: its name, else its code with the sign."""
-    name = names_of_classes(model).class_name(code)
+    name = class_names_of(model).class_name(code)
     return name if isinstance(name, str) else f"{name:+d}"
 
 
@@ -305,8 +305,9 @@ class PredictionStability(Displayed, Tabular):
             start = None if np.isnan(self.w[index]).any() else {"w": self.w[index]}
             result, bound, logs = solve_logged(question, proof, time_limit, start)
             if "w" in result.values:
-                evidence = min(evidence, OtherClassifier(np.asarray(result.values["w"], dtype=np.float64)), key=question.count)
-        return Answer(question, question.count(evidence), bound, True, evidence, logs)
+                other = OtherClassifier(np.asarray(result.values["w"], dtype=np.float64))
+                evidence = min(evidence, other, key=question.evaluate)
+        return Answer(question, question.evaluate(evidence), bound, True, evidence, logs)
 
     def sentence(self, index: int) -> str:
         """Return one sentence about one point that stands by itself; that of `answer` with ``proof=`` cites a log."""
@@ -317,7 +318,7 @@ class PredictionStability(Displayed, Tabular):
 
         "prediction" is the name of a class where the data have them, else -1 or +1.
         """
-        changes, names = self.label_changes, names_of_classes(self.model)
+        changes, names = self.label_changes, class_names_of(self.model)
         return [
             {
                 "prediction": names.class_name(self.prediction[k]),
@@ -491,6 +492,6 @@ def target_table(
     return value[position], bound[position], w[position], nodes, finished
 
 
-def counted_objective(model: ZeroOneSVM, w: FloatArray) -> float:
+def exact_objective(model: ZeroOneSVM, w: FloatArray) -> float:
     """Return the objective of a classifier, its margins decided in exact arithmetic."""
     return float(model.cost.objective_value(model.squared_norm(w), ~satisfies_margins(np.asarray(to_dense(model.signed)), w)))

@@ -1,9 +1,180 @@
-"""Data matrices that are read in blocks of rows, from memory or from disk.
+"""Matrices X that are read in blocks of rows, from memory or from disk: `Rows` is the interface, `MemoryRows` an array in memory.
 
 Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``, the shape and the blocks.
 """
 
-from .abstract import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, Rows, sampled
-from .blocks import SparseBlock
+from __future__ import annotations
 
-__all__ = ["DEFAULT_BLOCK_BYTES", "MAX_BLOCK_BYTES", "Block", "MemoryRows", "Rows", "SparseBlock", "sampled"]
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InputError
+from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stacked
+
+if TYPE_CHECKING:
+    from .summary import ColumnSummary
+
+__all__ = ["DEFAULT_BLOCK_BYTES", "MAX_BLOCK_BYTES", "Block", "MemoryRows", "Rows", "SparseBlock", "sample_rows"]
+
+#: A block of consecutive rows: dense in C order, or CSR.
+Block: TypeAlias = FloatArray | SparseBlock
+
+#: Largest block of rows, in bytes of float64.
+MAX_BLOCK_BYTES = 2**25
+#: Default size of a block in bytes: small enough to stay in the processor's cache while it is used several times.
+DEFAULT_BLOCK_BYTES = 2**20
+
+
+class Rows(ABC):
+    """The interface of n × p matrices in float64 whose rows are read in blocks."""
+
+    ndim: ClassVar[int] = 2
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """The number of stored entries."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
+        """Return a context whose value reads rows: a function of (start, stop), whose block is valid until its next call."""
+
+    @property
+    def row_bytes(self) -> float:
+        """The average bytes of a row."""
+        n, p = self.shape
+        return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
+
+    @property
+    def pass_bytes(self) -> int:
+        """The bytes of a block at which a solver's pass is fastest: rows that are read or assembled should stay in the cache."""
+        return DEFAULT_BLOCK_BYTES
+
+    def blocks(self, block_bytes: float = DEFAULT_BLOCK_BYTES) -> Iterator[tuple[int, int, Block]]:
+        """Yield (start, stop, rows), one block after the other; a block is valid until the next one is read."""
+        n = self.shape[0]
+        height = max(int(block_bytes / self.row_bytes), 1)
+        with self.reading() as read:
+            for start in range(0, n, height):
+                stop = min(start + height, n)
+                yield start, stop, read(start, stop)
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Return Xw."""
+        product = np.empty(self.shape[0])
+        for start, stop, block in self.blocks():
+            product[start:stop] = block @ w
+        return product
+
+    @property
+    def T(self) -> TransposedRows:
+        """X', which can be multiplied by a vector."""
+        return TransposedRows(self)
+
+    def rmatvec(self, v: FloatArray) -> FloatArray:
+        """Return X'v, added up block by block."""
+        product = np.zeros(self.shape[1])
+        for start, stop, block in self.blocks():
+            product += block.T @ v[start:stop]
+        return product
+
+    def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
+        """Return (start, stop) of pieces of equal length with ``count`` rows in all, evenly spread and not random."""
+        n = self.shape[0]
+        length = max(min(count, n) // pieces, 1)
+        starts = np.unique(np.linspace(0, n - length, pieces).astype(np.int64))
+        return [(int(start), int(start) + length) for start in starts]
+
+    @cached_property
+    def columns(self) -> ColumnSummary:
+        """The extremes and mean squares of the columns and the digest of all entries, from one pass over the rows.
+
+        Raises
+        ------
+        DataError
+            NaN or infinite entries; the first row that has one.
+        """
+        from .summary import ColumnSummary
+
+        return ColumnSummary.of(self.shape, self.entries, self.blocks())
+
+    def __repr__(self) -> str:
+        n, p = self.shape
+        return f"{type(self).__name__}({n:,} x {p:,}, {self.entries:,} entries)"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MemoryRows(Rows):
+    """An array in memory, whose blocks are views of it.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array, float64
+        CSR whose columns do not increase along each row is copied and put in order.
+    """
+
+    X: FloatArray | sp.csr_array
+
+    def __post_init__(self) -> None:
+        if self.X.dtype != np.float64:
+            raise InputError(f"rows in memory must be float64; they are {self.X.dtype}")
+        if not isinstance(self.X, np.ndarray) and not self.X.has_canonical_format:
+            ordered = self.X.copy()
+            ordered.sum_duplicates()
+            object.__setattr__(self, "X", ordered)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+        return int(self.X.shape[0]), int(self.X.shape[1])
+
+    @property
+    def entries(self) -> int:
+        """Return the number of stored entries."""
+        return int(self.X.size if isinstance(self.X, np.ndarray) else self.X.nnz)
+
+    @property
+    def pass_bytes(self) -> int:
+        """The largest block for a dense array, whose slices are views; the default for CSR, whose slices are copied."""
+        return MAX_BLOCK_BYTES if isinstance(self.X, np.ndarray) else DEFAULT_BLOCK_BYTES
+
+    def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
+        """Return a context whose value returns slices of the array."""
+        return nullcontext(_slices(self.X))
+
+
+def _slices(X: FloatArray | sp.csr_array) -> Callable[[int, int], Block]:
+    if isinstance(X, np.ndarray):
+        return lambda start, stop: X[start:stop]
+
+    def read(start: int, stop: int) -> CsrBlock:
+        ends = X.indptr[start : stop + 1]
+        part = slice(int(ends[0]), int(ends[-1]))
+        rows = sp.csr_array((X.data[part], X.indices[part], ends - ends[0]), shape=(stop - start, X.shape[1]))
+        rows.has_canonical_format = True
+        return CsrBlock(rows)
+
+    return read
+
+
+def sample_rows(rows: Rows, count: int) -> MemoryRows:
+    """Return some ``count`` rows in memory, in pieces that are evenly spread over all rows."""
+    parts: list[Any] = []
+    with rows.reading() as read:
+        for start, stop in rows.sample_pieces(count):
+            block = read(start, stop)
+            parts.append(block.copy() if isinstance(block, np.ndarray) else block.arrays())
+    return MemoryRows(np.concatenate(parts) if isinstance(parts[0], np.ndarray) else stacked(parts, rows.shape[1]))

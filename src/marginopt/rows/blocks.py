@@ -1,6 +1,6 @@
-"""Blocks of consecutive rows of a sparse matrix: `SparseBlock` is the interface, `CsrBlock` a slice of a SciPy CSR array.
+"""Blocks of consecutive rows of a sparse matrix, as solvers read them one after the other.
 
-`TransposedRows` is X' as an operator: ``X.T @ v`` is X'v.
+`SparseBlock` is the interface of their products, `CsrBlock` a slice of a SciPy CSR array.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _HasRmatvec(Protocol):
 @final
 @dataclass(frozen=True)
 class TransposedRows:
-    """The transpose X' of rows, known by its product with a vector."""
+    """The transpose X' of rows as an operator: ``X.T @ v`` is X'v."""
 
     matrix: _HasRmatvec
 
@@ -38,7 +38,7 @@ CSR: TypeAlias = tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]
 
 
 class SparseBlock(ABC):
-    """Sparse rows whose columns increase along each row, so that none is there twice."""
+    """The interface of a block of sparse rows x_i; column indices increase along each row."""
 
     @property
     @abstractmethod
@@ -74,12 +74,7 @@ class SparseBlock(ABC):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CsrBlock(SparseBlock):
-    """Rows of an array in memory.
-
-    Attributes
-    ----------
-    rows : csr_array
-    """
+    """A block of rows in memory, as a SciPy CSR array."""
 
     rows: sp.csr_array
 
@@ -113,7 +108,7 @@ class CsrBlock(SparseBlock):
 
 
 def stacked(blocks: Sequence[CSR], columns: int) -> sp.csr_array:
-    """Stack blocks one below the other."""
+    """Return the rows of blocks, given as CSR arrays, one block below the other."""
     data, indices = (np.concatenate([block[k] for block in blocks]) for k in (0, 1))
     before = np.cumsum([0, *(block[0].size for block in blocks)])
     indptr = np.concatenate([[0], *(block[2][1:] + start for block, start in zip(blocks, before, strict=False))])

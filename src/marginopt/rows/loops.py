@@ -1,4 +1,4 @@
-"""Compiled passes over a block of rows: dense in C order, or CSR arrays whose row ends may begin anywhere."""
+"""Compiled loops over a block of rows (products, checks, summaries): dense in C order, or CSR with row ends from any offset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "con
 
 @_exact
 def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
-    """Check the columns of rows that end where all of ``indices`` end; return the finding and its row.
+    """Check the column indices of CSR rows; return the finding (`SORTED` ... `NO_ENDS`) and the row that has it.
 
     An index that is no larger than the one before it is the first of its row, or the row is not in order; so both are counted.
     """
@@ -42,7 +42,7 @@ def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 
 @_exact
 def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
-    """Return the same rows in other types, a one before each where ``ones`` is 1."""
+    """Write the rows to ``values`` and ``places`` in their types, a one before each row where ``ones`` is 1."""
     position = 0
     for i in range(ends.size - 1):
         if ones:
@@ -54,8 +54,8 @@ def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: A
 
 
 @_sums
-def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
-    """x_i'w."""
+def matvec(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
+    """Write Xw to ``out``."""
     for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -65,7 +65,7 @@ def times(data: Any, indices: Any, ends: Any, w: Any, out: Any) -> None:
 
 @_sums
 def rmatvec(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
-    """out += Σ v_i x_i."""
+    """Add X'v = Σ v_i x_i to ``out``."""
     for i in range(v.size):
         if v[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -74,7 +74,7 @@ def rmatvec(data: Any, indices: Any, ends: Any, v: Any, out: Any) -> None:
 
 @_sums
 def row_squares(data: Any, ends: Any, out: Any) -> None:
-    """||x_i||²."""
+    """Write ||x_i||² of each row to ``out``."""
     for i in range(out.size):
         total = 0.0
         for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -85,7 +85,7 @@ def row_squares(data: Any, ends: Any, out: Any) -> None:
 
 @_sums
 def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None:
-    """out_j += Σ d_i x_ij²."""
+    """Add Σ_i d_i x_ij² of each column j to ``out``."""
     for i in range(d.size):
         if d[i] != 0.0:
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
@@ -95,7 +95,7 @@ def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None
 
 @_exact
 def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
-    """Least and largest entry, sum of squares and number of entries of every column, added to what they were.
+    """Update each column's least and largest entry, sum of squares and number of entries by those of CSR rows.
 
     An entry that is not finite makes the column's sum of squares so too.
     """
@@ -109,7 +109,7 @@ def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any,
 
 @_exact
 def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
-    """Summarise the columns of an array, whose entries need no counting."""
+    """Update each column's least and largest entry and sum of squares by those of a dense block."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             x = X[i, j]
@@ -120,7 +120,7 @@ def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 @_exact
 def as_singles(values: Any, out: Any) -> bool:
-    """Return whether float32 holds all of these numbers; they are then in ``out``."""
+    """Write numbers to ``out`` as float32; return False if one of them changes."""
     for begin in range(0, values.size, 64):
         equal = True
         for k in range(begin, min(begin + 64, values.size)):

@@ -1,4 +1,4 @@
-"""Blocks of sparse rows in the types in which files store them: compiled products without conversions or copies."""
+"""`StoredBlock`: sparse rows in the number types of a file, whose compiled products convert and copy no array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .blocks import CSR, FloatArray, SparseBlock
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlock(SparseBlock):
-    """CSR arrays of any types that loops are compiled for, preceded by a column of ones if wanted.
+    """A block of sparse rows as CSR arrays of 32 or 64 bits, with a column of ones before the stored ones if ``ones`` is 1.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class StoredBlock(SparseBlock):
     def __matmul__(self, w: FloatArray) -> FloatArray:
         """Xw."""
         product = np.empty(self.ends.size - 1)
-        loops.times(self.data, self.indices, self.ends, w[self.ones :], product)
+        loops.matvec(self.data, self.indices, self.ends, w[self.ones :], product)
         return product + w[0] if self.ones else product
 
     def rmatvec(self, v: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The summary of one pass over all entries of rows: extremes and squares of columns, and a digest."""
+"""Extremes and mean squares of a matrix's columns and the digest of its entries, from one pass over blocks of rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,18 @@ _Held: TypeAlias = CSR | tuple[FloatArray, None, None]
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
-    """Least and largest entry and mean square of every column, and the digest of all entries."""
+class ColumnSummary:
+    """Summary of a matrix's columns.
+
+    Attributes
+    ----------
+    low, high : ndarray (p,)
+        Least and largest entry of every column.
+    mean_squares : ndarray (p,)
+        (1/n) Σ_i x_ij² of every column j.
+    digest : str
+        SHA-256 of the shape and all entries, the same for every way of storing them.
+    """
 
     low: FloatArray
     high: FloatArray
@@ -28,8 +38,10 @@ class Columns:
     digest: str
 
     @classmethod
-    def of(cls, shape: tuple[int, int], entries: int, blocks: Iterable[tuple[int, int, FloatArray | SparseBlock]]) -> Columns:
-        """Make one pass over the blocks of a matrix, (start, stop, rows).
+    def of(
+        cls, shape: tuple[int, int], entries: int, blocks: Iterable[tuple[int, int, FloatArray | SparseBlock]]
+    ) -> ColumnSummary:
+        """Return the summary of a matrix by one pass over its blocks, each (start, stop, rows).
 
         Raises
         ------

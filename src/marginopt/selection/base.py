@@ -1,17 +1,17 @@
-"""The base class of selectors of γ and C, their data and answers, and the selectors by accuracy: cross-validation and bats."""
+"""The interface of selectors of γ and C (`Selector`, its data, its answer), and the trained models by which they compare."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError, MissingPackageError
-from ..models.arrays import FloatArray, IntArray, Points, as_integer, check_bytes, plain_fields
+from ..errors import InputError
+from ..models.arrays import FloatArray, IntArray, Points, check_bytes, plain_fields
 from ..models.decision import decided_labels
 from ..models.formulations.svm_duals import ConvexHullsDual
 from ..models.kernels.kernels import RBF, Precomputed, squared_distances
@@ -27,7 +27,7 @@ C_GRID: tuple[float, ...] = tuple(2.0**k for k in range(-5, 16, 2))
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The training data and the candidates that a selector may use, checked; it sees nothing else.
+    """The validated training data, candidates and options that a selector gets.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Sample:
     gammas, costs : ndarray
         Candidates, ascending; selectors that search a range take their ends.
     seed : int
-        Of the splits and of whatever is random.
+        Seed of the splits and of random searches.
     tol : float
         Relative gap to which every model is solved.
     solver : str, Solver or pair
@@ -60,7 +60,7 @@ class Sample:
 
     @cached_property
     def distances(self) -> FloatArray:
-        """||x_i - x_j||², n × n."""
+        """The squared distances ||x_i - x_j||² of the training points, n × n."""
         check_bytes(8 * self.X.shape[0] ** 2, "the matrix of squared distances that this selector works on")
         D = squared_distances(self.X, self.X)
         np.fill_diagonal(D, 0.0)
@@ -77,7 +77,7 @@ class Choice:
     models_trained : int
         One for each solve of the inner problem to tolerance.
     details : mapping
-        What the selector saw, for people: scores of the candidates, the steps in γ.
+        What the selector measured, such as the scores of the candidates.
     unsolved : int
         Models that were trained short of the tolerance.
     steps : sequence of mapping
@@ -104,7 +104,7 @@ class Selector(ABC):
 
     @abstractmethod
     def choose(self, sample: Sample) -> Choice:
-        """Choose; every solve of the inner problem to tolerance counts as one model trained.
+        """Return the chosen γ and C; each solve of the two-hulls dual to tolerance counts as one model trained.
 
         Raises
         ------
@@ -144,14 +144,14 @@ class Selection(Choice):
         return "\n".join((head, *(f"  note: {note}" for note in self.notes)))
 
 
-#: Rows to train on and rows to judge on.
+#: The rows that train a model and the rows on which its accuracy is measured.
 Split: TypeAlias = tuple[IntArray, IntArray]
-#: On what a single model is judged: a part of the training data kept aside, or the very points it was trained on.
+#: The points on which a single model's accuracy is measured: a part of the training data kept aside, or the training points.
 Judge: TypeAlias = Literal["holdout", "training"]
 
 
 class Trainer:
-    """The sample's solver on the two-hulls dual, cold, to the sample's tolerance.
+    """Trains two-hulls classifiers on a sample, each without a warm start and to the sample's tolerance.
 
     ``count`` models so far, ``unsolved`` of them short of the tolerance.
 
@@ -196,7 +196,7 @@ def folds_of(sample: Sample, folds: int) -> list[Split]:
 
 
 def split_for(sample: Sample, judge: Judge, share: float) -> Split:
-    """Return the one split on which single models are judged."""
+    """Return the split on which single models are trained and their accuracy is measured, as ``judge`` says."""
     everything = np.arange(sample.y.size)
     if judge == "training":
         return everything, everything
@@ -226,168 +226,9 @@ def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, Floa
     return float(costs[int(np.argmax(accuracies))]), accuracies
 
 
-def check_judge(judge: str, share: float) -> None:
-    """Check the parameters that say how single models are judged."""
+def check_judge_parameters(judge: str, share: float) -> None:
+    """Raise InputError unless ``judge`` is a known name and ``share``, the validation part, lies between 0 and 1."""
     if judge not in ("holdout", "training"):
         raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
     if not 0 < share < 1:
         raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}", name="cv")
-
-
-@dataclass(frozen=True)
-class CrossValidation(Selector):
-    """All pairs (γ, C) of the grid by mean accuracy over stratified folds.
-
-    The paper's grid is 10 γ × 11 C × 5 folds = 550 models. Of equal pairs the smallest C, then the smallest γ, wins.
-
-    Parameters
-    ----------
-    folds : int
-        ≥ 2.
-    trainer : type of Trainer
-        What is trained: the two-hulls classifier, or one of your own.
-    """
-
-    folds: int = 5
-    trainer: type[Trainer] = Trainer
-
-    name = "cv"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "folds", as_integer(self.folds, "folds", 2))
-
-    def choose(self, sample: Sample) -> Choice:
-        """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        splits, serial = folds_of(sample, self.folds), replace(sample, executor=SerialExecutor())
-        rows = sample.executor.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
-        accuracy = np.array([row.accuracy for row in rows])
-        best = int(np.argmax(accuracy.T))
-        j, i = divmod(best, sample.gammas.size)
-        details = {
-            "gammas": sample.gammas,
-            "costs": sample.costs,
-            "accuracy": accuracy,
-        }
-        trained, unsolved = sum(row.count for row in rows), sum(row.unsolved for row in rows)
-        return Choice(float(sample.gammas[i]), float(sample.costs[j]), trained, details, unsolved)
-
-
-@dataclass(frozen=True, eq=False)
-class _GammaAccuracies:
-    """The accuracies at one γ: the mean for each C, models trained, models short of the tolerance."""
-
-    accuracy: FloatArray
-    count: int
-    unsolved: int
-
-
-def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _GammaAccuracies:
-    """Evaluate every C at one γ, on all folds."""
-    kind, sample, gamma, splits = task
-    trainer = kind(replace(sample, threads=threads))
-    K = trainer.kernel(gamma)
-    means = [np.mean([trainer.accuracy(K, float(C), split) for split in splits]) for C in sample.costs]
-    return _GammaAccuracies(np.array(means), trainer.count, trainer.unsolved)
-
-
-@dataclass(frozen=True)
-class Bat(Selector):
-    """Random search by Yang's bat algorithm between the ends of the candidates of γ and C.
-
-    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin
-    Table 4. What the fitness is judged on the paper does not say. Needs NiaPy (``pip install marginopt[selection]``).
-
-    Parameters
-    ----------
-    bats, iterations : int
-        ≥ 2 and ≥ 1; the first generation is the random start.
-    loudness, pulse_rate : float
-        Yang's A and r, in (0, 1].
-    judge, share
-        As `Fisher`.
-    scale : {"log2", "linear"}
-        The box that is searched: of (log2 γ, log2 C), or of (γ, C) themselves, as Yang's algorithm does with any variables; there
-        nearly all positions are kernels far too narrow.
-    trainer : type of Trainer
-        What is trained: the two-hulls classifier, or one of your own.
-    """
-
-    bats: int = 20
-    iterations: int = 20
-    loudness: float = 0.5
-    pulse_rate: float = 0.5
-    judge: Judge = "holdout"
-    share: float = 0.2
-    trainer: type[Trainer] = Trainer
-    scale: Literal["log2", "linear"] = "log2"
-
-    name = "bat"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_judge(self.judge, self.share)
-        for name, minimum in (("bats", 2), ("iterations", 1)):
-            object.__setattr__(self, name, as_integer(getattr(self, name), name, minimum))
-        if self.scale not in ("log2", "linear"):
-            raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}", name="scale")
-        for name in ("loudness", "pulse_rate"):
-            if not 0 < getattr(self, name) <= 1:
-                raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}", name=name)
-
-    def choose(self, sample: Sample) -> Choice:
-        """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
-        trainer = self.trainer(sample)
-        evaluations = _Evaluations(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
-        ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
-        lower, upper = np.log2(ends) if evaluations.powers else ends
-        if not (lower < upper).all():
-            raise InputError(
-                "the bat algorithm searches ranges: give at least two different candidates of gamma and of C", name="gamma"
-            )
-        gamma, C = evaluations.values(self._search(evaluations, lower, upper, sample.seed))
-        details = {"positions": evaluations.values(np.array(evaluations.positions)), "accuracy": np.array(evaluations.accuracies)}
-        return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
-
-    def _search(self, evaluations: _Evaluations, lower: FloatArray, upper: FloatArray, seed: int) -> FloatArray:
-        """Return the best position; of equal ones that where the bats ended, which need not be the first."""
-        try:
-            from niapy.algorithms.basic import BatAlgorithm
-            from niapy.problems import Problem
-            from niapy.task import Task
-        except ImportError as error:
-            raise MissingPackageError(
-                "selector 'bat' needs the package niapy, which is not installed", "niapy", "pip install 'marginopt[selection]'"
-            ) from error
-
-        class Error(Problem):  # type: ignore[misc]
-            def _evaluate(self, x: Any) -> float:
-                return 1.0 - evaluations.accuracy_at(np.asarray(x, dtype=np.float64))
-
-        problem = Error(dimension=2, lower=lower, upper=upper)
-        task = Task(problem=problem, max_evals=self.bats * self.iterations)
-        algorithm = BatAlgorithm(population_size=self.bats, loudness=self.loudness, pulse_rate=self.pulse_rate, seed=seed)
-        best, _ = algorithm.run(task)
-        return np.asarray(best, dtype=np.float64)
-
-
-class _Evaluations:
-    """The positions of the search and their accuracies."""
-
-    def __init__(self, trainer: Trainer, split: Split, powers: bool) -> None:
-        self.trainer = trainer
-        self.split = split
-        self.powers = powers
-        self.positions: list[FloatArray] = []
-        self.accuracies: list[float] = []
-
-    def values(self, positions: FloatArray) -> FloatArray:
-        return np.exp2(positions) if self.powers else positions
-
-    def accuracy_at(self, position: FloatArray) -> float:
-        """Train one model at a position and return its accuracy."""
-        gamma, C = self.values(position)
-        accuracy = self.trainer.accuracy(self.trainer.kernel(float(gamma)), float(C), self.split)
-        self.positions.append(position.copy())
-        self.accuracies.append(accuracy)
-        return accuracy

@@ -249,8 +249,8 @@ def test_an_entry_is_made_anew_by_its_own_solver(small_table, solver):
     )
     assert entry is not None and entry.solver == run_entry(entry, time_limit=20.0).result.solver == solver
     X, _ = build_data(small_table)
-    w = MODELS["kernel-ramp"].coefficients(entry.point, X)
-    assert MODELS["kernel-ramp"].point({"w": w}, X)["u"] == pytest.approx(entry.point["u"])
+    w = MODELS["kernel-ramp"].start_coefficients(entry.point, X)
+    assert MODELS["kernel-ramp"].make_point({"w": w}, X)["u"] == pytest.approx(entry.point["u"])
     for claim in (entry, replace(entry, bound=0.9 * entry.bound)):
         assert book.remake_entry(claim, 20.0).stands
     with pytest.raises(InputError):

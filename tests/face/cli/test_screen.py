@@ -19,7 +19,7 @@ from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.cli.parsing import at_the_prompt, show_warning
+from marginopt.cli.parsing import in_option_names, show_warning
 from marginopt.cli.screen import print_tables, print_text
 from marginopt.display import StatusLine
 
@@ -140,7 +140,7 @@ def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
     ],
 )
 def test_advice_is_in_the_terminal_s_words(python: str, name: str, prompt: str) -> None:
-    text = at_the_prompt(python, {"manifold_mu", "lam"}, name)
+    text = in_option_names(python, {"manifold_mu", "lam"}, name)
     assert text.startswith(prompt) or (prompt in text and "Instance." not in text)
 
 

@@ -186,7 +186,9 @@ def test_no_forged_log_leaves_out_a_support(seed: int, tmp_path: Path) -> None:
         claimed = question.level + (1e-3, 0.5, 3.0)[k % 3]
         path.write_text(sealed(forgery(log, claimed, poor, rng)))
         logs = (*answer.logs, ProofLog.of_file(item.name, path))
-        lie = replace(answer, question=fewer, evidence=evidence, value=fewer.count(evidence), bound=float(len(listed)), logs=logs)
+        lie = replace(
+            answer, question=fewer, evidence=evidence, value=fewer.evaluate(evidence), bound=float(len(listed)), logs=logs
+        )
         assert not mo.check_proof(path, item.model(model)).valid
         assert k % 10 or not lie.check().valid
     missing = replace(answer, question=replace(question, exclusions=question.exclusions[1:]))

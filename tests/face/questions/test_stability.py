@@ -142,7 +142,7 @@ def test_an_answer_cites_a_log_and_forgeries_are_refused(tmp_path: Path) -> None
     assert not replace(answer, evidence=optimum).check().valid
     assert not table.answer(k).check().valid  # nothing for others to check
     with pytest.raises(mo.errors.InputError):
-        answer.question.count(OtherClassifier(np.zeros(2)))
+        answer.question.evaluate(OtherClassifier(np.zeros(2)))
 
 
 def test_an_unfinished_search_has_valid_bounds() -> None:

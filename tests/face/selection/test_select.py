@@ -17,7 +17,7 @@ from marginopt.errors import InputError, MissingPackageError
 from marginopt.models import RBF, ConvexHullsDual, MaxMinSVM
 from marginopt.models.formulations.max_min import fisher_ratio
 from marginopt.selection import Bat, CrossValidation, Fisher, LikelihoodDensity, MaxMinSelector, select
-from marginopt.selection.criteria import likelihood_distance
+from marginopt.selection.selectors import likelihood_distance
 from marginopt.solvers import Status
 
 GAMMAS = (2.0**-9, 2.0**-3, 1.0, 8.0)

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 from effort import part
 
-from marginopt.display import sanitised
+from marginopt.display import sanitise
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, KappaCell, RelaxationCell
 from marginopt.relaxations.report.formats import latex_escaped, markdown_escaped
 
@@ -93,7 +93,7 @@ def test_html_has_the_tags_of_a_harmless_name(hostile: tuple[str, GapReport], ta
     assert page.tags == harmless.tags and page.attributes == harmless.attributes
     assert all(link.startswith(("#", "data:image/svg+xml,")) for link in page.links)
     words = "".join(page.text)
-    assert sanitised(name) in words and not any(c in words + str(report) for c in "\r\x00\x07\x1b\u202e")
+    assert sanitise(name) in words and not any(c in words + str(report) for c in "\r\x00\x07\x1b\u202e")
     assert Tags(report._repr_html_()).tags == table.tags
 
 

@@ -175,10 +175,10 @@ warnings.simplefilter("ignore")
 import numpy as np
 import marginopt as mo
 from marginopt.models.arrays import peak_memory
-from marginopt.rows import sampled
+from marginopt.rows import sample_rows
 data = mo.instances.open_rows(sys.argv[1])
 y = np.resize([1.0, -1.0], 1984)
-mo.solve(mo.Margin(sampled(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
+mo.solve(mo.Margin(sample_rows(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
 limit = float(peak_memory() + 24e6)
 result = mo.solve(mo.Margin(data.X, data.y, sys.argv[2], "half-l2", sample_weight=2.0), tol=1e-3, memory_limit=limit)
 print(result.certificate.gap, limit, peak_memory())

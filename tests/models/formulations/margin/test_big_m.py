@@ -11,8 +11,7 @@ from data import clouds
 from facts import about
 
 import marginopt as mo
-from marginopt.deprecation import MarginoptDeprecationWarning
-from marginopt.errors import InputError
+from marginopt.errors import InputError, MarginoptDeprecationWarning
 from marginopt.models import Indicator, Margin, Model, RampSVM, ZeroOneSVM
 from marginopt.models.model import fingerprint
 from marginopt.solvers import Status

@@ -20,7 +20,7 @@ from marginopt.models.formulations.margin.part import AssemblyContext
 from marginopt.models.formulations.margin.restrictions import Restriction
 from marginopt.models.program.cones import SecondOrder
 from marginopt.models.views import LinearProblem, MarginProblem, PiecewiseLinearLoss, ZeroOneProblem
-from marginopt.rows.abstract import MemoryRows
+from marginopt.rows import MemoryRows
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
