@@ -234,11 +234,11 @@ def interrupt_flag() -> Iterator[threading.Event]:
     previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL  # None: installed by other code than Python's
 
     def handle(signum: int, frame: FrameType | None) -> Any:
-        now = time.monotonic()
-        again, _LastInterrupt.seconds = now - _LastInterrupt.seconds < _AGAIN, now
+        seconds = time.monotonic()
+        is_second, _LastInterrupt.seconds = seconds - _LastInterrupt.seconds < _AGAIN, seconds
         flag.set()
         signal.signal(signal.SIGINT, previous)
-        if again and callable(previous):
+        if is_second and callable(previous):
             previous(signum, frame)
 
     signal.signal(signal.SIGINT, handle)

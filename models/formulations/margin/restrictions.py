@@ -376,8 +376,8 @@ def memberships(groups: Any, n: int) -> FloatArray:
         raise InputError("parity needs at least two groups", name="groups")
     if groups_array.dtype.kind in "iuf" and (names.size > _MOST_NUMBERED or 2 < names.size == n):
         raise InputError(
-            f"groups holds {names.size} different numbers for {n} points, and each would be a group: make few groups of them, such "
-            "as pandas.cut(ages, [0, 30, 60, 120]), or name the groups by words",
+            f"groups holds {names.size} different numbers for {n} points, and each would be a group: make few groups of them, "
+            "such as pandas.cut(ages, [0, 30, 60, 120]), or name the groups by words",
             name="groups",
         )
     return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
