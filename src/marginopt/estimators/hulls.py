@@ -16,7 +16,7 @@ from ..models.formulations.max_min import MaxMinSVM
 from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.records import Options
+from ..solvers.records import Options, Status
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, PreparedData, WeightedClassifier
 from .training import BinaryFit, one_or_all, solve_checked, solve_copy
@@ -98,6 +98,8 @@ class MaxMinSVC(ModelClassifier):
     shared: bool = False
     solver: Any = "maxmin"
     tol: float | None = 1e-3
+
+    _expected = frozenset({Status.STATIONARY})
 
     def _space(self, X: Points, sample: Sample) -> Space:
         return KernelSpace.of(X, sample.rows, self._scaling_of(X, sample), RBF(1.0), sample.weight)
