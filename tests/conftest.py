@@ -19,6 +19,7 @@ from hypothesis import settings
 from marginopt.conformance.solver_laws import broken_conditions
 from marginopt.models.program.form import StandardForm
 from marginopt.solvers.certification.result import Result
+from marginopt.solvers.interface.recorder import forget_interrupt
 
 # A shell that starts the suite in the background has it ignore SIGINT, and so would every process it starts: the tests of Ctrl-C
 # need the default.
@@ -50,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         used = item.fixturenames if isinstance(item, pytest.Function) else []
         if any(f"{file}::{name}" in SLOW for name in (function, *used)):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def first_interrupt() -> None:
+    """Tests that press Ctrl-C follow each other faster than persons do."""
+    forget_interrupt()
 
 
 @pytest.fixture(scope="module")

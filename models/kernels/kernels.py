@@ -437,7 +437,7 @@ class CallableKernel(Kernel):
             return np.zeros((X.shape[0], Z.shape[0]))
         try:
             values = np.asarray(self.function(X, Z), dtype=np.float64)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise InputError(f"the kernel function must take two arrays of points and return numbers: {error}") from error
         if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
             raise InputError(
@@ -624,6 +624,18 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
     return np.concatenate(blocks)
 
 
+#: Points on which a kernel that no theorem speaks of is seen to be symmetric.
+_SAMPLE = 32
+
+
+def _check_symmetric(kernel: Kernel, X: Points) -> None:
+    """Raise InputError for k(x, z) ≠ k(z, x) on a sample of the points: claims would be of a matrix that is not the kernel's."""
+    points = X[:: -(-X.shape[0] // _SAMPLE)]
+    values = kernel.matrix(points, points)
+    if abs(values - values.T).max() > 1e-8 * max(1.0, abs(values).max()):
+        raise InputError(f"a kernel must be symmetric, k(x, z) = k(z, x); {kernel} is not", name="kernel")
+
+
 def as_kernel(kernel: object, X: Points) -> Kernel:
     """Return a fitted kernel from a `Kernel` or a function, with X checked against it."""
     if isinstance(kernel, Precomputed):
@@ -631,10 +643,11 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
             raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")
         if abs(X - X.T).max() > 1e-8 * max(1.0, abs(X).max()):
             raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose", name="X")
-    if isinstance(kernel, Kernel):
-        return kernel.fitted(X)
-    if callable(kernel):
-        return CallableKernel(kernel)
+    if isinstance(kernel, Kernel) or callable(kernel):
+        fitted = kernel.fitted(X) if isinstance(kernel, Kernel) else CallableKernel(kernel)
+        if not (fitted.positive_semidefinite or fitted.of_rows):
+            _check_symmetric(fitted, X)
+        return fitted
     raise InputError(
         f"kernel must be a kernel such as RBF(gamma), Precomputed() or a function of two arrays; it is a {type(kernel).__name__}",
         name="kernel",

@@ -103,7 +103,9 @@ class UnionHull:
     bound: FloatArray
 
 
-def add_union_hull(builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool) -> UnionHull:
+def add_union_hull(
+    builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool
+) -> UnionHull:
     """Add the hull of the branches' union, with variables, rows and cost, and return its pieces."""
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))

@@ -22,6 +22,8 @@ from ..records import Options, Trace, TraceRow
 _EVERY = 0.05
 #: Seconds between two progress lines.
 _SHOWN = 0.2
+#: Seconds between two Ctrl-C that belong together.
+_AGAIN = 2.0
 #: What solvers write for "none yet".
 _NONE = 1e19
 #: Residual of an interior point's points from which on their dual objective counts as a bound.
@@ -208,9 +210,23 @@ def _known(value: float | None) -> float:
     return float(value) if value is not None and abs(value) < _NONE else float("nan")
 
 
+class _LastInterrupt:
+    """The time of the process's last Ctrl-C, by the monotonic clock."""
+
+    seconds = -np.inf
+
+
+def forget_interrupt() -> None:
+    """Take the next Ctrl-C for the first one."""
+    _LastInterrupt.seconds = -np.inf
+
+
 @contextmanager
 def interrupt_flag() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets; the second raises as usual. Outside the main thread it is never set."""
+    """Yield an event that the first Ctrl-C sets; the second raises as usual. Outside the main thread it is never set.
+
+    Two of them within `_AGAIN` seconds are meant for the loop around the solves: the second raises in a later solve, too.
+    """
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield flag
@@ -218,8 +234,12 @@ def interrupt_flag() -> Iterator[threading.Event]:
     previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL  # None: installed by other code than Python's
 
     def handle(signum: int, frame: FrameType | None) -> Any:
+        seconds = time.monotonic()
+        is_second, _LastInterrupt.seconds = seconds - _LastInterrupt.seconds < _AGAIN, seconds
         flag.set()
         signal.signal(signal.SIGINT, previous)
+        if is_second and callable(previous):
+            previous(signum, frame)
 
     signal.signal(signal.SIGINT, handle)
     try:

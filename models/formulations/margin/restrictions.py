@@ -347,13 +347,18 @@ class Keep(Restriction):
         return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
 
 
+#: Groups that numbers may stand for: more of them are a quantity, such as an age.
+_MOST_NUMBERED = 20
+
+
 def group_indicators(groups: Any, n: int) -> FloatArray:
     """Return the rows 1{i in g}, one for each group g.
 
     Raises
     ------
     InputError
-        Not one group for each point, points whose group is missing, names of several types, or fewer than two groups.
+        Not one group for each point, points whose group is missing, names of several types, fewer than two groups, or numbers
+        that are a quantity: with a group for each of its values, nearly all weights are 0.
     """
     groups_array = np.asarray(groups)
     if groups_array.shape != (n,):
@@ -372,6 +377,12 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
         raise InputError("groups mixes names of several types: they must be comparable with each other", name="groups") from None
     if names.size < 2:
         raise InputError("parity needs at least two groups", name="groups")
+    if groups_array.dtype.kind in "iuf" and (names.size > _MOST_NUMBERED or 2 < names.size == n):
+        raise InputError(
+            f"groups holds {names.size} different numbers for {n} points, and each would be a group: make few groups of them, "
+            "such as pandas.cut(ages, [0, 30, 60, 120]), or name the groups by words",
+            name="groups",
+        )
     return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
 
 

@@ -344,7 +344,9 @@ class MarginChecker(ProofChecker[LoggedMarginProblem]):
             raise InvalidProofError(f"the claimed bound {bound:g} is not finite")
         return Claim(bound, math.inf if claim["w"] is None else exact_value(problem, claim["w"], claim["combination"]))
 
-    def prove(self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None) -> tuple[float, int]:
+    def prove(
+        self, problem: LoggedMarginProblem, log: SealedLog, claim: Claim, verifiers: VerifierPool | None
+    ) -> tuple[float, int]:
         """Return the proved bound and the number of nodes; a claim of infeasibility is tried first, then the finite bound."""
         bound = float(claim.bound)
         if math.isfinite(bound) and log.claim.get("infeasible", False) is True:

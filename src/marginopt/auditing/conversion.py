@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, IntArray
+from ..models.arrays import FloatArray, IntArray, as_positive, as_share
 
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
 #: Digits of support vectors in files, tried in this order: those of float64, and those that LIBSVM writes.
@@ -87,7 +87,7 @@ def _option(training: Mapping[str, float | None], name: str, option: str) -> flo
     value = training[name]
     if value is None:
         raise InputError(f"a model file does not hold {name}: give {name}=, the {option} of the training program", name=name)
-    return float(value)
+    return as_share(value, name) if name == "nu" else as_positive(value, name, zero=name == "epsilon")
 
 
 def _libsvm(
@@ -134,6 +134,8 @@ def _set_fitted(
 def _support_rows(rows: Sequence[Sequence[str]], X: FloatArray, y: Any, of_class: Any, precomputed: bool) -> IntArray:
     """Return the rows of X that are the file's support vectors, each once, in their class where the file has classes."""
     entries = [[(int(j), float(v)) for j, v in (cell.split(":") for cell in row)] for row in rows]
+    if of_class is not None and y is None:
+        raise InputError("the file holds classes: give y, the labels that the training program read", name="y")
     if precomputed:  # 0:serial number, from 1
         return np.array([int(row[0][1]) - 1 for row in entries], dtype=np.int64)
     keys = [tuple((j - 1, v) for j, v in row if v != 0.0) for row in entries]

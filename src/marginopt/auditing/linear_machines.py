@@ -67,6 +67,11 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: 
             f"it has {loss} with {estimator.penalty}",
             name="machine",
         )
+    if estimator.early_stopping:
+        raise InputError(
+            "SGDClassifier with early_stopping holds rows out that it does not name: fit with early_stopping=False",
+            name="machine",
+        )
     costs = class_weights(estimator, signs > 0) * weights / (estimator.alpha * X.shape[0])
     counted = costs > 0.0
     X, w = _intercept_first(estimator, X[counted], 1.0)

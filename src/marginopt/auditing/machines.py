@@ -38,6 +38,7 @@ equation exactly.
 
 from __future__ import annotations
 
+import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -51,8 +52,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from ..labelled import is_of_frames
-from ..models.arrays import FloatArray, IntArray, as_vector
+from ..labelled import is_of_frames, labelled_arrays
+from ..models.arrays import FloatArray, IntArray, as_points, as_vector, to_dense
 from ..unpickling import load_estimator
 from .conversion import as_array, as_sklearn_machine, is_pickle, machine_of_file
 from .kernel_machines import audit_nu_svc, audit_nu_svr, audit_one_class, audit_svc, audit_svr
@@ -110,9 +111,10 @@ def audit(
         return _audit_several(estimator, lambda machine: audit(machine, X, y, sample_weight, C=C, epsilon=epsilon, nu=nu))
     if isinstance(estimator, (str, Path)) and is_pickle(estimator):
         estimator = load_estimator(estimator)
+    y = _labels_of_rows(y, X)
     if isinstance(estimator, (str, Path)):
-        rows = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-        return _audit_machine(machine_of_file(estimator, rows, y, training), X, y, sample_weight)
+        rows = _rows_of_numbers(X)
+        return _audit_machine(machine_of_file(estimator, rows, y, training), rows, y, sample_weight)
     if any(value is not None for value in training.values()):
         raise InputError("C, epsilon and nu are for model files: a fitted machine holds its own", name="C")
     machine, X = _last_step(_checked_fitted(estimator), X)
@@ -121,8 +123,33 @@ def audit(
     if kind in ("OneVsRestClassifier", "OneVsOneClassifier"):
         if sample_weight is not None:
             raise InputError(f"audit of {kind} knows no sample_weight", name="sample_weight")
-        return audit_wrapper(machine, y, lambda part, rows, labels: _binary_audit(audit(part, _part_rows(part, X, rows), labels)))
+        pairwise = vars(machine).get("pairwise_indices_") is not None
+        data = _rows_of_numbers(X) if pairwise else X
+
+        def audit_part(part: Any, rows: IntArray, labels: IntArray) -> Audit:
+            return _binary_audit(audit(part, data[np.ix_(rows, rows)] if pairwise else _part_rows(part, data, rows), labels))
+
+        return audit_wrapper(machine, y, audit_part)
     return _audit_with_advice(machine, X, y, sample_weight)
+
+
+def _labels_of_rows(y: Any, X: Any) -> Any:
+    """Return y as an array, which has one entry for each row of X; None stays None."""
+    if y is None:
+        return None
+    n, values = X.shape[0] if hasattr(X, "shape") else len(X), as_array(y)
+    if values.shape != (n,):
+        raise InputError(f"y must hold one entry for each of the {n} rows of X; its shape is {values.shape}", name="y")
+    return values
+
+
+def _rows_of_numbers(X: Any) -> FloatArray:
+    """Return X as a dense matrix of finite numbers."""
+    labelled = labelled_arrays(X, None) if is_of_frames(X, "DataFrame") else None
+    data = to_dense(as_points(as_array(X if labelled is None else labelled[0])))
+    if data.shape[0] > _MOST_ROWS:
+        raise InputError(f"audit reads {_MOST_ROWS:,} rows at most; X has {data.shape[0]:,}", name="X")
+    return data
 
 
 def _part_rows(part: Any, X: Any, rows: IntArray) -> Any:
@@ -139,13 +166,18 @@ def _binary_audit(result: Audit | AuditTable) -> Audit:
 
 
 def _checked_fitted(estimator: Any) -> Any:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
+    """Return the machine; raise InputError for a class, or an object that holds no attributes of a fit.
 
-    try:
-        check_is_fitted(estimator)
-    except (NotFittedError, TypeError) as error:
-        raise InputError(f"audit needs a fitted machine: {error}") from error
+    Classes of other packages need not have scikit-learn's tags, which `check_is_fitted` asks for.
+    """
+    if isinstance(estimator, type):
+        fitted = False
+    elif hasattr(estimator, "__sklearn_is_fitted__"):
+        fitted = estimator.__sklearn_is_fitted__()
+    else:
+        fitted = any(name.endswith("_") and not name.startswith("__") for name in getattr(estimator, "__dict__", ()))
+    if not fitted:
+        raise InputError(f"audit needs a fitted machine; it was given {estimator!r}", name="estimator")
     return estimator
 
 
@@ -167,7 +199,7 @@ def _check_support(machine: Any, X: FloatArray, weights: FloatArray) -> None:
     counted = np.flatnonzero(weights > 0.0)
     if machine.support_.max() >= counted.size:
         return  # the multipliers' own check says so
-    stored = np.asarray(vectors.toarray() if sp.issparse(vectors) else vectors, dtype=np.float64)
+    stored = np.asarray(vectors, dtype=np.float64)
     rows = X[counted[machine.support_]]
     other = np.flatnonzero((np.abs(stored - rows) > _STORED * (np.abs(stored) + np.abs(rows))).any(axis=1))
     if other.size:
@@ -245,7 +277,10 @@ def _last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
                 raise InputError("audit needs a search with refit=True: without it no machine is fitted on all the data")
             estimator = estimator.best_estimator_
         elif isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            try:
+                X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            except (TypeError, ValueError) as error:
+                raise InputError(f"the steps before the machine cannot transform X: {error}", name="X") from error
             estimator = estimator[-1]
         else:
             return estimator, X
@@ -266,16 +301,14 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches, OneVsRest and OneVsOne"
         advice = "; its certificate_ says it already" if "certificate_" in vars(estimator) else ""
         raise InputError(f"audit knows {supported}; it was given {type_name}{advice}", name="machine")
-    data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-    if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
-        raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}", name="X")
+    estimator, data = _with_dense_attributes(estimator), _rows_of_numbers(X)
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
         raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}", name="X")
     n = data.shape[0]
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise InputError(f"sample_weight must hold {n} numbers ≥ 0", name="sample_weight")
+    weights = np.ones(n) if sample_weight is None else as_vector(sample_weight, n, "sample_weight")
+    if (weights < 0).any():
+        raise InputError(f"sample_weight must be ≥ 0; its least entry is {weights.min():g}", name="sample_weight")
     _check_support(estimator, data, weights)
     if vars(estimator).get("multi_class", "ovr") == "crammer_singer":
         return audit_crammer_singer(estimator, data, y, weights)
@@ -285,8 +318,6 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     by_type = {SVC: pairs_of_classes, LinearSVC: classes_against_rest, SGDClassifier: classes_against_rest}
     subproblems = by_type.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
-        if np.shape(y) != (n,):
-            raise InputError(f"y must hold a label for each of the {n} rows of X", name="y")
         audit_of = kinds[type(estimator)]
         parts = list(subproblems(estimator, y, weights))
         return AuditTable(
@@ -295,8 +326,17 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         )
     if isinstance(estimator, SVR | NuSVR | LinearSVR):
         return kinds[type(estimator)](estimator, data, as_vector(y, n, "y"), weights)
-    signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, n)
+    signs = np.ones(n) if isinstance(estimator, OneClassSVM) else _signs(estimator, y)
     return kinds[type(estimator)](estimator, data, signs, weights)
+
+
+def _with_dense_attributes(estimator: Any) -> Any:
+    """Return the machine without sparse attributes: a fit to sparse rows, and ``sparsify``, leave some."""
+    dense = {name: value.toarray() for name, value in vars(estimator).items() if sp.issparse(value)}
+    if dense:
+        estimator = copy.copy(estimator)
+        vars(estimator).update(dense)
+    return estimator
 
 
 def _rows_of(estimator: Any, X: FloatArray, rows: IntArray) -> FloatArray:
@@ -304,8 +344,7 @@ def _rows_of(estimator: Any, X: FloatArray, rows: IntArray) -> FloatArray:
     return X[np.ix_(rows, rows)] if vars(estimator).get("kernel") == "precomputed" else X[rows]
 
 
-def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
-    labels = np.asarray(y)
+def _signs(estimator: Any, y: Any) -> FloatArray:
     if len(estimator.classes_) != 2:
         raise InputError(
             f"audit of {type(estimator).__name__} reads two classes; the machine has {len(estimator.classes_)}: audit "
@@ -313,9 +352,7 @@ def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
             "liblinear, may have several",
             name="machine",
         )
-    if labels.shape != (n,) or not np.isin(labels, estimator.classes_).all():
-        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X", name="y")
-    return np.where(labels == estimator.classes_[1], 1.0, -1.0)
+    return np.where(class_codes(estimator, y) == 1, 1.0, -1.0)
 
 
 #: What the machines of LIBLINEAR have in common.
@@ -374,7 +411,7 @@ def classes_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterato
     classes, codes = estimator.classes_, class_codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
     costs = weights * class_weights(estimator, codes, None if stochastic else weights)
-    names = ("alpha", "penalty", "loss", "fit_intercept") if stochastic else _LIBLINEAR
+    names = ("alpha", "penalty", "loss", "fit_intercept", "early_stopping") if stochastic else _LIBLINEAR
     shared = {name: getattr(estimator, name) for name in names}
     for k, label in enumerate(classes):
         stored = SimpleNamespace(

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_points, to_dense
@@ -67,7 +66,7 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         refuse_fit_arguments(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
             raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}", name="contamination")
-        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
+        X = as_points(self._validate(X, ensure_min_samples=2))
         sample = WeightedPoints.separate(np.ones(X.shape[0]))
         space = self._kernel_space(X, sample)
         self.problem_ = MEBDual(space.Z, space.kernel)

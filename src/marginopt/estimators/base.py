@@ -9,11 +9,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import DataError, InputError, MarginoptWarning
-from ..labelled import DataNames
+from ..labelled import DataNames, is_missing, is_of_frames
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.formulations.margin.part import Part
 from ..models.formulations.margin.restrictions import Restriction
@@ -90,6 +91,23 @@ class EstimatorInfo:
         return self.estimator(**self.quick)
 
 
+def _name_fault(X: Any, y: Any, error: Exception) -> None:
+    """Raise InputError for a column of a frame that holds no numbers, or labels that are missing; return where neither is."""
+    columns = X.columns if is_of_frames(X, "DataFrame") else ()
+    for name in columns:
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            if any(isinstance(value, str) for value in np.asarray(X[name]).tolist()):
+                raise InputError(
+                    f"column {name!r} holds words: encode it, such as by OneHotEncoder in a pipeline, or leave it out", name="X"
+                ) from error
+    labels = [] if y is None or isinstance(y, str) else np.ravel(np.asarray(y, dtype=object)).tolist()
+    missing = sum(is_missing(label) for label in labels if np.ndim(label) == 0)
+    if missing:
+        raise InputError(f"y misses {missing} of {len(labels)} entries: leave these points out", name="y") from error
+
+
 class PointsEstimator(Estimator):
     """The base class of estimators on points, dense or CSR, which they may standardise and map by a kernel."""
 
@@ -116,9 +134,20 @@ class PointsEstimator(Estimator):
             )
         return WeightedPoints.separate(weights)
 
+    def _validate(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Return what scikit-learn's `validate_data` does; an error names a column of words, or counts missing labels."""
+        try:
+            validated = validate_data(self, X, y, **{"accept_sparse": "csr", "dtype": np.float64, **options})
+            if is_classifier(self) and not isinstance(y, str):
+                check_classification_targets(validated[1])
+        except (TypeError, ValueError) as error:
+            _name_fault(X, y, error)
+            raise
+        return validated
+
     def _new_points(self, X: Any) -> Points:
         check_is_fitted(self)
-        return as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return as_points(self._validate(X, reset=False))
 
     def _scaling_of(self, X: Points, sample: WeightedPoints) -> Scaling:
         """Return the standardisation of the sample, or the identity with ``standardise=False``."""

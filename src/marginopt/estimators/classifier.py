@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_points
@@ -100,8 +98,7 @@ class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[m
         """Return the scores of validated rows: of ``classes_[1]`` (n,) for two classes, of all classes (n × K) for more."""
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        check_classification_targets(y)
+        X, y = self._validate(X, y)
         return as_points(X), np.asarray(y)
 
     def _costs(self, X: Points, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, WeightedPoints, IntArray, FloatArray]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..drawing import colour_of, new_axes
 from ..errors import InputError
@@ -132,7 +132,7 @@ class ZeroOneSVC(SearchedClassifier):
         model = self._two_class_problem()
         if self.standardise or self.class_weight is not None:
             raise InputError("conformal sets treat all points alike: fit with standardise=False and without class_weight")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = self._validate(X, accept_sparse=False, reset=False)
         lam = 1.0 if self.lam is None else float(self.lam)
         copies = np.rint(model.sample_weight / lam).astype(np.int64)
         if not np.array_equal(copies * lam, model.sample_weight):

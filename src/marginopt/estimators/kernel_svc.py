@@ -11,14 +11,13 @@ from scipy.optimize import minimize
 
 from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, Points, as_positive, as_share
-from ..models.formulations.svm_duals import ConvexHullsDual
-from ..models.formulations.svm_duals import L2SVMDual
 from ..models.formulations.margin.named_formulations import NuSVM
 from ..models.formulations.max_min import MaxMinSVM
+from ..models.formulations.svm_duals import ConvexHullsDual, L2SVMDual
 from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.certification.result import Result
-from ..solvers.records import Options
+from ..solvers.records import Options, Status
 from .base import EstimatorInfo
 from .classifier import KernelClassifier, ModelClassifier, PreparedData, WeightedClassifier
 from .training import BinaryFit, fit_binary_problem, single_or_list, solve_for_classifier
@@ -190,6 +189,8 @@ class MaxMinSVC(ModelClassifier):
     shared: bool = False
     solver: Any = "maxmin"
     tol: float | None = 1e-3
+
+    _expected = frozenset({Status.STATIONARY})
 
     def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
         return KernelSpace.of(X, sample.rows, self._scaling_of(X, sample), RBF(1.0), sample.weight)

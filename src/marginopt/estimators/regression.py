@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points, as_positive
@@ -59,7 +58,7 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
             A parameter or the data cannot be used; says which, and what is needed.
         """
         refuse_fit_arguments(self, other)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
         points, targets = as_points(X), np.asarray(y, dtype=np.float64)
         weights = sample_weights(sample_weight, points)
         sample = self._merged(points, np.unique(targets, return_inverse=True)[1], weights)

@@ -67,11 +67,9 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     with log_slow_solve(problem, resolve_solver(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)
     if result.values:
-        if not result.solved and result.status not in expected:
-            gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
+        if result.status is not Status.OPTIMAL and result.status not in expected:
             warnings.warn(
-                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}; see certificate_). "
-                "Standardise the features, or give another solver= or a larger tol= or time_limit=",
+                f"{result.solver} on {result.model}: {result.status.message} {_reason(result)}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -94,6 +92,17 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     raise SolverError(
         f"{result.solver} gave no {noun} for {result.model}: {result.status.message}; try another solver=",
         solver=result.solver,
+    )
+
+
+def _reason(result: Result) -> str:
+    """Return what a point that is not optimal lacks, and what to change."""
+    if result.status is Status.STATIONARY:
+        return f"({result.evidence or 'see certificate_'})"
+    gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
+    return (
+        f"(relative gap {gap}; see certificate_). "
+        "Standardise the features, or give another solver= or a larger tol= or time_limit="
     )
 
 

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from facts import about
 from sklearn.base import is_classifier, is_regressor
@@ -114,3 +115,33 @@ def test_features_are_set_out_as_frames() -> None:
     pd = pytest.importorskip("pandas")
     fitted = mo.estimators.KernelNPSVC().set_output(transform="pandas").fit(X3, Y3)
     assert isinstance(fitted.transform(X3), pd.DataFrame)
+
+
+@pytest.mark.parametrize("kind", ["object", "category", "string"])
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_a_column_of_words_is_named(info: Any, kind: str) -> None:
+    frame = pd.DataFrame(X2, columns=["a", "b"]).assign(colour=pd.Series(["red", "blue"] * 20, dtype=kind))
+    with pytest.raises(InputError, check=about("X")) as caught:
+        info.make().fit(frame, Y2)
+    assert "colour" in str(caught.value)
+
+
+def test_a_column_of_words_is_named_of_new_points_too() -> None:
+    fitted = mo.estimators.HingeSVC().fit(pd.DataFrame(X2, columns=["a", "b"]), Y2)
+    with pytest.raises(InputError, check=about("X")):
+        fitted.predict(pd.DataFrame({"a": ["red"], "b": [1.0]}))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=str)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_labels_that_are_missing_are_counted(name: str, missing: Any) -> None:
+    words = pd.Series(["no", "yes"] * 19 + ["no", missing], dtype="string" if missing is pd.NA else object)
+    with pytest.raises(InputError, check=about("y")):
+        CLASSIFIERS[name].make().fit(X2, words)
+
+
+def test_faults_that_scikit_learn_names_stay_its_own() -> None:
+    for X, y in ((np.where(X2 > 0.0, np.nan, X2), Y2), (X2, Y2[:30]), (X2[:, 0], Y2)):
+        with pytest.raises(ValueError) as caught:
+            mo.estimators.HingeSVC().fit(X, y)
+        assert not isinstance(caught.value, InputError)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from facts import about
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
+from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -28,6 +29,7 @@ from marginopt.models.kernels.kernels import (
     mean_squared_distance,
     squared_distances,
 )
+from marginopt.solvers.records import Status
 
 points = st.tuples(st.integers(1, 6), st.integers(1, 4)).flatmap(
     lambda s: hnp.arrays(np.float64, s, elements=st.floats(-5, 5, allow_subnormal=False))
@@ -185,3 +187,46 @@ def test_a_kernel_function_is_not_called_without_points() -> None:
         return np.exp(-0.5 * ((X[:, None] - Z[None]) ** 2).sum(axis=-1))
 
     assert mo.estimators.NCHSVC(kernel=gaussian).fit(points, y).result_.solved
+
+
+class _Directed(Kernel):
+    """k(x, z) = x'Az with A ≠ A'."""
+
+    name = "directed"
+    latex = r"x^\top A z"
+
+    def matrix(self, X: Any, Z: Any) -> Any:
+        return X @ np.array([[1.0, 0.5], [0.0, 1.0]]) @ Z.T
+
+    def diagonal(self, X: Any) -> Any:
+        return np.diag(self.matrix(X, X))
+
+
+@pytest.mark.parametrize("kernel", [_Directed(), lambda X, Z: X[:, :1] * np.ones(len(Z))], ids=["class", "function"])
+@pytest.mark.parametrize("name", ["L2SVC", "NuSVC", "NCHSVC", "ConicSVC", "MEBOneClass", "EpsilonSVR", "KernelNPSVC"])
+def test_a_kernel_that_is_not_symmetric_is_refused(kernel: Any, name: str) -> None:
+    """Claims would be of a matrix, and predictions of another one."""
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    estimator = getattr(mo.estimators, name)(kernel=kernel)
+    with pytest.raises(InputError) as caught:
+        estimator.fit(X, X[:, 0] if name == "EpsilonSVR" else np.where(X[:, 0] > 0.0, 1, -1))
+    assert caught.value.name == "kernel"
+
+
+@pytest.mark.parametrize("name", ["L2SVC", "MEBOneClass"])
+def test_a_kernel_that_is_not_convex_is_warned_of(name: str) -> None:
+    X = np.random.default_rng(1).normal(size=(40, 2))
+
+    def indefinite(A: Any, B: Any) -> Any:
+        return np.tanh(A @ B.T - 1.0)
+
+    estimator = getattr(mo.estimators, name)(kernel=indefinite)
+    with pytest.warns(ConvergenceWarning) as caught:
+        estimator.fit(X, np.where(X[:, 0] > 0.0, 1, -1))
+    assert estimator.result_.status is Status.STATIONARY and "positive semidefinite" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("values", ["a", [["a"]], None, 1j], ids=str)
+def test_a_kernel_function_that_returns_no_numbers(values: Any) -> None:
+    with pytest.raises(InputError):
+        mo.estimators.L2SVC(kernel=lambda X, Z: values).fit(np.eye(4), [1, 1, -1, -1])

@@ -16,6 +16,7 @@ from facts import about
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
 from marginopt.models.model import Model
+from marginopt.solvers.interface import recorder
 from marginopt.solvers.interface.algorithm import Algorithm, Outcome
 from marginopt.solvers.interface.recorder import ProgressState
 from marginopt.solvers.interface.solver import SolverInfo
@@ -196,6 +197,21 @@ def test_the_second_ctrl_c_raises(problem: Model) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         Deaf().run(problem, Options())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_two_ctrl_c_that_belong_together_end_the_loop(problem: Model, monkeypatch: pytest.MonkeyPatch, together: bool) -> None:
+    """A search or a comparison solves again and again: one Ctrl-C ends one solve."""
+    monkeypatch.setattr(recorder, "_AGAIN", np.inf if together else 0.0)
+    before = signal.getsignal(signal.SIGINT)
+    assert Counter(steps=100, interrupt_at=4).run(problem, Options()).status is Status.INTERRUPTED
+    assert Counter(steps=5).run(problem, Options()).status is Status.OPTIMAL
+    if together:
+        with pytest.raises(KeyboardInterrupt):
+            Counter(steps=100, interrupt_at=4).run(problem, Options())
+    else:
+        assert Counter(steps=100, interrupt_at=4).run(problem, Options()).status is Status.INTERRUPTED
     assert signal.getsignal(signal.SIGINT) is before
 
 

@@ -223,3 +223,22 @@ def test_points_without_a_group_are_refused(groups: Any, by: str) -> None:
 def test_groups_of_any_names_are_parted() -> None:
     words, numbers = np.array(["b", "a", "b", "c"], dtype=object), np.array([1, 0, 1, 2])
     np.testing.assert_array_equal(group_indicators(words, 4), group_indicators(numbers, 4))
+
+
+@pytest.mark.parametrize("by", ["covariance", "counts"])
+def test_a_quantity_is_no_group(by: Any) -> None:
+    """A group for each age leaves the constant classifier; words, bins and few numbers are groups."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.where(rng.random(60) < 0.5, -1.0, 1.0)
+    ages = rng.integers(20, 60, 60)
+    few = rng.normal(size=3)
+    for quantity in (ages, ages.astype(float), X[:, 0], pd.Series(ages)):
+        with pytest.raises(InputError, check=about("groups")):
+            mo.Margin(X, y, subject_to=mo.parity(quantity, 0.1, by=by))
+    with pytest.raises(InputError, check=about("groups")):
+        mo.Margin(pd.DataFrame(X, columns=["a", "b"]), y, subject_to=mo.parity("b", 0.1, by=by))
+    with pytest.raises(InputError, check=about("groups")):
+        mo.Margin(X[:3], np.array([-1.0, 1.0, 1.0]), subject_to=mo.parity(few, 0.1, by=by))
+    bins = pd.cut(ages, [0, 30, 45, 120])
+    for groups in (ages.astype(str), bins, np.digitize(ages, [30, 45]), ages // 10):
+        assert mo.Margin(X, y, subject_to=mo.parity(groups, 0.1, by=by)).form.n > 0
