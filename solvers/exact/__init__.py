@@ -1,1 +1,1 @@
-"""Branch and bound with proof logs, shared by all exact solvers: search, checkpoints, remote workers, the checker of logs, VIPR."""
+"""Branch and bound with proof logs, shared by the exact solvers: search, checkpoints, remote workers, log checkers, and VIPR."""
