@@ -7,12 +7,27 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..arrays import FloatArray
 from ..deadline import check_scan
 from ..program.form import StandardForm, changed_entries
 from .programs import FlatProgram
 
 #: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.
 _SCANS = 14
+
+
+#: Distance of an integer variable's bound from a whole number within which it is that number.
+_WHOLE = 1e-9
+
+
+def _bounds(form: StandardForm) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds, those of integers moved inwards to whole numbers where one lies between them.
+
+    HiGHS 1.15's presolve cuts off the optimum of integers with bounds of 0.5.
+    """
+    lower, upper = np.ceil(form.lower - _WHOLE), np.floor(form.upper + _WHOLE)
+    whole = form.integer & (lower <= upper)
+    return np.where(whole, lower, form.lower), np.where(whole, upper, form.upper)
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
@@ -22,7 +37,7 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
     lp = model.lp_
     lp.num_col_, lp.num_row_ = form.n, flat.b.size
     lp.col_cost_, lp.offset_ = np.array(form.q), form.r
-    lp.col_lower_, lp.col_upper_ = np.array(form.lower), np.array(form.upper)
+    lp.col_lower_, lp.col_upper_ = _bounds(form)
     lp.row_lower_, lp.row_upper_ = flat.b, np.where(flat.equal, flat.b, np.inf)
     A = sp.csr_array(flat.A)
     matrix = lp.a_matrix_
@@ -49,7 +64,7 @@ def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm
     if "r" in parts:
         highs.changeObjectiveOffset(float(form.r))
     if "bounds" in parts:
-        highs.changeColsBounds(form.n, columns, np.array(form.lower), np.array(form.upper))
+        highs.changeColsBounds(form.n, columns, *_bounds(form))
     if "P" in parts:
         assert form.quadratic is not None
         lower = form.quadratic.lower

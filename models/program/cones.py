@@ -188,11 +188,13 @@ class Cone(ABC):
         """Return the largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
         return largest_absolute(v - self.project(v))
 
-    def relative_violation(self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0) -> float:
-        """Return the largest violation of a group of `group_size` rows, relative to the group's largest ``unit`` > 0 plus its
-        largest ``scale`` ≥ 0.
+    def relative_violation(
+        self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0, rounding: FloatArray | float = 0.0
+    ) -> float:
+        """Return the largest violation of a group of `group_size` rows beyond ``rounding`` ≥ 0, the error of v, relative to the
+        group's largest ``unit`` > 0 plus its largest ``scale`` ≥ 0.
         """
-        outside = np.abs(v - self.project(v)).reshape(-1, self.group_size).max(axis=1)
+        outside = np.maximum(np.abs(v - self.project(v)) - rounding, 0.0).reshape(-1, self.group_size).max(axis=1)
         units = np.broadcast_to(np.asarray(unit), v.shape).reshape(-1, self.group_size).max(axis=1)
         return float((outside / (units + scale.reshape(-1, self.group_size).max(axis=1))).max(initial=0.0))
 

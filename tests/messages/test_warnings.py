@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
 from marginopt.errors import MarginoptDeprecationWarning, MarginoptWarning, warn_renamed
-from marginopt.estimators.training import warn_of_one_class
+from marginopt.estimators.training import warn_of_useless_classifier
 from marginopt.instances import Instance, read
 
 RNG = np.random.default_rng(0)
@@ -51,8 +51,13 @@ WARNINGS: list[tuple[type[Warning], Callable[[], object], str]] = [
     ),
     (
         ConvergenceWarning,
-        lambda: warn_of_one_class("HingeSVC", lambda rows: np.ones(len(rows)), X, Y, np.ones(20)),
+        lambda: warn_of_useless_classifier("HingeSVC", lambda rows: np.ones(len(rows)), X, Y, np.ones(20)),
         "HingeSVC puts all 20 training points into class 1.0, though 50% of their weight is in others; give a larger C or lam",
+    ),
+    (
+        ConvergenceWarning,
+        lambda: warn_of_useless_classifier("ConicSVC", lambda _: np.where(np.arange(20) < 3, Y, -Y), X, Y, np.ones(20)),
+        "ConicSVC is right on 15% of the training points' weight, and one class alone has 50% of it; give another C or lam",
     ),
     (
         ConvergenceWarning,

@@ -34,7 +34,10 @@ class ActivityBounds:
     cutoff : float or None
         An upper bound of R(w); None where none is known.
     saturation : float
-        A t such that an optimal free intercept need not be beyond t + max |x_i'w|; infinite where none is known.
+        A t such that an optimal free intercept need not be beyond t + max |x_i'w| over ``weighted``; infinite where none is
+        known.
+    weighted : ndarray of bool (n,)
+        The arguments that cost something or that a restriction may count: the others do not hold an intercept anywhere.
     """
 
     loss: Loss
@@ -46,6 +49,7 @@ class ActivityBounds:
     upper: FloatArray
     cutoff: float | None
     saturation: float
+    weighted: BoolArray
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Return bounds of |w_j| and of |argument_i|; infinite where none is known."""
@@ -59,7 +63,7 @@ class ActivityBounds:
             return span, by_span + np.abs(self.c)
         reach = self.regulariser.support_function(self.cutoff, self.A[:, self.penalised])
         if not self.penalised.all():
-            span[0] = min(span[0], self.saturation + float(reach.max(initial=0.0)))
+            span[0] = min(span[0], self.saturation + float(reach[self.weighted].max(initial=0.0)))
             reach = reach + span[0] * np.abs(self.A[:, 0])
         return span, np.minimum(by_span, reach) + np.abs(self.c)
 

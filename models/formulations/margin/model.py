@@ -420,7 +420,10 @@ class Margin(Model):
         A, c = self.loss.rows(self.points, self.y)
         level, saturation = self._level(lower, upper), self.loss.saturation()
         saturation = np.inf if self._intercept_is_held else max(saturation, 1.0) if self.subject_to else saturation
-        return ActivityBounds(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, saturation)
+        weighted = np.full(c.size, bool(self.subject_to)) | (self.costs > 0.0)
+        return ActivityBounds(
+            self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, saturation, weighted
+        )
 
     @property
     def parts(self) -> tuple[Part, ...]:

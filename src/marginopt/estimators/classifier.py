@@ -19,7 +19,7 @@ from ..solvers.parallel import choose_executor
 from ..solvers.records import Options, Status
 from ..solvers.registry import resolve_solver
 from .base import ModelEstimator, PointsEstimator, refuse_fit_arguments
-from .training import BinaryFit, run_fit_task, single_or_list, warn_of_one_class
+from .training import BinaryFit, run_fit_task, single_or_list, warn_of_useless_classifier
 from .training_set import (
     BinaryProblem,
     FeatureSpace,
@@ -187,7 +187,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
         data = self._prepare(X, y, sample_weight)
         self._set_fitted(data, self._solve_all(data))
         rows = data.sample.rows
-        warn_of_one_class(type(self).__name__, self._predict, X[rows], y[rows], data.cost)
+        warn_of_useless_classifier(type(self).__name__, self._predict, X[rows], y[rows], data.cost)
         return self
 
     def _scores(self, X: Points) -> FloatArray:

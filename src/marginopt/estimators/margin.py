@@ -21,7 +21,7 @@ from ..models.model import Model
 from ..solvers.records import Status
 from .base import EstimatorInfo, ModelEstimator
 from .classifier import LinearClassifier, SearchedClassifier, WeightedClassifier, WeightedPointsClassifier
-from .training import solve_for_classifier, warn_of_one_class
+from .training import solve_for_classifier, warn_of_useless_classifier
 from .training_set import FeatureSpace, LinearPredictor
 
 
@@ -146,7 +146,7 @@ class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
             setattr(self, name, value)
         self.classes_ = classes
         self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
-        warn_of_one_class(type(self).__name__, self._predict, points[sample.rows], labels[sample.rows], cost)
+        warn_of_useless_classifier(type(self).__name__, self._predict, points[sample.rows], labels[sample.rows], cost)
         return self
 
     def _scores(self, X: Points) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NotSeparableError, SolverError
-from ..models.arrays import FloatArray, Points
+from ..models.arrays import BoolArray, FloatArray, Points
 from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.records import Options, Status
@@ -27,6 +27,8 @@ from .training_set import Solution
 _ROUNDING = 1e-9
 #: Share of the weight below which no warning says that a class is never predicted.
 _MINOR = 0.01
+#: Share of the right points, relative to that of the largest class, below which a classifier is worth a warning: a reversed one.
+_USELESS = 0.6
 #: Seconds of a solve after which the log says what is being solved.
 LOG_AFTER_SECONDS = 10.0
 #: Names of the formulations of which the log said so.
@@ -161,17 +163,19 @@ def warn_of_zero(problem: Model, result: Result) -> None:
     )
 
 
-def warn_of_one_class(
+def warn_of_useless_classifier(
     name: str, predict: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
 ) -> None:
-    """Warn where ``predict`` puts all training points into one class, unless the others weigh next to nothing.
+    """Warn where ``predict`` puts all training points into one class, unless the others weigh next to nothing, and where it is
+    right on far fewer points than the most frequent class would be.
 
     A part of the points is classified first, which settles the question for most classifiers.
     """
     step = max(1, labels.size // _FIRST_POINTS)
-    for rows in (X[::step], X):
-        predicted = predict(rows)
+    for rows in (slice(None, None, step), slice(None)):
+        predicted = predict(X[rows])
         if (predicted != predicted[0]).any():
+            _warn_of_errors(name, predicted == labels[rows], labels[rows], weights[rows])
             return
     other_share = float(weights[labels != predicted[0]].sum()) / float(weights.sum())
     if other_share < _MINOR:
@@ -182,6 +186,21 @@ def warn_of_one_class(
         "give a larger C or lam, class_weight='balanced', or standardise the features",
         ConvergenceWarning,
         stacklevel=4,
+    )
+
+
+def _warn_of_errors(name: str, right: BoolArray, labels: np.ndarray, weights: FloatArray) -> None:
+    """Warn where the right points weigh less than `_USELESS` times those of the heaviest class."""
+    total = float(weights.sum())
+    largest_class = max(float(weights[labels == label].sum()) for label in np.unique(labels)) / total
+    share = float(weights[right].sum()) / total
+    if share >= _USELESS * largest_class:
+        return
+    warnings.warn(
+        f"{name} is right on {share:.0%} of the training points' weight, and one class alone has {largest_class:.0%} of it; "
+        "give another C or lam, or standardise the features",
+        ConvergenceWarning,
+        stacklevel=5,
     )
 
 
