@@ -302,7 +302,8 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or
         None.
 
-        `complete` brings its points back. None where the model knows none simpler than the form with fixed bounds.
+        `complete` brings its points back, from the blocks that the form has in the same shape. None where the model knows none
+        simpler than the form with fixed bounds.
         """
         return None
 

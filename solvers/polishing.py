@@ -61,7 +61,10 @@ def polish(
     candidates = [(rounded, "")]
     simpler = None if model is None else model.with_integers(values)
     if simpler is not None and model is not None:
-        candidates += [(form.join(model.complete(simpler.split(y))), source) for y, source in _solutions(simpler, seconds)]
+        shapes = {block.label: block.shape for block in form.blocks}
+        for y, source in _completed(simpler, seconds):
+            blocks = {label: v for label, v in simpler.split(y).items() if np.shape(v) == shapes.get(label)}
+            candidates.append((form.join(model.complete(blocks)), source))
     else:
         candidates += _completed(form.with_integers_fixed(x), seconds)
     candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]

@@ -318,6 +318,26 @@ class Margin(Model):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
+    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+        """Return the form of the points that cost something, its integers fixed at those of ``values``.
+
+        Integers of the other points would hold w where these happen to be. None where all points cost something, and where a
+        restriction, given constants or the loss may read the others.
+        """
+        weighted, n = self.costs > 0.0, self.X.shape[0]
+        read = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
+        other = self.kernel is not None or self.groups is not None or self.encoding != "bigm" or self.has_given_big_m
+        if isinstance(self.X, Rows) or read or other or weighted.size != n or weighted.all() or not weighted.any():
+            return None
+        weights = as_vector(self.sample_weight, n, "sample_weight")[weighted]
+        reduced = Margin.of_checked(
+            self.X[weighted], self.y[weighted], self.loss, self.regulariser, self.intercept, weights, self.domain,
+            self.subject_to, self.upper_bound,
+        )  # fmt: skip
+        given = {block.label: (values[block.label], block.shape) for block in reduced.form.blocks}
+        blocks = {label: value if np.shape(value) == shape else value[weighted] for label, (value, shape) in given.items()}
+        return reduced.form.with_integers_fixed(reduced.form.join(blocks))
+
     @property
     def given_big_m(self) -> FloatArray | None:
         """Return M where the user gives it and the form uses it; None where it follows from the data."""

@@ -13,7 +13,8 @@ from facts import about
 from programs import UNBOUNDED, bounded_qp, knapsack, random_qp, solve
 
 from marginopt.errors import UnsupportedModelError
-from marginopt.models import HingeSVM
+from marginopt.margin import L1, Integers
+from marginopt.models import HingeSVM, Margin
 from marginopt.solvers.backends import highs
 from marginopt.solvers.backends.highs import Highs
 from marginopt.solvers.interface.timeouts import ABANDONED_STATUS
@@ -149,3 +150,14 @@ def test_a_failure_at_our_integrality_is_tried_at_that_of_highs(native, runs):
     )
     highs.run_to_decision(SimpleNamespace(HighsModelStatus=statuses), stub, native)
     assert len(ran) == runs and (stub.getModelStatus() == "optimal") is (runs == 2)
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_integers_between_fractions_keep_their_optimum() -> None:
+    """HiGHS 1.15's presolve ended at 7.4375 where the second integer is at least 0.5, and 7.25 is the optimum."""
+    X, y = np.array([[-0.75, -1.25], [0.75, 1.25], [1.0, 1.5]]), np.array([1.0, 1.0, -1.0])
+    model = Margin(X, y, "hinge", L1(0.25), sample_weight=np.array([2.0, 1.0, 1.0]), domain=Integers((0.0, 0.5), (3.0, 2.0)))
+    result = solve(model, "highs")
+    assert result.status is Status.OPTIMAL and result.objective == 7.25
+    apart = knapsack(6, 2).replace(lower=np.full(6, 0.2), upper=np.full(6, 0.8))
+    assert solve(apart, "highs").status is Status.INFEASIBLE

@@ -375,3 +375,20 @@ def test_gap_and_signs() -> None:
     assert high.gap == pytest.approx(0.1)
     assert "objective 9, bound 10" in str(high)
     assert high.support("x").tolist() == [0, 2]
+
+
+def test_one_rounding_of_large_terms_that_cancel_is_no_violation() -> None:
+    """1.2e8 less the double beside it is 1.5e-8, and an optimum was left for a point that costs more."""
+    F = sp.csr_array(np.array([[1.0, -1.0]]))
+    form = StandardForm(
+        "equal",
+        (Block("x", (2,)),),
+        np.ones(2),
+        (Constraint("row", F, np.zeros(1), Zero(1)),),
+        np.zeros(2),
+        np.full(2, np.inf),
+        np.zeros(2, bool),
+    )
+    for factor, met in ((1.0 + 2.0**-52, True), (1.0 + 2.0**-40, False)):
+        certificate = certify(form, {"x": np.array([121875000.0, 121875000.0 * factor])})
+        assert certificate.feasible(1e-9) is met and certificate.violations["row"] > 0.0

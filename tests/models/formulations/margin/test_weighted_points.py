@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
 from marginopt.errors import InputError
+from marginopt.solvers.polishing import polish
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 N = 18
@@ -119,3 +120,30 @@ def test_refusals() -> None:
         mo.Margin(X, Y, "ball", "none", sample_weight=0.0)
     with pytest.raises(InputError, check=about("sample_weight")):
         mo.MaxMinSVM(X, Y, sample_weight=-S)
+
+
+@pytest.mark.parametrize("solver", ["gurobi", "scip", "highs"])
+def test_far_points_without_weight_change_nothing(solver: str) -> None:
+    """They bounded the intercept by 1e8, and Gurobi's optimum was 25% above the truth."""
+    X = np.array([[1.0, 0.5, -1.5], [1.0, -0.5, 1.5], [1.0, -7.5e7, -5e7], [1.0, -7.5e7, -5e7]])
+    y, weights = np.array([-1.0, 1.0, 1.0, 1.0]), np.array([1.0, 1.25, 0.0, 0.0])
+    loss, norm = mo.margin.Ramp(0.25, 0.5), mo.margin.SquaredNorm(0.5)
+    model = mo.Margin(X, y, loss, norm, intercept="free", sample_weight=weights)
+    near = mo.Margin(X[:2], y[:2], loss, norm, intercept="free", sample_weight=weights[:2])
+    np.testing.assert_array_equal(model.activity_bounds[1][:2], near.activity_bounds[1])
+    if solver not in mo.solvers.registry.solvers_that_read(near):
+        pytest.skip(f"{solver} is not installed or not licensed")
+    result = mo.solve(model, solver)
+    assert result.status is mo.Status.OPTIMAL and result.objective == pytest.approx(0.2, rel=1e-6)
+
+
+def test_integers_of_points_without_weight_do_not_hold_the_others() -> None:
+    """SCIP's point cost 0.0596 with the far points on their sides of the hyperplane; the optimum of the two near ones is 0.05."""
+    far = 5e7 * np.array([[0.5, -3.0, 2.5], [-4.0, 0.5, 2.5], [0.0, -3.5, 4.0], [3.5, -2.5, -4.0], [-1.0, 2.5, 2.0]])
+    X = np.vstack([[-1.0, -1.0, -0.5], [1.0, 1.0, 0.5], far])
+    y, weights = np.where(np.arange(7) == 1, 1.0, -1.0), np.array([1.0, 1.25, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loss = mo.margin.PiecewiseLinear(((-1.5, 1.0), (-1.25, 1.0), (-1.25, 0.5), (0.5, 0.0), (1.5, 0.0)))
+    model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(0.25), sample_weight=weights, domain=mo.margin.Box(-1.0, 1.0))
+    values = model.complete({"w": np.array([0.0, 0.3125, 0.375])})
+    best, _ = polish(model.form, values, model)
+    assert model.form.objective(model.form.join(best)) == pytest.approx(0.25 * 0.25 / 2.25, rel=1e-6)
