@@ -92,7 +92,7 @@ class ExportMethods(ABC):
     def conflict(self, solver: Any = None, max_solves: int = 400) -> Conflict:
         """Return the reason why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
 
-        A deletion filter on certificates (`solvers.certification.conflict`), in rational arithmetic at the end where all rows are
+        A deletion filter on certificates (`solvers.conflict`), in rational arithmetic at the end where all rows are
         linear. Printable; where rows keep points at a margin it names those that cannot all be kept.
 
         Parameters

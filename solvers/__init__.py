@@ -3,12 +3,12 @@
 from ..extensions import callable_package
 from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
-from .certification.conflict import conflict
 from .certification.point_check import certify
 from .certification.rays import Separability, separability
 from .certification.result import Claim, Result
 from .certification.verification import Verification
 from .compare import Comparison, compare
+from .conflict import conflict
 from .interface.algorithm import Algorithm, Outcome
 from .interface.backend import Backend
 from .interface.recorder import ProgressState, Recorder

@@ -20,10 +20,10 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate
 from .certification.result import SAVE, Result
-from .certification.result_checks import NamedSolver, certified_anew
 from .interface.solver import OPEN_LICENCE
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
+from .result_checks import NamedSolver, certified_anew
 
 #: Version of the stored layout.
 RESULT_VERSION = 2

@@ -620,7 +620,7 @@ class Result(Displayed):
         return np.flatnonzero(self.values[label] > threshold)
 
     def verify(self, model: Model | StandardForm | None = None, exact: bool = False) -> Verification:
-        """Recompute every claim from the model, in rational arithmetic if asked (`solvers.certification.result_checks`).
+        """Recompute every claim from the model, in rational arithmetic if asked (`solvers.result_checks`).
 
         Without a model it is the one that was solved. A result from a file or from another process does not hold it.
 
@@ -644,7 +644,7 @@ class Result(Displayed):
         return VERIFY(self, self._own(model, "verify"), exact)
 
     def check_duals(self, model: Model | StandardForm | None = None, max_rows: int = 12, seed: int = 0) -> DualCheck:
-        """Compare multipliers with difference quotients of the optimum (`solvers.certification.result_checks`).
+        """Compare multipliers with difference quotients of the optimum (`solvers.result_checks`).
 
         Parameters
         ----------

@@ -155,9 +155,9 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 #: The modules that implement methods which a formulation, a form or a result offers and its own module cannot.
 LateMethod.modules |= {
-    "conflict": "marginopt.solvers.certification.conflict",
-    "verify": "marginopt.solvers.certification.result_checks",
-    "check_duals": "marginopt.solvers.certification.result_checks",
+    "conflict": "marginopt.solvers.conflict",
+    "verify": "marginopt.solvers.result_checks",
+    "check_duals": "marginopt.solvers.result_checks",
     "save": "marginopt.solvers.result_file",
 }
 

@@ -32,7 +32,7 @@ from ..solvers import (
     write_solution,
 )
 from ..solvers.certification.point_check import PointCheck, check_point
-from ..solvers.certification.result_checks import certified_anew
+from ..solvers.result_checks import certified_anew
 from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, model_from_arguments, refuse_options_of_data
 from .parsing import comma_separated, print_message

@@ -16,8 +16,8 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm
 from marginopt.models.program.cones import smat, svec
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.backends.eigenvector_cuts import EigenvectorCuts
 from marginopt.solvers.backends.highs import Highs
+from marginopt.solvers.conic.eigenvector_cuts import EigenvectorCuts
 
 X, Y = clouds(4, 12, 2, 0.0, order="turns", first=-1.0)
 DIAGONAL = np.array([0, 2, 5])

@@ -16,8 +16,8 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import DataError, InputError, TooLargeError
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
-from marginopt.solvers.certification.result_checks import certified_anew
 from marginopt.solvers.rational import RationalForm, null_vector, solve_linear
+from marginopt.solvers.result_checks import certified_anew
 
 
 @pytest.fixture(scope="module")

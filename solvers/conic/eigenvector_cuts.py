@@ -30,11 +30,11 @@ from ...models.arrays import FloatArray
 from ...models.model import BareForm, Model
 from ...models.program.cones import PSD, Feature, Nonnegative, smat, svec
 from ...models.program.form import Constraint, StandardForm
+from ..backends.gurobi import Gurobi
 from ..interface.backend import Backend
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, Licence, LicenceState, SolverInfo, installed_version
 from ..records import Answer, Options, Status
-from .gurobi import Gurobi
 
 #: Negative eigenvalue, relative to the largest absolute one (and at least to 1), that counts as rounding.
 _ROUNDING = 1e-8

@@ -7,17 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
-from ...models.model import Model, as_model, describe, fingerprint
-from ...models.program.form import StandardForm
-from ..interface.solver import OPEN_LICENCE, KeptModel, Solver, SolverInfo
-from ..judgement import judge
-from ..rational import RationalForm
-from ..records import Answer, Options
-from ..registry import SolverLike, get_solver
-from ..solve import solve_problem
-from .result import CHECK_DUALS, VERIFY, Result
-from .verification import Check, DualCheck, DualRow, Verification
+from ..errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
+from ..models.model import Model, as_model, describe, fingerprint
+from ..models.program.form import StandardForm
+from .certification.result import CHECK_DUALS, VERIFY, Result
+from .certification.verification import Check, DualCheck, DualRow, Verification
+from .interface.solver import OPEN_LICENCE, KeptModel, Solver, SolverInfo
+from .judgement import judge
+from .rational import RationalForm
+from .records import Answer, Options
+from .registry import SolverLike, get_solver
+from .solve import solve_problem
 
 #: Relative difference of two evaluations of one number in double precision that is no contradiction.
 _ROUNDING = 1e-9

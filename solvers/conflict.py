@@ -16,17 +16,17 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
-from ...models.arrays import BoolArray
-from ...models.export_methods import CONFLICT, Conflict, ExportMethods
-from ...models.model import as_model
-from ...models.program.cones import Indicator, Nonnegative, Zero
-from ...models.program.form import Constraint, StandardForm
-from ..rational import null_vector
-from ..records import Options, Status
-from ..registry import SolverLike, SolverSpec, resolve_solver
-from ..solve import solve_problem
-from .result import Result
+from ..errors import InputError
+from ..models.arrays import BoolArray
+from ..models.export_methods import CONFLICT, Conflict, ExportMethods
+from ..models.model import as_model
+from ..models.program.cones import Indicator, Nonnegative, Zero
+from ..models.program.form import Constraint, StandardForm
+from .certification.result import Result
+from .rational import null_vector
+from .records import Options, Status
+from .registry import SolverLike, SolverSpec, resolve_solver
+from .solve import solve_problem
 
 #: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
 Element: TypeAlias = tuple[str, int]
