@@ -65,7 +65,7 @@ def polish(
         for y, source in _completed(simpler, seconds):
             blocks = {label: v for label, v in simpler.split(y).items() if np.shape(v) == shapes.get(label)}
             candidates.append((form.join(model.complete(blocks)), source))
-    else:
+    if not any(certify(form, form.split(point)).feasible(_FEASIBLE) for point, _ in candidates[1:]):
         candidates += _completed(form.with_integers_fixed(x), seconds)
     candidates += [(y, source) for point, source in candidates for y in _with_zeros(form, point)]
     best, source = _best(form, model, candidates)

@@ -407,9 +407,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
         value, scale, unit = Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.row_maxima)
         violation = c.cone.relative_violation(value, scale, unit)
         if violation > _ROUNDED:  # terms of 1e8 that cancel leave 1e-8
-            violation = c.cone.relative_violation(
-                value, scale, unit, _SUM_ERROR * np.maximum(_largest_terms(c.F, x), np.abs(c.g))
-            )
+            violation = c.cone.relative_violation(value, scale, unit, _SUM_ERROR * np.maximum(largest_terms(c.F, x), np.abs(c.g)))
         worst = max(worst, violation)
     outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)  # -∞ where there is no bound
     violations["bounds"] = float(outside.max(initial=0.0))
@@ -423,10 +421,11 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     return violations, worst
 
 
-def _largest_terms(F: sp.csr_array, x: FloatArray) -> FloatArray:
-    """Return max_j |F_ij x_j| of each row."""
-    terms = sp.csr_array((np.abs(F.data * x[F.indices]), F.indices, F.indptr), shape=F.shape)
-    return np.asarray(terms.max(axis=1).toarray(), dtype=np.float64).ravel()
+def largest_terms(F: sp.csr_array, x: FloatArray) -> FloatArray:
+    """Return max_j |F_ij x_j| of each row, 0 for an empty one."""
+    largest = np.zeros(F.shape[0])
+    np.maximum.at(largest, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), np.abs(F.data * x[F.indices]))
+    return largest
 
 
 def _row_units(largest: FloatArray) -> FloatArray:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.importing.source import Import, near_points
@@ -31,7 +30,7 @@ from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..records import Answer, Status
-from .certificate import MAX_RESIDUAL, Certificate, certify
+from .certificate import MAX_RESIDUAL, Certificate, certify, largest_terms
 
 #: Beginning of the remark on an optimum that is zero within float64 rounding.
 ZERO_OPTIMUM = "the optimum is zero within rounding"
@@ -151,9 +150,9 @@ def big_m_objection(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     for c in form.constraints:
         if not isinstance(c.cone, (Nonnegative, Zero)):
             continue
-        F = abs(c.F)
-        switched, continuous = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
-        size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
+        switched = largest_terms(c.F, form.integer.astype(np.float64))
+        continuous = largest_terms(c.F, (~form.integer).astype(np.float64))
+        size = np.maximum(largest_terms(c.F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > _NOTHING * continuous * reach, size, continuous * reach)
         has_weight = (continuous > 0.0) & ~(c.F.maximum(0.0) @ without_cost > 0.0)
         slack = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=has_weight)
@@ -205,13 +204,6 @@ def feasibility_tolerance_objection(answer: Answer, certificate: Certificate, to
         f"move the objective by {tolerance_shift:.1e}, and that is {certificate.objective:.3g}: "
         "scale the data, or take a conic solver"
     )
-
-
-def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
-    """Return max_j F_ij w_j of each row, for nonnegative F and w."""
-    largest = np.zeros(F.shape[0])
-    np.maximum.at(largest, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
-    return largest
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:

@@ -332,11 +332,15 @@ class Margin(Model):
         weights = as_vector(self.sample_weight, n, "sample_weight")[weighted]
         reduced = Margin.of_checked(
             self.X[weighted], self.y[weighted], self.loss, self.regulariser, self.intercept, weights, self.domain,
-            self.subject_to, self.upper_bound,
+            tuple(self.subject_to), self.upper_bound,
         )  # fmt: skip
         given = {block.label: (values[block.label], block.shape) for block in reduced.form.blocks}
         blocks = {label: value if np.shape(value) == shape else value[weighted] for label, (value, shape) in given.items()}
-        return reduced.form.with_integers_fixed(reduced.form.join(blocks))
+        fixed = reduced.form.with_integers_fixed(reduced.form.join(blocks))
+        span, w = self.activity_bounds[0], fixed.slices["w"]  # beyond it the constants of the other points' rows may not hold
+        lower, upper = fixed.lower.copy(), fixed.upper.copy()
+        lower[w], upper[w] = np.maximum(lower[w], -span), np.minimum(upper[w], span)
+        return fixed.with_bounds(lower, upper)
 
     @property
     def given_big_m(self) -> FloatArray | None:

@@ -175,6 +175,7 @@ def _checked_fitted(estimator: Any) -> Any:
     elif hasattr(estimator, "__sklearn_is_fitted__"):
         fitted = estimator.__sklearn_is_fitted__()
     else:
+        # exempt (text): scikit-learn's convention for attributes of a fit, of another package's class
         fitted = any(name.endswith("_") and not name.startswith("__") for name in getattr(estimator, "__dict__", ()))
     if not fitted:
         raise InputError(f"audit needs a fitted machine; it was given {estimator!r}", name="estimator")

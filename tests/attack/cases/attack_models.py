@@ -167,7 +167,7 @@ def compared(result: mo.Result, truth: Fraction | None, other: mo.Result | None 
     if truth is not None:
         if proved and np.isfinite(bound) and Fraction(bound) > truth:
             return f"bound {bound!r} called proved above the truth {float(truth)!r}"
-        if result.status is Status.OPTIMAL and exact.ZERO not in result.evidence:
+        if result.status is Status.OPTIMAL and exact.ZERO_OPTIMUM not in result.evidence:
             value = Fraction(float(result.sign * result.objective))
             if value > truth + Fraction(WRONG) * max(abs(truth), Fraction(1, 10**9)):
                 return f"OPTIMAL at {float(value)!r}, the truth is {float(truth)!r}"

@@ -188,7 +188,7 @@ def test_a_result_is_saved_before_it_is_shown(tmp_path: Path, monkeypatch: pytes
     def leave(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("marginopt.cli.commands.answer", leave)
+    monkeypatch.setattr("marginopt.cli.commands.print_answer", leave)
     assert main(["solve", str(plan), "--quiet", "--save", str(out)]) != 0
     assert out.exists()
 

@@ -113,7 +113,8 @@ def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) 
 def test_code_that_was_kept_for_a_module_that_is_gone_is_not_read(package: Path) -> None:
     """Simulate an update that moves a record to another module, where only the file of the loop itself counts."""
     (package / "alone.py").write_text(
-        "from pathlib import Path\nfrom marginopt.solvers.interface.numba_flags import FAST, Loops\nloops = Loops(FAST)\n"
+        "from pathlib import Path\n"
+        "from marginopt.solvers.interface.numba_flags import FAST_MATH, Loops\nloops = Loops(FAST_MATH)\n"
     )
     (package / "caller.py").write_text("from .alone import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n")
     with processes(package, NUMBA_CACHE_DIR=str(package.parent / "cache")) as run:

@@ -311,7 +311,7 @@ def test_workers_continue_with_the_largest_coefficients(tmp_path: Path, monkeypa
     nodes = search.take_nodes(10)
     assert any(node.arrays["tried"].any() for node in nodes)
     result = solve_subproblem(pickle.loads(pickle.dumps(search.task(1, nodes, 300.0))), None)
-    search.check(result)
+    search.check_result(result)
     search.add_result(1, result)
     assert search.done
     assert search.incumbent.value == pytest.approx(alone.incumbent.value, rel=1e-4)
