@@ -26,8 +26,8 @@ def _bounds(form: StandardForm) -> tuple[FloatArray, FloatArray]:
     HiGHS 1.15's presolve cuts off the optimum of integers with bounds of 0.5.
     """
     lower, upper = np.ceil(form.lower - _WHOLE), np.floor(form.upper + _WHOLE)
-    whole = form.integer & (lower <= upper)
-    return np.where(whole, lower, form.lower), np.where(whole, upper, form.upper)
+    rounded = form.integer & (lower <= upper)
+    return np.where(rounded, lower, form.lower), np.where(rounded, upper, form.upper)
 
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:

@@ -334,8 +334,8 @@ class Margin(Model):
             self.X[weighted], self.y[weighted], self.loss, self.regulariser, self.intercept, weights, self.domain,
             tuple(self.subject_to), self.upper_bound,
         )  # fmt: skip
-        given = {block.label: (values[block.label], block.shape) for block in reduced.form.blocks}
-        blocks = {label: value if np.shape(value) == shape else value[weighted] for label, (value, shape) in given.items()}
+        full = {block.label: (values[block.label], block.shape) for block in reduced.form.blocks}
+        blocks = {label: value if np.shape(value) == shape else value[weighted] for label, (value, shape) in full.items()}
         fixed = reduced.form.with_integers_fixed(reduced.form.join(blocks))
         span, w = self.activity_bounds[0], fixed.slices["w"]  # beyond it the constants of the other points' rows may not hold
         lower, upper = fixed.lower.copy(), fixed.upper.copy()
