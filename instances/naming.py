@@ -50,9 +50,9 @@ class InstanceName:
     ----------
     name : str
     family : str
-        Empty: the name.
+        Empty where the name stands for it.
     parameters : mapping of str to float
-        But n and p.
+        All but n and p.
     sizes : mapping of str to float
         n and p, as far as they are known.
     """

@@ -1,4 +1,5 @@
-r"""Presolve of the 0-1 problem: fix z_i and tighten M_i by an incumbent, which heuristics find, and a relaxation's dual point.
+r"""Presolve of the 0-1 problem: incumbents by heuristics, and what they and a relaxation's dual point γ give: fixed z_i,
+tighter M_i, and the strengthened encoding (`strengthen`).
 
 The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexification`; γ = 0 for the big-M
 relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
@@ -69,7 +70,8 @@ class Fixings:
     big_m : ndarray (n,)
         Valid M_i for those solutions: at most the model's.
     bound_zero, bound_one : ndarray (n,)
-        Largest D_i⁰ and D_i¹; with the M of an earlier round they bound what is at most UB: min(D_i, UB) is a bound of all.
+        Largest D_i⁰ and D_i¹. Tightened M hold for objectives of at most UB only, so the bound for every w with z_i = 0 (z_i =
+        1) is min(D_i, UB).
     value : float
         Largest D.
     """
@@ -438,7 +440,7 @@ def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, floa
     """Return a classifier w from a heuristic and its true objective; None if no point is known.
 
     The heuristic is the start of an exact solver of the model's class (`margin-bb`, `zero-one-bb`: local search from several
-    starts); without one, w = 0 if a composed problem allows it.
+    starts); for a composed problem w = 0 takes its place if it is allowed and better, or the only one known.
     """
     values = _first_incumbent(model, options)
     composed = as_margin(model)

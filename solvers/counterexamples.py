@@ -224,7 +224,8 @@ _FALL = 1e-12
 class LeadingCosts:
     """The least cost of feasible points with given values of the leading block.
 
-    Where rows hold several other variables it is a lower bound; where quadratic terms do it is not known.
+    Where rows hold several other variables, or bound one from above, it is a lower bound; where quadratic terms do it is not
+    known.
     """
 
     P: sp.csr_array | None  #: quadratic term of the leading block

@@ -1,6 +1,7 @@
 """Reader and writer of QPLIB files: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
-Names that others give are read. Ours go to the sidecar: none of the library's files has any, and other readers refuse them.
+Names in the files of others are read. Ours go to the sidecar file (`models.export.layout`): no file of QPLIB has names, and
+other readers refuse them.
 """
 
 from __future__ import annotations
@@ -202,4 +203,5 @@ class _Reader:
         return values
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _QPLIB()

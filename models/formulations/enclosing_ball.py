@@ -1,4 +1,6 @@
-"""The dual of the minimum enclosing ball of points, FW (15), which core vector machines solve: its model and its record."""
+"""The dual of the minimum enclosing ball of points, FW (15) (Frandi et al.), which core vector machines solve: its model and
+its record.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ class ZeroOneSVM(MarginViolationModel):
         marked as unproven. Where they are not valid at the value that a solver of the form found, so that they may have cut off
         a better point, its result is inaccurate and warned of.
     upper_bound : float, optional
-        Objective of a known feasible point (an incumbent); it tightens M. λ min over trivial points where it is not given.
+        Objective of a known feasible point, which tightens M. UB is the least of it, the incumbent's objective and those of the
+        trivial points (w = 0; with a free intercept also b = ±1).
     intercept : {"penalised", "free"}
         Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks; ½||w||² + C Σz with λ = 2C).
         "free" needs a first column of ones.
@@ -191,7 +192,9 @@ class ZeroOneSVM(MarginViolationModel):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """Return the upper bound UB behind M: the given one, or the best trivial point's value (infinite without one, κ form)."""
+        """Return the upper bound UB behind M: the least of the given one, the incumbent's objective and the trivial points'
+        (infinite where none is feasible, κ form).
+        """
         points = [np.zeros(self.X.shape[1])]
         if self.free:
             points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]

@@ -261,7 +261,9 @@ def _plain_problem() -> Any:
 
 @contextmanager
 def values_cleared(leaves: Sequence[Any]) -> Iterator[None]:
-    """Clear the values of variables inside the ``with`` block, since canonicalisers copy them to auxiliary variables."""
+    """Clear the values of variables or parameters inside the ``with`` block and restore them after it, since canonicalisers
+    copy them to auxiliary variables.
+    """
     before = [(leaf, leaf._value) for leaf in leaves]
     try:
         for leaf in leaves:

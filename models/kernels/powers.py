@@ -185,7 +185,7 @@ def powers(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
     left : ndarray (m, p + 1)
         z_i and, in the last column, h_i, p ≥ 1; m is a multiple of `ROWS`, at least the rows of ``out``.
     strips : ndarray (k, p + 1, width)
-        z_j and h_j, feature by feature, for ``width`` columns in each strip.
+        z_j and h_j, feature by feature, for ``width`` columns in each strip: 32 in float32, 16 in float64, and no other number.
     first : int
         The first strip.
     buffer : ndarray (ROWS, width)

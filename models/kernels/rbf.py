@@ -56,7 +56,8 @@ class TaylorTerm:
 def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
     """Return the ``count`` largest terms, the largest first, for coordinates u_j with these decreasing variances t_j.
 
-    The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate: it falls with a and rises with t, so
+    The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate. Relative to a = 0 it falls with a
+    and rises with t, so
     a term comes after the one that it multiplies, and a new coordinate after the one before.
     """
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
@@ -111,7 +112,7 @@ class TaylorSeries:
 
     @property
     def count(self) -> int:
-        """Return the number of terms: fewer than asked for where the points span fewer directions."""
+        """Return the number of terms: fewer than asked for only where all points coincide."""
         return len(self._terms) + len(self._constants)
 
     def rows(self, points: IntArray, out: SingleArray) -> None:
@@ -217,7 +218,7 @@ class RBFExponents:
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
     ) -> RoundedPanel:
-        """Return the same with entries of two bytes, for sparse data too."""
+        """Return the matrix of `panel` with entries of two bytes, for sparse data too."""
         ones = np.ones(self.half.size, dtype=np.float32)
         if sp.issparse(self.Z):
             values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, 1.0), points)

@@ -72,7 +72,9 @@ class ImpliedBounds:
 
 
 def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
-    """Return the bounds that the rows imply; None if no infinite bound becomes finite, or the rows have too many entries."""
+    """Return the bounds that the rows imply; None if no infinite bound becomes finite, two ends cross, or there are many
+    entries.
+    """
     if not form.constraints or not form.n:
         return None
     F, g = form.rows_matrix()
@@ -269,7 +271,7 @@ _ROUNDINGS = (1e-9, 1e-8)
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved lower bound of the form's optimum, with its argument in one sentence.
+    """A lower bound of the form's optimum, proved unless it has a ``condition``, with its argument in one sentence.
 
     Parameters
     ----------
@@ -298,7 +300,7 @@ def dual_bound_value(form: StandardForm, x: FloatArray | None, multipliers: Mapp
 
 
 def dual_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> Bound:
-    """Return a lower bound of the continuous form's optimum, by the module's theorem.
+    """Return a lower bound of the continuous form's optimum, by the module's theorem; conditional where convexity is not proved.
 
     Parameters
     ----------

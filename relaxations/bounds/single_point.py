@@ -21,7 +21,9 @@ from .convexification import CertifiedConvexification, ConvexifiedLosses, certif
 def single_point_gammas(A: FloatArray) -> FloatArray:
     """Return γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
 
-    *All of them at once are not in Γ*: I - Σ γ_i x_i x_i' has trace p - n. Each is the largest multiple for its point alone.
+    *All of them at once are not in Γ in general*: I - Σ γ_i x_i x_i' has trace p - n, negative for n > p. Each is the largest
+    multiple for
+    its point alone.
     """
     squares = np.einsum("ij,ij->i", A, A)
     return np.divide(1.0, squares, out=np.zeros_like(squares), where=squares > 0.0)

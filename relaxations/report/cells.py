@@ -53,7 +53,7 @@ class Record:
         Raises
         ------
         DataError
-            The record lacks a field or has one that is not known.
+            The record lacks a field, has one that is not known, or a value of another type.
         """
         names = {f.name for f in fields(cls)}
         record = {**cls.added_fields, **record} if isinstance(record, dict) else record
@@ -139,7 +139,7 @@ def problem_label(name: str, lam: float | None) -> str:
 
 @dataclass(frozen=True)
 class InstanceCell(Cell):
-    """Sizes of a problem (an instance at one λ, or a model as stated), and the classifier that the heuristic found.
+    """Sizes of a problem (an instance at one λ, or a model as stated), and figures of the classifier that the heuristic found.
 
     Parameters
     ----------
@@ -209,13 +209,13 @@ class RelaxationCell(BoundingCell):
     status, native_status : str
         The status, also in the solver's own words.
     bound : float or None
-        Lower bound of the 0-1 optimum; None with a caveat.
+        Lower bound of the problem's optimum; None with a caveat.
     kind : str
         "proved", "claimed by solver" or "none".
     argument : str
         Why a proved bound holds.
     caveat : str
-        Why the relaxation's optimum may not bound the 0-1 optimum; empty where it does.
+        Why the relaxation's optimum may not bound the problem's; empty where it does.
     target_bound, target_kind : float or None, str
         With a caveat: the bound of the relaxation's own optimum alone.
     m_source : str
@@ -227,7 +227,7 @@ class RelaxationCell(BoundingCell):
     beside_m : bool
         Whether it is the level beside those (`Reduction.beside_m`).
     recovered : float or None
-        True 0-1 objective of the classifier recovered from the relaxation.
+        The problem's objective at the classifier recovered from the relaxation.
     violations, misclassified : int or None
         Points with u < 1, and with u < 0, under that classifier.
     rank_ratio : float or None
@@ -288,11 +288,11 @@ class ExactCell(BoundingCell):
     proven : bool
         Whether the optimum was reached (status "optimal").
     incumbent : float or None
-        True 0-1 objective of the solver's point, recomputed from w.
+        True objective of the solver's point, recomputed (from w for the 0-1 loss).
     claimed : float or None
         Objective that the solver claims.
     bound : float or None
-        Lower bound of the 0-1 optimum; None with a caveat.
+        Lower bound of the problem's optimum; None with a caveat.
     kind : str
         "proved" (our own exact solver), "claimed by solver" or "none".
     nodes : int or None

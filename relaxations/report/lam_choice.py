@@ -1,4 +1,4 @@
-"""Choose λ for ``lam="auto"`` of a gap report: the geometric mean of two ends.
+"""Choose λ for ``lam="auto"`` of a gap report: the geometric mean of two ends (twice the end where they meet, 1 without ends).
 
 Below the lower end the intercept alone is the best known classifier; above the upper end one with the fewest violations is.
 """

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...display import announce_compilations, data_frame
+from ...display import data_frame
 from ...drawing import Picture
 from ...errors import InputError
 from ...files import write_texts
@@ -23,6 +23,7 @@ from ...solvers.interface.solver import OPEN_LICENCE, Solver, version_of
 from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
 from ...solvers.registry import SolverLike, get_solver, installed
+from ...status_line import announce_compilations
 from ..reduction import Reduction
 from .cells import ExactCell, InstanceCell, KappaCell, LamChoice, RelaxationCell
 from .document import Document

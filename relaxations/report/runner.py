@@ -26,13 +26,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...display import StatusLine
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, read_error
 from ...models.kernels.threads import blas_controller
 from ...models.model import identity
 from ...solvers.interface.solver import version_of
 from ...solvers.parallel import Executor
+from ...status_line import StatusLine
 
 #: Layout of the file; another one is refused.
 STORE_VERSION = 2

@@ -29,7 +29,8 @@ DRAWS = 20 * len(TRAINING_SIZES)
 #: Numbers of values of the parameter on a path: the paper's, and that of a thinned grid.
 PATH_LENGTHS = (100, 20)
 #: Points of the test set.
-_TEST = 100_000  #: Rows (n, p) and labels (n,).
+_TEST = 100_000
+#: Rows (n, p) and labels (n,).
 Sample = tuple[FloatArray, FloatArray]
 
 

@@ -28,7 +28,9 @@ _STEPS = 200_000
 def training_runs(
     effort: ProtocolSize, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None
 ) -> tuple[Run, ...]:
-    """Return the five repetitions of training on a set by an algorithm; without C, validation chooses it."""
+    """Return the paper's five repetitions, or as many as the effort allows, of training on a set by an algorithm; without C,
+    validation chooses it.
+    """
     more = {"width": WIDTH} if kernel == "rbf" and not is_cross_validated(name) else {}  # a part of what a stored run is of
     if replaces_other_test(name):
         more["tested"] = "published part"  # pages keep no cell of other points

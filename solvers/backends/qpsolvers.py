@@ -33,7 +33,7 @@ from ..records import Answer, Options, Status
 
 # Options and abilities of qpsolvers' interfaces, read from their documentation and found by trial.
 
-#: Names of the common options in the interfaces.
+#: Names of tolerances in the interfaces.
 _TOLERANCES = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel", "primal_tol", "abstol", "reltol", "feastol")
 
 
@@ -56,8 +56,8 @@ def ignores_unknown(name: str) -> bool:
 
 @functools.cache
 def accepts_option(name: str, option: str, value: Any) -> bool:
-    """Return whether an interface takes an option: its documentation says so, or its refusal differs from that of an unknown
-    option.
+    """Return whether an interface takes an option: its documentation says so, or a trial takes it and unknown ones are
+    refused.
     """
     if option in documented_options(name):
         return True
@@ -90,7 +90,7 @@ def _matches(answer: Any, x: tuple[float, float]) -> bool:
 def accuracy_settings(name: str, tol: float) -> dict[str, Any]:
     """Return settings for this accuracy in the interface's own names.
 
-    An absolute tolerance is set far below a relative one: it must not count as the relative one for small objectives.
+    The absolute tolerance of the gap is set far below the relative one: it must not replace that for small objectives.
     """
     small = ("eps_duality_gap_abs", "abstol")
     settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if accepts_option(name, o, 1e-8)}
@@ -436,4 +436,5 @@ def missing_requirement(name: str) -> str | None:
     return None
 
 
+#: Called by `solvers.registry`.
 DISCOVER, ABSENT = discover, missing_requirement

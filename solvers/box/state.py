@@ -1,4 +1,4 @@
-"""State of a run of ``boxqp`` between calls of its compiled loop: point, gradient and duality gap of a box QP."""
+"""The compiled descent loop of ``boxqp`` for a box QP, and the state of a run between its calls: point, gradient and gap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.rounding import UNIT
 from ...models.views import BoxQP
-from ..interface.algorithm import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference, entry, inlined, inner
 from ..records import relative_gap
 
@@ -152,15 +152,17 @@ _IDLE, _SLOW = 10, 1e-6
 class BoxState:
     """State of a run: a, its float64 gradient and gap, and the work arrays of the compiled loop.
 
-    The loop minimises ½a'(ZZ' + D)a + linear'a. With a factor in single precision it minimises over the step from the last a
-    whose gradient was computed: linear is then that gradient, w is zero there, and rounding affects digits of the step alone.
+    The loop minimises ½a'(ZZ' + D)a + linear'a. With a factor in single precision ZZ' acts only on the step from the last a
+    whose gradient was computed: linear is then that gradient less D a, w is zero there, and rounding affects digits of the step
+    alone.
     """
 
     view: BoxQP  #: the box QP
     tol: float  #: relative gap to be reached
-    limit: float  #: largest number of epochs and finisher steps
+    limit: float  #: largest number of epochs and steps of the finishers (Newton's and interior-point methods)
     a: FloatArray  #: (m,) the point
-    w: FloatArray  #: (r,) Z'a, up to the reference point of the loop
+    #: (r,) Z'a, or (m,) ZZ'a if ZZ' is stored; with a factor in single precision, Z' times the step from the last refreshed a
+    w: FloatArray
     linear: FloatArray  #: (m,) linear term of the loop
     gradient: FloatArray  #: (m,) float64 gradient at a
     diagonal: FloatArray  #: (m,) diagonal of ZZ' + D
@@ -176,8 +178,8 @@ class BoxState:
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap
     best: tuple[float, float] = (float("inf"), float("inf"))  #: least objective and gap after rounds that used up their work
-    reference: FloatArray | None = None  #: point before the steps that the next search goes along
-    idle_rounds: int = 0  #: such rounds in a row that lowered neither
+    line_start: FloatArray | None = None  #: where the line of `extend_round` starts; None: at the next round's start
+    idle_rounds: int = 0  #: rounds in a row, among those of ``best``, that lowered neither significantly
     step: str = ""  #: kind of the last step, for the trace
 
     @property
@@ -191,7 +193,7 @@ class BoxState:
         return (objective, objective - gap) if offset is None else (offset - objective + gap, offset - objective)
 
     def converged(self) -> bool:
-        """Return whether the relative gap is within the tolerance; equal to rounding if the optimum is zero."""
+        """Return whether the relative gap is within the tolerance, or the gap itself at most 1e-15 (an optimum of zero)."""
         return self.meets_tolerance(self.objective, self.gap)
 
     def meets_tolerance(self, objective: float, gap: float) -> bool:
@@ -261,8 +263,8 @@ class BoxState:
         The step continues from the point before the last change of direction, so that each search doubles its digits. If several
         rounds in a row lower neither objective nor gap significantly, float64 gives no better point.
         """
-        self.reference = start if self.reference is None else self.reference
-        step, improved = self.a - self.reference, False
+        self.line_start = start if self.line_start is None else self.line_start
+        step, improved = self.a - self.line_start, False
         for length in self._lengths(step):
             previous_point, objective = self.a.copy(), self.objective
             self.a[:] = np.clip(self.a + length * step, self.view.lower, self.view.upper)
@@ -273,7 +275,7 @@ class BoxState:
             self.a[:] = previous_point
             self.refresh()
         if not improved or length < 1.0 or ((self.a == self.view.lower) | (self.a == self.view.upper))[step != 0.0].any():
-            self.reference = None
+            self.line_start = None
         idle = self._idle()
         self.idle_rounds = self.idle_rounds + 1 if idle else 0
         self.best = min(self.best[0], self.objective), min(self.best[1], self.gap)

@@ -1,6 +1,7 @@
 """Data of ``conic-ipm``, the interior-point method of the conic SVM: scaled problem, primal-dual iterate, scaling and step.
 
-Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
+Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, u_i = a_i'w, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= a_i'W a_i - 2u_i + 1)
+[, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
 
 This is Conic (21) without its r⁻ branch and without z ≤ 1, which hold at every optimum: z = (r)_+²/q ≤ 1, and q ≥ r² by V ⪰ 0.
@@ -11,7 +12,7 @@ The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 
 whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
 nearly exact.
 
-*The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0.
+*The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ -ζ/2; -ζ/2 β] ⪰ 0.
 Arrays hold one entry per point; a stack of symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are
 algebraic, without loops or eigenvalue routines.
 """
@@ -169,7 +170,7 @@ class ConicData:
 class Iterate:
     """A primal point (w, V, z, ρ) and a dual point (γ, ζ, ``corner``, μ), with slacks and values derived from them.
 
-    ``corner`` = (1, w)'S̄(1, w) = τ + 2η'w + w'Sw replaces τ: it is the complementarity of the lifted cone's first entry.
+    ``corner`` = (1, w)'S̄(1, w) = τ + g'w + w'Sw replaces τ: it is the complementarity of the lifted cone's first entry.
     """
 
     data: ConicData  #: the scaled problem
@@ -211,7 +212,7 @@ class Iterate:
 
     @property
     def dual_point(self) -> tuple[FloatArray, FloatArray, float]:
-        """The dual point (γ, v, μ)."""
+        """The dual point (γ, ζ, μ); `models.conic_bound` calls ζ v."""
         return self.gamma, self.zeta, self.mu
 
     @cached_property
@@ -412,7 +413,7 @@ class PreparedProblem:
         *,
         improve: bool = True,
     ) -> ConicBound:
-        """Repair the dual point and evaluate it from the data; improve it only if it misses the tolerance."""
+        """Repair the dual point (γ, v = ζ, μ) and evaluate it from the data; improve it only if it misses the tolerance."""
         full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2
         full_gamma[self.used], full_v[self.used] = gamma / self.sigma2, v / self.sigma2
         # a row of zeros adds λ to the dual objective and does not change S

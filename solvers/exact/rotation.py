@@ -1,6 +1,7 @@
 """Orthonormal coordinates for branch and bound over boxes of w, rotated so that a box excludes many pairs of opposite points.
 
-The exact solvers compute them once, before the search: `singular_basis` spans the data, `rotated_basis` rotates that basis, and
+The exact solvers compute them once, before the search: `constant_column` finds the intercept, `singular_basis` spans the data,
+`rotated_basis` rotates that basis, and
 `basis_errors` bounds the rounding errors.
 """
 
@@ -72,7 +73,8 @@ def basis_errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
     """
     k = Q.shape[1]
     outside = block - (block @ Q) @ Q.T
-    # Rounding of the rotation itself is of order EPS ||a|| and belongs to η. The residual is the dropped part beyond it.
+    # Rounding of the rotation itself is of order EPS ||a|| and belongs to η_i of docs/explanation/zero-one-bb.md. The residual
+    # is the dropped part beyond it.
     noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
     residual = np.zeros(len(block))
     if k < block.shape[1]:

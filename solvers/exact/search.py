@@ -419,7 +419,7 @@ class TreeSearch:
             self._distributed = self._dispatcher.has_ready_worker or self.explored >= DISPATCH_NODES
 
     def distribute(self, executor: AsynchronousExecutor) -> None:
-        """Dispatch nodes to the workers of an executor once one is ready."""
+        """Dispatch nodes to an executor's workers after `PRELOAD_NODES`, once one is ready or at `DISPATCH_NODES`."""
         self._dispatcher = Dispatcher(executor, self, solve_subproblem)
         self._dispatcher.last_number = self.next_id // NUMBERS_PER_SUBPROBLEM
 

@@ -15,7 +15,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -225,43 +224,3 @@ def _budget(options: Options, start: float, shortest: bool) -> float:
         return ADVANCE_SECONDS
     remaining = options.time_limit - (time.perf_counter() - start)
     return float(np.clip(remaining, _SHORT, ADVANCE_SECONDS))
-
-
-# Structured scalars: numbers that compiled loops and Python read and write by name.
-
-
-def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
-    """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
-
-    The fields are attributes in Python as they are in compiled code: properties, a fifth of the time that `numpy.record` takes.
-
-    Raises
-    ------
-    ValueError
-        A name that NumPy's scalars use already, such as ``size``: reading it would give theirs.
-    """
-    names = [*integers.split(), *floats.split()]
-    reserved = set(dir(np.void)).intersection(names)
-    if reserved:
-        raise ValueError(f"NumPy's scalars have attributes of these names: {', '.join(sorted(reserved))}")
-    scalar = type("NamedScalars", (np.void,), {name: _field(name) for name in names})
-    fields = [(name, np.int64) for name in integers.split()] + [(name, np.float64) for name in floats.split()]
-    return np.dtype((scalar, fields))
-
-
-def _field(name: str) -> property:
-    def write(scalar: Any, value: float) -> None:
-        scalar[name] = value
-
-    return property(itemgetter(name), write)
-
-
-def named_scalars(kind: np.dtype[Any]) -> Any:
-    """Return a structured scalar of zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
-    return np.zeros(1, dtype=kind)[0]
-
-
-def zero_fields(scalar: Any) -> None:
-    """Set all fields to zero."""
-    for name in scalar.dtype.names:
-        scalar[name] = 0

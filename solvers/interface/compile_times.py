@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from numba.core import event
 
 from ...code_cache import CodeCache
-from ...display import StatusLine
+from ...status_line import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
 MESSAGE_DELAY = 1.0
@@ -122,7 +122,7 @@ def _line_wanted(progress: bool) -> bool:
     """Return whether a user may read a status line: never in a worker process."""
     if multiprocessing.current_process().name != "MainProcess":
         return False
-    return progress or StatusLine.read or sys.stderr.isatty() or _in_notebook()
+    return progress or StatusLine.stderr_is_read or sys.stderr.isatty() or _in_notebook()
 
 
 def _in_notebook() -> bool:

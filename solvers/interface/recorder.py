@@ -1,4 +1,6 @@
-"""`Recorder` of a run: trace rows, the user's callback, the progress line and Ctrl-C, for algorithms and backends alike."""
+"""`Recorder` of a run (trace rows, callback, progress line) and `interrupt_flag` for Ctrl-C, for algorithms and backends
+alike.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...display import StatusLine
+from ...status_line import StatusLine
 from ..records import Options, Trace, TraceRow
 
 #: Seconds between two rows of a backend's callback where no new incumbent was found.
@@ -70,7 +72,7 @@ class Recorder:
     name : str
         The solver's, for messages.
     options : Options
-        Callback, verbosity and limits.
+        Of which ``callback``, ``progress``, ``trace_every`` and ``log_file`` are read.
     maximise : bool
         Whether the program is maximised: lines of progress and of log files have its sense. Rows have that of the form, which is
         minimised.

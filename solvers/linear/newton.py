@@ -39,7 +39,7 @@ _EPOCHS, _EPOCH_GROWTH = 300, 2.0
 
 @dataclass(eq=False)
 class CoordinateDescent:
-    """α and w of coordinate descent on a hinge or its square; ``order[:active]`` are the points that take part."""
+    """α and w of coordinate descent on a hinge or its square; the first ``numbers[0]`` of ``order`` take part."""
 
     problem: LinearProblem  #: the classifier in memory
     rows: tuple[FloatArray, IntArray, IntArray]  #: CSR
@@ -233,8 +233,9 @@ class LinearState:
 
 # Passes over blocks of rows that a Newton step needs: margins, the gradient's sum and the second derivatives.
 
-#: A function of a range of points: the points with curved loss, and the second derivatives.
-SecondDerivatives = Callable[[slice], FloatArray]
+#: A function that returns the second derivatives d_i of the losses of a range of points in their margins; 0 where one is
+#: straight.
+LossCurvature = Callable[[slice], FloatArray]
 #: A function that returns α of a range of points after their margins have grown.
 Weights = Callable[[slice, FloatArray], FloatArray]
 
@@ -273,7 +274,7 @@ def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: flo
 
 
 def second_derivatives(
-    problem: LinearProblem, alpha: FloatArray | None, curved: SecondDerivatives, block_bytes: float
+    problem: LinearProblem, alpha: FloatArray | None, curved: LossCurvature, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
     p = problem.rows.shape[1]
@@ -318,7 +319,7 @@ class _SquaresAccumulator:
         self._held = 0
 
 
-def curvature_times(problem: LinearProblem, curved: SecondDerivatives, v: FloatArray, block_bytes: float) -> FloatArray:
+def curvature_times(problem: LinearProblem, curved: LossCurvature, v: FloatArray, block_bytes: float) -> FloatArray:
     """Return Σ d_i x_i (x_i'v) by one pass, for p too large for a matrix."""
     total = np.zeros(v.size)
     for part, block in _parts(problem, block_bytes):
@@ -330,7 +331,7 @@ def curvature_times(problem: LinearProblem, curved: SecondDerivatives, v: FloatA
     return total
 
 
-def squares_of_columns(problem: LinearProblem, curved: SecondDerivatives, block_bytes: float) -> FloatArray:
+def squares_of_columns(problem: LinearProblem, curved: LossCurvature, block_bytes: float) -> FloatArray:
     """Return Σ d_i x_ij², the diagonal that preconditions conjugate gradients."""
     total = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
@@ -484,7 +485,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     info = RECORDS["linear-newton"]
 
     def load(self, view: LinearProblem) -> None:
-        """Import the compiled loops, which are compiled at their first call."""
+        """Do nothing: the loops come with this module and compile at their first call. Its presence makes `compiles` true."""
 
     def init(self, view: LinearProblem, options: Options, rng: np.random.Generator) -> LinearState:
         """Return the state at w = 0, the given start, or the sample's classifier."""

@@ -22,7 +22,8 @@ import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MulticlassProblem
-from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap

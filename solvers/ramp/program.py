@@ -3,9 +3,10 @@
 The relaxation in w, weights β of the atoms and losses ξ_i = c_i ρ_i is
 
     min Σ|β| + Σ ξ_i    with    w = Σ β_j x_j,    a_i'w + σ_i ξ_i/c_i ≥ r,    0 ≤ ξ_i ≤ h c_i,
-                                Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ c and ξ_i = h c_i where i is given up.
+                                Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ q and ξ_i = h c_i where i is given up.
 
-The dual simplex method goes on from the basis of the node before.
+Symbols are those of `solvers.ramp.dual`: the loss ρ is h at the margin q and 0 from r on, σ_i = (r - min(l_i, q))/h, c_i is the
+cost of point i, L and t are loads and thresholds of conflicts. The dual simplex method goes on from the basis of the node before.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _add_columns(highs: Any, costs: FloatArray, lower: FloatArray, upper: FloatA
 class RampSolution:
     """A solution of a node's program, or the multipliers that prove it infeasible."""
 
-    value: float  #: ∞ for an infeasible program
+    value: float  #: objective, or the margin of `least_margin`; ∞ for an infeasible program
     w: FloatArray  #: empty for an infeasible program
     losses: FloatArray  #: ξ; empty for an infeasible program
     norm: float  #: Σ|β|
@@ -97,7 +98,9 @@ class RampProgram:
         _add_rows(self._highs, rows, np.concatenate([self._ends[2], np.zeros(p), [-np.inf]]), free)
 
     def add_conflicts(self, conflicts: RampConflicts) -> None:
-        """Add rows of conflicts in which no point is kept; before the first node is set."""
+        """Add rows of conflicts, with the loads of points that are not kept: only while no point is, as before the first node
+        or at the root.
+        """
         self._loads = np.vstack([self._loads, conflicts.loads / self._view.costs])
         self._kept_loads = np.vstack([self._kept_loads, conflicts.kept_loads / self._view.costs])
         count = conflicts.thresholds.size

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interface.algorithm import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
 from .bounds import Scratch, entry, inner, new_scratch, tighten_and_bound
 from .reduced_problem import ReducedScoringProblem

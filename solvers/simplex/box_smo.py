@@ -18,7 +18,8 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray, SingleArray
 from ...models.kernels.gram import GramOperator
 from ...models.views import BoxEqualityQP, SimplexQP
-from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options

@@ -19,7 +19,8 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
-from ..interface.algorithm import Outcome, integers_and_floats, named_scalars
+from ..interface.algorithm import Outcome
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options

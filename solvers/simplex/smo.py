@@ -17,7 +17,8 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
-from ..interface.algorithm import Algorithm, Outcome, integers_and_floats, named_scalars
+from ..interface.algorithm import Algorithm, Outcome
+from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options

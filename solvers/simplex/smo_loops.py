@@ -3,7 +3,7 @@
 ``w`` is the `SmoIterate`: point, gradient, support and cached columns of Q.
 
 The vertex i is the worst violator, argmin ∇ (in the simplex with the largest violation); its partner j, of the support,
-maximises the decrease (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij) of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose
+maximises (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij), twice the decrease of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose
 set I_low is the support here). Columns may be float32; the gradient is float64.
 """
 

@@ -133,7 +133,7 @@ class BudgetSearch:
             point = self._node_prover.prove(state, extra, start, self.cutoff)
             if point == PROVED:
                 return []
-            bound = max(bound, self._node_prover.certified_norm(start))
+            bound = max(bound, self._node_prover.certified_squared_norm(start))
             if point >= 0 and self._node_prover.record.scalars.packed > 0:
                 break
             # without a conflict all remaining points can be kept

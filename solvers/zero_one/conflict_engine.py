@@ -18,7 +18,8 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ..exact.options import Limits
-from ..interface.algorithm import Outcome, named_scalars
+from ..interface.algorithm import Outcome
+from ..interface.named_scalars import named_scalars
 from .engine import Engine, SharedState
 from .loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_workspace, penalised_rows, stretched_rows
 from .loops.conflict_search import CANDIDATE, GAP_BINS, OUT_OF_NODES, STACK_SCALARS, SearchStack, search_depth_first

@@ -36,7 +36,7 @@ from ..exact.dispatcher import (
     worker_name,
 )
 from ..exact.log_file import LogFile, LogWriter
-from ..interface.algorithm import named_scalars, zero_fields
+from ..interface.named_scalars import named_scalars, zero_fields
 from ..parallel.executor import AsynchronousExecutor
 from .box_log import CLAIM_SLACK, log_header
 from .reduced import ReducedZeroOneProblem
@@ -105,11 +105,11 @@ class NodeProver:
 
         return empty_active_set(self.width)
 
-    def certified_norm(self, active: Any) -> float:
+    def certified_squared_norm(self, active: Any) -> float:
         """Return the lower bound of ||w||² that the multipliers of an active set prove."""
-        from .loops.active_set import certified_norm
+        from .loops.active_set import certified_squared_norm
 
-        return float(certified_norm(active, self._rows.intercept_bound))
+        return float(certified_squared_norm(active, self._rows.intercept_bound))
 
 
 #: Largest number of conflicts of a node.
@@ -212,7 +212,7 @@ class TreeProver:
         point, state, extra, start = self._proved(node, self._goal.cut)
         self.nodes += 1
         self._node_prover.count_node()
-        bound = max(node.bound, min(self._paid(state, extra) + self._node_prover.certified_norm(start), self._goal.cut))
+        bound = max(node.bound, min(self._paid(state, extra) + self._node_prover.certified_squared_norm(start), self._goal.cut))
         if point == OPEN_LEAF:
             # rounding hid the conflict, as the bound is proved; any free point is as good
             free = np.flatnonzero(state == FREE)

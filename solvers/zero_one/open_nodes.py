@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
-from ..interface.algorithm import named_scalars
+from ..interface.named_scalars import named_scalars
 from .loops.box_records import FREE, KEPT, PAGE, POOL_SCALARS, RESERVE, BoxPool
 from .loops.box_search import gather_points, scatter_points
 

@@ -49,7 +49,7 @@ from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, sc
 _CHUNK = 2000
 #: Nodes between two candidates: a better classifier shortens the searches of all later targets.
 _PERIOD = 8
-#: Relative error of the norm in reduced coordinates that `BoxData.scaled` allows for.
+#: Relative error of the norm in reduced coordinates that `BoxData.scaled_to_cut` allows for.
 _SHRINK = 1e-10
 #: Relative difference of values that rounding may make.
 _ROUNDING = 1e-12
@@ -217,7 +217,7 @@ class TargetSearch:
         search_data = SearchData.of(reduced, cutoff)
         scaled = reduced.step > 0.0 and reduced.shrink <= _SHRINK
         unit = float(search_data.data.weights[: self._first].mean())
-        data = search_data.data._replace(unit=unit, positive=self._sides, scaled=scaled)
+        data = search_data.data._replace(unit=unit, positive=self._sides, scaled_to_cut=scaled)
         pool = self._root(target, cutoff, data, reduced.root_half_widths(cutoff))
         workspace, total = empty_workspace(*data.rows.shape), float(data.weights.sum())
         nodes_before, closed, open_bound = self.nodes, False, cutoff
@@ -321,4 +321,4 @@ def _with_targets(reduced: ReducedZeroOneProblem, rows: FloatArray) -> ReducedZe
 
 def _excess(data: BoxData) -> float:
     """Return a bound on f(rw) - f(w) for the multiple rw of w that the boxes cover, see 6 above."""
-    return float(data.step) if data.scaled else 0.0
+    return float(data.step) if data.scaled_to_cut else 0.0

@@ -1,4 +1,4 @@
-"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and the progress line of a run (`StatusLine`).
+"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and text for screens.
 
 Every folder may import this module.
 """
@@ -8,16 +8,11 @@ from __future__ import annotations
 import decimal
 import html
 import math
-import os
 import re
-import shutil
-import sys
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TextIO, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .errors import MissingPackageError
 
@@ -157,117 +152,3 @@ def data_frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns
         message = "to_frame needs pandas, which is not installed"
         raise MissingPackageError(message, "pandas", 'pip install "marginopt[data]"') from error
     return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)
-
-
-#: Seconds between two states in a file, first and largest (they double), and between two events.
-_FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
-
-
-class StatusLine:
-    """The line of a terminal, notebook or log that tells of a run's progress.
-
-    In a terminal and in a notebook each text replaces the last one, cut to the width of a terminal. In a file each text is a line
-    of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
-
-    Parameters
-    ----------
-    stream : text stream, optional
-        Standard error where it is not given.
-
-    Attributes
-    ----------
-    read : bool
-        Whether somebody reads standard error though it is no terminal: the command line, and reports that tell of progress.
-    """
-
-    read: ClassVar[bool] = False
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
-        self._output: Any = None
-        self._next, self._gap = 0.0, _FIRST
-        self._next_event, self._held = 0.0, ""
-
-    @property
-    def stream(self) -> TextIO:
-        """The stream to write to: standard error at the time of the call, which tests and notebooks replace."""
-        return sys.stderr if self._stream is None else self._stream
-
-    @property
-    def alive(self) -> bool:
-        """True for a stream to a terminal that can rewrite its line."""
-        return self.stream.isatty() and os.environ.get("TERM") != "dumb"
-
-    def show(self, text: str) -> None:
-        """Show the state of the run in place of the last one."""
-        if self._in_notebook(text):
-            return
-        if self.alive:
-            self._write(f"\r{self._cut(text)}\x1b[K")
-        elif time.monotonic() >= self._next:
-            self._next, self._gap = time.monotonic() + self._gap, min(2.0 * self._gap, _MOST)
-            self._write(text + "\n")
-
-    def keep(self, text: str) -> None:
-        """Write a line that later states do not replace."""
-        if self._in_notebook(text):
-            self._output = None  # what follows is another line
-            return
-        self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
-
-    def note(self, text: str) -> None:
-        """Show one of many events: in a terminal in place of the last one, in a file at most one a second."""
-        if self._in_notebook(text):
-            return
-        width = shutil.get_terminal_size().columns - 1
-        if not self.alive:
-            self._held = text + "\n"
-            if time.monotonic() >= self._next_event:
-                self._release()
-        elif len(text) <= width:
-            self.show(text)
-        else:
-            end = width // 3
-            self.show(f"{text[: max(width - end - 1, 0)]}…{text[len(text) - end :]}")
-
-    def end(self) -> None:
-        """Clear the line; in a file, write the last event."""
-        if self.alive:
-            self._write("\r\x1b[K")
-        else:
-            self._release()
-
-    def _release(self) -> None:
-        self._next_event = time.monotonic() + _EVENTS
-        self._write(self._held)
-        self._held = ""
-
-    def _in_notebook(self, text: str) -> bool:
-        """Shows the text as the notebook's output, one that changes, where the session is a notebook's."""
-        shell = sys.modules.get("IPython")
-        if self._stream is not None or shell is None or type(shell.get_ipython()).__name__ != "ZMQInteractiveShell":
-            return False
-        shown = {"text/plain": text}
-        if self._output is None:
-            self._output = shell.display.display(shown, raw=True, display_id=True)
-        else:
-            self._output.update(shown, raw=True)
-        return True
-
-    def _cut(self, text: str) -> str:
-        width = shutil.get_terminal_size().columns - 1  # the last column would break the line
-        return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
-
-
-@contextmanager
-def announce_compilations(enabled: bool = True) -> Iterator[None]:
-    """Report long compilations on standard error within the block, also where that is a file or a pipe."""
-    before, StatusLine.read = StatusLine.read, StatusLine.read or enabled
-    try:
-        yield
-    finally:
-        StatusLine.read = before

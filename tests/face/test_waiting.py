@@ -16,9 +16,9 @@ from data import clouds
 from sklearn.exceptions import ConvergenceWarning
 
 import marginopt as mo
-from marginopt.display import StatusLine, announce_compilations
 from marginopt.estimators import training
 from marginopt.solvers.interface.compile_times import CompileClock, compile_clock
+from marginopt.status_line import StatusLine, announce_compilations
 
 X, y = clouds(0, 20)
 
@@ -106,7 +106,7 @@ def test_compiling_is_said_in_a_pipe_where_somebody_reads_it(
         assert "any" in run()
     with announce_compilations(False):
         assert run() == ""
-    assert not StatusLine.read
+    assert not StatusLine.stderr_is_read
 
 
 def test_events_outside_a_terminal_are_a_line_a_second_and_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:

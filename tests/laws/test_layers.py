@@ -17,9 +17,9 @@ from marginopt.late_method import LateMethod
 
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
-#: rows, pictures.
+#: rows, pictures, a run's progress.
 LEAVES = (
-    "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "late_method", "labelled",
+    "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "status_line", "late_method", "labelled",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
@@ -30,6 +30,7 @@ ALLOWED = {
     "rows": {"rows", "errors", "code_cache"},
     "labelled": {"errors"},
     "display": {"errors"},
+    "status_line": {"display"},
     "late_method": set(),
     "drawing": {"files"},
     "models": {"models", *LEAVES},

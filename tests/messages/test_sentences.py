@@ -25,7 +25,7 @@ from marginopt.pictures import draw_objectives
 from marginopt.relaxations import relax
 from marginopt.solvers import Trace
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.algorithm import integers_and_floats
+from marginopt.solvers.interface.named_scalars import integers_and_floats
 from marginopt.solvers.parallel import choose_executor
 from marginopt.solvers.parallel.executor import worker_lost_error
 from marginopt.solvers.registry import EXTENSIONS, get_solver

@@ -41,6 +41,7 @@ _EXACT = 5000
 #: Bits of the grid of the coefficients that equations leave free, below the largest; shifts along it that are tried.
 _BITS, _SHIFTS = 44, 512
 
+#: A row or right side in exact arithmetic.
 Vector = list[Fraction]
 
 

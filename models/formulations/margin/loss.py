@@ -140,7 +140,7 @@ class ResidualConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class HingeConjugate(Conjugate):
-    """The conjugate of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0.
+    """The conjugate L* of Σ c (1 - m)_+; -L* is Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class HingeConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
-    """The conjugate of a loss with a level: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
+    """The conjugate of a loss with a level; -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
 
     β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
 
@@ -271,8 +271,8 @@ class LevelConjugate(Conjugate):
 
 @dataclass(frozen=True, eq=False)
 class BallConjugate(Conjugate):
-    """The conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb:
-    -||g||²/(4B).
+    """The conjugate of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g), b_i = c_i a_i, a in the simplex, B = Σb;
+    -L* is -||g||²/(4B).
 
     A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
     """
@@ -316,11 +316,11 @@ class Loss(Part):
 
     Attributes
     ----------
-    labels : bool
+    reads_class_labels : bool
         Whether y must be -1 and +1; else any numbers.
-    residuals : bool
+    of_residuals : bool
         Whether y are targets, and the loss is of y_i - x_i'w.
-    intercept : bool
+    uses_intercept : bool
         Whether a column of ones means anything: not where only differences of scores count.
     """
 

@@ -63,8 +63,9 @@ class ScoringSystem(NamedComposition):
         ≥ 0: the share of the points that one more feature must put right. A float means the
         decimal that it is written as: 0.01 is 1/100.
     C1 : float or Fraction, optional
-        ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum
-        (C0 left out where it is 0): small enough only to break ties between systems of equally many errors and features.
+        ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum, as
+        the authors' code has it, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together cost at most half a feature. Where N
+        C0 < 2 and points weigh 1 they break ties alone; beyond that a point more may be got wrong for smaller coefficients.
     sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
@@ -403,7 +404,8 @@ class ScoringSystem(NamedComposition):
         n, p = self.X.shape
         if self.logistic:
             kind = "mixed-integer exponential cone program"
-            return replace(self.composed.statement, title="Risk score (RiskSLIM)", problem_class=kind, source=self.source)
+            source = "Ustun, Rudin: Learning optimized risk scores, 2019, (1)"
+            return replace(self.composed.statement, title="Risk score (RiskSLIM)", problem_class=kind, source=source)
         (low, high), t = self.offsets, self.threshold
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}

@@ -21,21 +21,21 @@ class Pairs(NamedTuple):
     """The arrays of a matching of a node's points, and those that pair bounds need to build the graph and record its pairs."""
 
     side: Any  #: (2, n) the points of both sides, by decreasing margin
-    adjacent: Any  #: (n, words) bit k of row r: an edge between row r and column k
+    adjacent: Any  #: (rows, words of 64 bits) bit k of row r: an edge between row r and column k
     free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
     dead: Any
     visited: Any
     column_of: Any  #: (n,) matched column of a row, or -1
     row_of: Any  #: (n,) matched row of a column
     parent: Any  #: (n,) row from which a column was visited
-    queue: Any  #: (n,)
-    code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
-    bins: Any  #: (257,)
+    queue: Any  #: (n,) rows to be searched; a buffer elsewhere
+    code: Any  #: (n,) sixteen-bit sorting keys
+    bins: Any  #: (257,) counts of a radix pass
     scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
-    #: (64 words,) float32: largest margins and hinge losses by column, and the excess of the current row's pairs
-    sums: Any
-    envs: Any
-    acc: Any
+    #: (64 words,) float32: margin at the box's centre less a threshold, plus an allowance for rounding
+    column_margins: Any
+    column_losses: Any  #: (64 words,) float32: share of the full loss that the relaxation pays
+    row_excess: Any  #: (64 words,) float32: of the current row's pairs; the box excludes a pair below 0
     points: Any  #: (n, 2) the recorded pairs
     price: Any  #: (n,) price of each pair: the weight that both points pay
 
@@ -45,12 +45,13 @@ def empty_pairs(n: int, p: int) -> Pairs:
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
     free, dead, visited = (np.empty(words, np.uint64) for _ in range(3))
-    sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
+    column_margins, column_losses, row_excess = (np.empty(64 * words, single) for _ in range(3))
     return Pairs(
         side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=visited,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
         code=np.empty(n, i), bins=np.empty(257, i),
-        scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
+        scaled=np.empty((p, 64 * words), single), column_margins=column_margins, column_losses=column_losses,
+        row_excess=row_excess, points=np.empty((n, 2), i), price=np.empty(n),
     )  # fmt: skip
 
 

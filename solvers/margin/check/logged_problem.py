@@ -27,7 +27,8 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
     """Return the objective of w in rational arithmetic, rounded up to a float; infinite if w is not feasible.
 
     A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a breakpoint t by at
-    most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). An end x may be missed by 1e-9·(1 + |x|), a row by 1e-9
+    most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). A coefficient x may miss its ends by 1e-9·(1 + |x|), a
+    row by 1e-9
     of the lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
     terms. Integers and zeros are exact, and so are all sums. The norm is that of the combination of atoms, Σ|α_k|, and of its
     difference from w, which atoms represent exactly; a better combination may cost less.

@@ -48,7 +48,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     twice that is allowed.
     """
     A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.largest_margin, k.relaxation.err
-    M, sums, errors = P.scaled, P.sums, r.row_errors
+    M, sums, errors = P.scaled, P.column_margins, r.row_errors
     (p, n), words = A.shape, (columns.size + 63) >> 6
     for i in range(n):
         above[i] = centre[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
@@ -100,7 +100,7 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
     A line up to the height estimates the payment of a pair; the matched pairs are computed exactly.
     """
     P, share, words = k.pairs, k.relaxation.env, (columns.size + 63) >> 6
-    envs, adjacent = P.envs, P.adjacent
+    envs, adjacent = P.column_losses, P.adjacent
     for t in range(words << 6):
         envs[t] = share[columns[t]] if t < columns.size else np.inf
     for s in range(rows.size):

@@ -1,6 +1,6 @@
 """Goldfarb and Idnani's dual active-set method for the least norm of a w that keeps given points, with certified lower bounds.
 
-The conflict search solves several such problems at each node: a set is a norm-conflict if its least norm reaches the cutoff.
+The conflict search solves several such problems at each node: a set is a norm-conflict if its least ||w||² reaches the cutoff.
 The choice of the entering constraint takes most of the time, and is made in single precision if its error permits: the method
 is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of nodes of
 a search.
@@ -118,7 +118,9 @@ _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 @inner
 def row_divisor(tau: float, second: int) -> float:
-    """Return the divisor of a point's row in a constraint: 1 - η, or -(1 + η) if the margin is to be at most 1 + η."""
+    """Return the divisor of a point's row in a constraint: its threshold τ = 1 - η (η: the reserve for rounding), or -(1 + η)
+    if the margin is to be at most 1 + η.
+    """
     return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
 
 
@@ -315,7 +317,7 @@ def certified_bound(active: ActiveSet, q: int, reach: float) -> float:
 
 
 @entry
-def certified_norm(active: ActiveSet, reach: float) -> float:
+def certified_squared_norm(active: ActiveSet, reach: float) -> float:
     """Return `certified_bound` of all constraints of an active set, for Python."""
     return certified_bound(active, active.count[0], reach)
 
@@ -338,9 +340,9 @@ def _constraint(rows: ConflictRows, first: int, second: int, g: Any) -> None:
 def minimise_norm(
     rows: ConflictRows, ok: Any, priority: Any, T: float, active: ActiveSet, scratch: DualWorkspace
 ) -> tuple[int, float]:
-    """Minimise ½||w||² subject to the constraints of the points ``ok``, from an active set, until the norm is proved to reach T.
+    """Minimise ½||w||² subject to the constraints of the points ``ok``, from an active set, until ||w||² is proved to reach T.
 
-    Return (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
+    Return (CONFLICT, N) as soon as the multipliers prove ||w||² ≥ N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
     rounding prevents both. ``priority`` scales the violations in the choice of the next constraint. A negative entry means that
     the point is to be violated instead of kept.
     """

@@ -1,4 +1,5 @@
-"""Compiled pair bound of a box: pairs of points that no w of the box keeps both, and a packing of such pairs by their weights.
+"""Compiled pair bound of a box: pairs of points of which no w of the box keeps both, and a packing of them: each pair has a
+price, which its points pay from their weights.
 
 One point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
 every round.
@@ -54,7 +55,8 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 @inner
 def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
-    """Write the points of a side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
+    """Write the points of one side (1: ``data.positive``, 0: the others) that pairs can use to ``P.side[side_number]``, by
+    decreasing margin; return the range to use.
 
     The range has at most `WIDEST` points, those with margins nearest to 1.
     """
@@ -72,13 +74,14 @@ def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs
 
 
 @inner
-def set_exclusion_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, env: Any, half: Any, P: Pairs) -> None:
-    """Set bit k of ``P.adjacent[r]`` if the box excludes the pair (rows[r], columns[k]), max (g_i + g_j)'w < 2, and it is useful.
+def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, env: Any, half: Any, P: Pairs) -> None:
+    """Set bit k of ``P.adjacent[r]`` if the box excludes the pair (rows[r], columns[k]), max (g_i + g_j)'w < 2, and the shares
+    ``env`` of a full loss that its points pay at w add up to less than 1.
 
-    ``largest_margin`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
+    ``mid_excess`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
-    M, sums, envs, acc = P.scaled, P.sums, P.envs, P.acc
+    M, sums, envs, acc = P.scaled, P.column_margins, P.column_losses, P.row_excess
     words = (nc + 63) >> 6
     for k in range(nc, words << 6):
         sums[k], envs[k] = np.inf, 0.0  # NaN together with -∞ of a row, which is no pair either
@@ -86,12 +89,12 @@ def set_exclusion_edges(G: Any, rows: Any, columns: Any, largest_margin: Any, en
             M[c, k] = 0.0
     for k in range(nc):
         j = columns[k]
-        sums[k], envs[k] = largest_margin[j], env[j]
+        sums[k], envs[k] = mid_excess[j], env[j]
         for c in range(p):
             M[c, k] = G[c, j] * half[c]
     for r in range(nr):
         i = rows[r]
-        base, slack = np.float32(largest_margin[i]), np.float32(1.0 - env[i])
+        base, slack = np.float32(mid_excess[i]), np.float32(1.0 - env[i])
         for k in range(words << 6):
             acc[k] = base + sums[k]
         c = 0  # three coordinates per pass, since memory access to ``acc`` dominates

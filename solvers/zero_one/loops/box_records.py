@@ -14,13 +14,14 @@ import numpy as np
 
 from ...exact.loops.matching import Pairs, empty_pairs
 from ...exact.loops.newton import BoxRelaxation, empty_relaxation
-from ...interface.algorithm import integers_and_floats
+from ...interface.named_scalars import integers_and_floats
 from ...interface.numba_flags import by_reference
 from . import inner
 
 #: Number of points in a page of the pool.
 PAGE = 32
-#: Number of nodes for which free space is kept: below it the pool requests growth. The frugal mode uses this reserve.
+#: Number of nodes for which free space is kept: below it the pool requests growth. In the frugal mode (memory is short: nodes
+#: leave from the end of the heap, nearly depth-first) this reserve is used.
 RESERVE = 128
 #: States of a point in a box.
 FREE, KEPT, VIOLATED = -1, 0, 1
@@ -49,8 +50,9 @@ class BoxData(NamedTuple):
     free: bool  #: the last coordinate is a free intercept
     unit: float  #: mean weight, the scale of penalties and stopping rules
     step: float  #: every λ_i is a whole multiple of it; 0 without such a number
-    #: a box needs to be searched only where ||w||² = cut - loss for a possible loss; false unless ``step`` is positive
-    scaled: bool = False
+    #: only w scaled to ||w||² + loss = cut (that of `explore`) are searched for: boxes without such w are dropped; needs
+    #: ``step`` > 0
+    scaled_to_cut: bool = False
 
 
 @by_reference
@@ -136,10 +138,10 @@ def log_node(log: EventBuffer, ident: int, parent: int, side: int) -> None:
 
 
 @inner
-def log_split(log: EventBuffer, ident: int, name: float, mid: float) -> None:
+def log_split(log: EventBuffer, ident: int, split: float, mid: float) -> None:
     """Append the branching of a node: 2, node, coordinate or -1 - point, branching value."""
     buffer, start = log.buffer, log.scalars.log_at
-    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, name, mid
+    buffer[start], buffer[start + 1], buffer[start + 2], buffer[start + 3] = 2.0, ident, split, mid
     log.scalars.log_at = start + 4
 
 

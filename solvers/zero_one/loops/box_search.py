@@ -555,7 +555,7 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
         scalars.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
         base, m = load_node(pool, code, node)
-        if data.scaled and _between_norms(data, lo, hi, cut):
+        if data.scaled_to_cut and _between_norms(data, lo, hi, cut):
             continue
         ident = scalars.next_id
         scalars.next_id += 1

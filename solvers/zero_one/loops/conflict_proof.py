@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...interface.algorithm import integers_and_floats
+from ...interface.named_scalars import integers_and_floats
 from ...interface.numba_flags import by_reference
 from . import entry, inner
 from .active_set import certified_bound, minimise_norm, row_divisor

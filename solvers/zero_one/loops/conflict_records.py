@@ -22,7 +22,7 @@ from ...interface.numba_flags import by_reference
 from ..reduced import ReducedZeroOneProblem
 from . import inner
 
-#: Return codes of `minimise_norm`: solved; the norm is proved to reach the threshold; neither, by rounding.
+#: Return codes of `minimise_norm`: solved; the squared norm is proved to reach the threshold; neither, by rounding.
 OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2
 #: States of a point.
 FREE, KEPT, DELETED = -1, 0, 1

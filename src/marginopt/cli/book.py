@@ -1,4 +1,6 @@
-"""The command ``marginopt book``: list, verify and run the entries of the open book of margins, submit results to it."""
+"""The command ``marginopt book``: list, verify and run the entries of the open book of margins, submit results, write its
+page.
+"""
 
 from __future__ import annotations
 

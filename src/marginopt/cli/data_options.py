@@ -49,7 +49,7 @@ def add_model_options(command: Command) -> None:
         metavar="DATA",
         nargs="?",
         help="catalogue name (marginopt data) or a LIBSVM, CSV, ARFF, Parquet or npz file; "
-        "for a formulation that is stated on arrays, an npz file with these names",
+        "for a formulation that is stated on arrays, an npz file that holds them by name",
     )
     add_data_options(command)
     _add_parameters(command, table)
@@ -119,7 +119,7 @@ def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Mod
 
 
 def refuse_options_of_data(a: argparse.Namespace) -> None:
-    """Raise InputError if the arguments have options of data or of a formulation beside a program's file."""
+    """Raise InputError if the arguments, whose model is a program's file, have options of data or of a formulation."""
     defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
     defaults |= dict.fromkeys(("missing", "categories"), "refuse")
     unread = [name for name, value in defaults.items() if getattr(a, name) != value]

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from .. import __version__
-from ..display import announce_compilations
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
+from ..status_line import announce_compilations
 from . import NOT_SOLVED, SOLVED, WRONG_USE
 from .parsing import Command, CommandLine, in_option_names, print_message, show_warning
 

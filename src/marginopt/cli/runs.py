@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..display import StatusLine
 from ..errors import InputError, MarginoptError
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
@@ -25,6 +24,7 @@ from ..relaxations.report.means import SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve_solver
+from ..status_line import StatusLine
 from . import NOT_SOLVED, SOLVED
 from .data_options import models_from_arguments
 from .parsing import Command, comma_separated

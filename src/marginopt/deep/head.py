@@ -37,12 +37,13 @@ class NPSVCHead(nn.Module):
     hypothesis : {"skip", "learned", "encoder"}
         Both parts as printed; or the ablations of figure 4, f_l = v_l'z and f_l = w_l'φ.
     angular : bool
-        F is the cosine of the angle between the representation and w̃_l, as `AngularObjectives` reads it.
+        Whether F, the matrix of f_l, holds the cosines of the angle between the representation and w̃_l, as `AngularObjectives`
+        reads it.
 
     Raises
     ------
     InputError
-        A parameter out of range.
+        ``hypothesis``, ``hidden`` or ``dropout`` out of range.
     """
 
     def __init__(

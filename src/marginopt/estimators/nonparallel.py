@@ -13,7 +13,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..display import StatusLine
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_integer, as_points, as_positive
 from ..models.formulations.nonparallel.npsvc import NonparallelSVM
@@ -21,6 +20,7 @@ from ..models.kernels.kernels import Kernel, Precomputed
 from ..solvers.box.descent import box_minimum
 from ..solvers.nonparallel.majorise import Majorisation
 from ..solvers.records import Options
+from ..status_line import StatusLine
 from .base import EstimatorInfo
 from .classifier import PointsClassifier
 from .training import log_slow_solve

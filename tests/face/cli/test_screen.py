@@ -21,7 +21,7 @@ import marginopt as mo
 from marginopt.cli.main import main
 from marginopt.cli.parsing import in_option_names, show_warning
 from marginopt.cli.screen import print_tables, print_text
-from marginopt.display import StatusLine
+from marginopt.status_line import StatusLine
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from marginopt.solvers.interface import lean_compiler, numba_flags
-from marginopt.solvers.interface.algorithm import integers_and_floats, named_scalars
+from marginopt.solvers.interface.named_scalars import integers_and_floats, named_scalars
 from marginopt.solvers.interface.numba_flags import by_reference
 
 NOW = integers_and_floats("steps", "total")

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 import pytest
 
-from marginopt.solvers.interface.algorithm import integers_and_floats, named_scalars
+from marginopt.solvers.interface.named_scalars import integers_and_floats, named_scalars
 
 
 def test_compiled_code_and_python_see_the_same_numbers() -> None:
