@@ -386,7 +386,7 @@ class ConicSVM(Model):
         return Bound(value, argument, bound.error + error) if value > 0.0 else Bound(0.0, "no term of the objective is negative")
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
-        """Return the dual value with a linear function of w subtracted; None for the hard margin and in the kernel form."""
+        """Return the dual value with a linear function of w subtracted; None for κ = 0, costs of points, a free b or a kernel."""
         closed = not (self.is_hard_margin or self.has_point_costs or self.free) and self.metric is None
         return self._dual_bound(x, multipliers, tilt) if closed else None
 
@@ -408,7 +408,8 @@ class ConicSVM(Model):
         return Bound(bound.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", bound.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
-        """Return the certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
+        """Return the certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None where there is no `ConicProblem`
+        view: for the hard margin, costs of points and a free intercept.
 
         Residuals of the multipliers are not computed; the bound is proved from them all the same.
         """
@@ -456,7 +457,7 @@ class ConicSVM(Model):
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return ||w||, the numbers of margin violations and misclassified points, Σz and the rank ratio."""
+        """Return ||w|| (linear form), numbers of margin violations and misclassified points, rank ratio, and Σz (κ ≠ 0)."""
         if self.kernel is None:
             figures = linear_summary(self.X, self.y, values["w"])
         else:

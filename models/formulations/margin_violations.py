@@ -148,7 +148,7 @@ def allowed_violations(kappa: float, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ViolationCosts:
-    """The costs of violated margins: λ_i for each in the objective (λ form), or ⌊κn⌋ free ones and no more (κ form).
+    """The costs of violated margins: a cost for each in the objective (λ form), or ⌊κn⌋ free ones and no more (κ form).
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ class MarginViolationModel(Model):
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max], valid by the notes of `ZeroOneSVM`."""
+        """Return M_i in use: the given ones, or 1 + ||x_i|| √(UB - `cost.point_costs`) [+ |b|max]; the model's notes say why."""
         n = self.X.shape[0]
         if self.given_big_m is not None:
             return as_vector(self.given_big_m, n, "big_m")

@@ -426,7 +426,7 @@ class MaxMinSVM(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of a factor of Q and Q itself for each value of the grid."""
+        """Return the bytes of a factor of Q and Q itself for each value of the grid; of a few vectors without a grid."""
         m = self.X.shape[0]
         return 64 * m if self.grid is None else 24 * m * m * self.grid.size
 

@@ -382,7 +382,7 @@ class MulticlassSVM(Model):
         return self.objective(np.zeros((self.classes.size, self.features.rows.shape[1])))
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
-        """Return the block ``W`` (p, K) at dual multipliers α, one for each row of ``margin``, and the slack that it needs."""
+        """Return the block ``W`` (K, p) at dual multipliers α, one for each row of ``margin``, and the slack that it needs."""
         W = self._problem.coefficients(self._problem.with_own(np.asarray(alpha)))
         return {"W": W, **self._loss.slack(self.margins(W))}
 

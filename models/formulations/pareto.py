@@ -118,7 +118,7 @@ class ParetoQP(SimplexModel):
         return ParetoQP(self.gradients / largest * unit, self.objectives, self.gamma / largest**2 * unit**2)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each objective: its slope along Δ = -Σ τ_l grad_l; all descend, or no direction does."""
+        """Return one row for each objective: its value J_l and its descent (minus the slope) along Δ = -Σ τ_l grad_l."""
         tau = values["a"]
         slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
         weighed = nonzero_mask(tau)

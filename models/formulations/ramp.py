@@ -96,7 +96,7 @@ class RampSVM(MarginViolationModel):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """Return the feasible value UB behind M: the given upper bound, or the value of the best trivial point."""
+        """Return the feasible value UB behind M: the least of the given upper bound and the values of the trivial points."""
         objectives = [float(self.sample_weight.sum())]
         if self.free:
             objectives += [2.0 * float(self.sample_weight[self.y == s].sum()) for s in (-1.0, 1.0)]
@@ -144,7 +144,7 @@ class RampSVM(MarginViolationModel):
         )
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form; missing ones are computed from ``w`` by `point`."""
+        """Return all blocks of the form; where some are missing, all are computed from ``w`` by `point`."""
         return dict(values) if len(values) == 3 else self.point(np.asarray(values["w"]))
 
     def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

@@ -200,7 +200,7 @@ class L1SVMDual(KernelSVMDual):
         return self.box if kind is BoxEqualityQP else None  # type: ignore[return-value]
 
     def compile(self) -> StandardForm:
-        """Return the form with the block ``a`` in [0, C] and the constraint ``balance``: y'a = 0."""
+        """Return the form with the block ``a`` in [0, C] ([0, C s_i] with weights) and the constraint ``balance``: y'a = 0."""
         view = self.box
         n = view.n
         return StandardForm(
@@ -225,7 +225,7 @@ class L1SVMDual(KernelSVMDual):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the bound -½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not), without multipliers."""
+        """Return -½a'Qa + min ∇'x' over the feasible x', at the point or (1 + ε) times it, which is better; no multipliers."""
         if x is None:
             return Bound(-np.inf, "no point")
         convexity = self.form.convexity
@@ -506,7 +506,7 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         return float(np.sqrt(max(float(a @ self.simplex.gram.product(a)), 0.0)))
 
     def closest_points(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Return Σ_{+} a_i x_i and Σ_{-} a_i x_i: for the linear kernel, the closest points of the two reduced hulls."""
+        """Return Σ_{+} a_i x_i and Σ_{-} a_i x_i: for the linear kernel, the closest points without their parts e_i/√C."""
         a = values["a"]
         plus, minus = self.y > 0, self.y < 0
         return np.asarray(self.X[plus].T @ a[plus]), np.asarray(self.X[minus].T @ a[minus])

@@ -183,7 +183,7 @@ class ZeroOneSVM(MarginViolationModel):
 
     @property
     def incumbent_source(self) -> str:
-        """Return the source of the upper bound UB in words: the incumbent, or a trivial point."""
+        """Return the source of the upper bound UB in words: an incumbent, a trivial point, or none known."""
         if self.upper_bound is not None or self.incumbent is not None:
             return "incumbent"
         if not np.isfinite(self.incumbent_value):
@@ -251,7 +251,7 @@ class ZeroOneSVM(MarginViolationModel):
         return self.margin_encoding.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form; missing ones are computed from ``w`` by `point`."""
+        """Return all blocks of the form; where some are missing, all are computed from ``w`` by `point`."""
         is_complete = all(block.label in values for block in self.form.blocks)
         return dict(values) if is_complete else self.point(np.asarray(values["w"]))
 
@@ -278,7 +278,7 @@ class ZeroOneSVM(MarginViolationModel):
         )
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
-        """Return the continuous program for fixed z: min ||w||² with u_i ≥ 1 where z_i = 0."""
+        """Return min ||w||² with u_i ≥ 1 where z_i = 0, for fixed z in the strengthened encoding; None in the others."""
         return self.margin_encoding.with_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:

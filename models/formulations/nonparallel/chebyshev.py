@@ -85,7 +85,8 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
 
 @final
 class ChebyshevPieces:
-    """The matrices of a `ChebyshevNPSVC` that do not depend on P, computed once for the model and all its ``at(P)``.
+    """The matrices of a `ChebyshevNPSVC` that do not depend on P, computed once for the model and all its ``at(P)``; and those
+    of the last P.
 
     Parameters
     ----------

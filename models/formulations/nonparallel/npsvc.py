@@ -37,7 +37,7 @@ class ConcaveProgram(ABC):
     searches.
 
     Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
-    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `reach`.
+    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `norm_bound`.
 
     Parameters
     ----------
@@ -594,7 +594,7 @@ class NonparallelSVM(TargetModel):
         return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return the mean |f| on the target class and the share of the other points beyond the margin."""
+        """Return ||u||, the mean |f| on the target class and the share of the other points beyond the margin."""
         f = self.features.rows @ values["u"]
         return {
             "norm": float(np.linalg.norm(values["u"])),

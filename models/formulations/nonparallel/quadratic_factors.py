@@ -58,7 +58,7 @@ class Ridge:
     r: float
 
     def quadratic_product(self, u: FloatArray) -> QuadraticProduct:
-        """Return the product r u."""
+        """Return ru and r||u||² with the errors of their evaluation."""
         return QuadraticProduct(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
     def dense(self, size: int) -> FloatArray:
