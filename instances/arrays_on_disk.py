@@ -28,7 +28,7 @@ from .readers import (
     MOST_COLUMNS,
     check_libsvm,
     check_numbers,
-    feature_columns_of_schema,
+    columns_without_index,
     import_pyarrow,
     libsvm_fault,
     libsvm_lines,
@@ -276,7 +276,7 @@ def unpacked_parquet(
     try:
         with pq.ParquetFile(path) as file, ExitStack() as stack:
             schema = file.schema_arrow
-            places = feature_columns_of_schema(schema)
+            places = columns_without_index(schema)
             names = [str(schema.names[j]) for j in places]
             target = label_column(str(path), names, len(names), label)
             features = [j for j in range(len(names)) if j != target]

@@ -389,7 +389,7 @@ class Instance(Displayed, LabelledData):
 
     @property
     def data_names(self) -> DataNames:
-        """Return the names of the columns, of the points, and of the classes whose labels are not the codes themselves."""
+        """Return the names of the columns, of the points, and of the classes; none of classes whose labels are all the codes."""
         coded = [str(code) for code in self.classes]
         labels = tuple(str(label) for label in self._labels)
         return DataNames(self.feature_names or (), () if list(labels) == coded else labels, self.point_names or ())
@@ -412,7 +412,7 @@ class Instance(Displayed, LabelledData):
 
     @property
     def bayes(self) -> FloatArray | None:
-        """Return the generating distribution's own rule, (columns,); None for data that were not generated."""
+        """Return the generating distribution's own rule, (columns,); None without a population."""
         return None if self.population is None else self.population.bayes
 
     @property

@@ -389,7 +389,7 @@ def read_parquet(
         raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}", file=file) from None
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data", file=file)
-    table = table.select(feature_columns_of_schema(table.schema))
+    table = table.select(columns_without_index(table.schema))
     names = [str(column) for column in table.column_names]
     if tidying.is_active:
         dates: dict[int, Kind] = {j: "date" for j, kind in enumerate(table.schema.types) if pa.types.is_temporal(kind)}
@@ -426,7 +426,7 @@ def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
             raise DataError(f"{file}, row {row}, counting from 0, column {j} ({name!r}): the value is missing", file=file)
 
 
-def feature_columns_of_schema(schema: Any) -> list[int]:
+def columns_without_index(schema: Any) -> list[int]:
     """Return the columns of a Parquet schema that are not the index of the pandas frame it was written from."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [j for j, name in enumerate(schema.names) if name not in index]

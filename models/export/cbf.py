@@ -1,4 +1,4 @@
-"""Reader and writer of CBF files (Conic Benchmark Format, to version 3): linear rows, all cones of a form, integers.
+"""Reader and writer of CBF files (Conic Benchmark Format, to version 3): linear rows, all convex cones of a form, integers.
 
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
@@ -205,7 +205,7 @@ class _Reader:
         self.entries: dict[str, list[tuple[list[int], str]]] = {name: [] for name in _ENTRIES}
 
     def program(self) -> ConicProgram:
-        """Return every keyword of the file.
+        """Return the program, from every keyword of the file.
 
         Matrix variables come behind the others, their lower triangles by rows, each with a semidefinite constraint.
         """

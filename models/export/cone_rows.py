@@ -88,7 +88,7 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
 
 
 def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the inequalities h ≤ 0 of exponential and power cones in a package's expressions, each with the name of its cone.
+    """Yield inequalities h ≤ 0 of exponential and power cones in a package's expressions, by names that begin with the cone's.
 
     Of y e^{a/y} ≤ z most cones have a constant y, and then no quotient. A variable y and the bases of
     powers have rows of their own.
@@ -205,7 +205,7 @@ def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
 
 
 def native_size(form: StandardForm) -> tuple[int, int]:
-    """Return the numbers of variables and linear rows of a solver's model, auxiliary variables and equations included."""
+    """Return the numbers of variables and linear rows of Gurobi's model, auxiliary variables and linking equations included."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
     quadratic_count = sum(

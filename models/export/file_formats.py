@@ -42,7 +42,7 @@ def is_number(word: str) -> bool:
 
 
 def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
-    """Return the word of a file that denotes a number, its exponent written with e."""
+    """Return the word of a file that denotes a number; a D of its exponent becomes e."""
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})

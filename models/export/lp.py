@@ -73,7 +73,9 @@ Line: TypeAlias = tuple[int, str]
 
 
 def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
-    """Yield each section that is not empty: objective ("minimum" or "maximum"), "rows", "bounds", "integer", "binary"."""
+    """Yield the objective ("minimum" or "maximum"), empty or not, and each other section that is not empty: "rows", "bounds",
+    "integer", "binary", or one of `REFUSED`.
+    """
     current, lines, headings = "", list[Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
@@ -109,7 +111,7 @@ class Token(NamedTuple):
 
 
 class Side(NamedTuple):
-    """The right-hand side of a row: a sense, <=, >= or =, and a number."""
+    """A side of a row or bound, as it reads behind it: a sense, <=, >= or =, and a number."""
 
     sense: str
     value: float

@@ -78,7 +78,7 @@ class Quadric:
 
 
 def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quadric:
-    """Read the next expression: sums, products, negatives, divisions by and powers of numbers, common expressions."""
+    """Read the next expression: sums, differences, products, negatives, division by a number, squares, common expressions."""
     word = next(lines)
     if word[0] == "n":
         return Quadric(number(word[1:]))
@@ -278,7 +278,7 @@ class _Reader:
         self.segments: set[tuple[str, ...]] = set()
 
     def program(self, named: bool) -> FlatProgram:
-        """Return every segment of the file, with the names beside it where they are wanted and there."""
+        """Return the program, from every segment of the file, with the names beside it where they are wanted and there."""
         for line in self.lines:
             if line:
                 self._take(line[0], line[1:].split())

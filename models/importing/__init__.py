@@ -1,8 +1,8 @@
 # exempt (text): other packages' objects
 """Import of programs stated in CVXPY, Pyomo, gurobipy or HiGHS as standard forms, and write-back of answers into their objects.
 
-``from_cvxpy``, ``from_pyomo``, ``from_gurobi`` and ``from_highs`` read a program; ``recipient_of`` finds the class that writes an
-answer back. A package is imported only with the class that reads its problems.
+``from_cvxpy``, ``from_pyomo``, ``from_gurobi`` and ``from_highs`` read a program; ``recipient_of`` returns the object that
+writes an answer back. A package is imported only with the class that reads its problems.
 """
 
 from __future__ import annotations
