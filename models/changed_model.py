@@ -472,7 +472,7 @@ class ChangedModel(Model):
         return dict(values) | self.base.with_best_auxiliaries(self._before(values)) if self.change.restricts else dict(values)
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
-        """Return the base model's counted cost, where the change only restricts it."""
+        """Return the base model's exact cost, where the change only restricts it."""
         return self.base.exact_cost(self._before(values)) if self.change.restricts else None
 
     @property

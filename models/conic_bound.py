@@ -48,7 +48,7 @@ from .views import ConicProblem
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Coordinates w̃ of w in which the metric is the identity and there are at most min(n, p) of them.
+    """Coordinates w̃ of w in which the metric is the identity; `coordinates` gives at most min(n, p) of them without a metric.
 
     ``rows`` are the a_i there (n × r); w̃ = forward w, w = back w̃; None stands for the identity.
     """

@@ -18,7 +18,7 @@ import scipy.linalg
 
 from .arrays import FloatArray
 
-#: Columns of a matrix that are factored between two checks of the deadline.
+#: Columns of a matrix that are computed or factored between two checks of the deadline.
 PANEL = 512
 #: Seconds of a scan of one entry, and of the eigenvalues of order n by n³: the least of the processors measured.
 _SCAN, _EIGENVALUES = 1e-8, 5e-10

@@ -16,7 +16,7 @@ from .appraisal import Appraisal
 from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
-#: What counts as on a sphere or a margin, relative to the radius or the margin.
+#: What counts as on a sphere or a margin, relative to the squared radius or the margin.
 ON_MARGIN = 1e-4
 
 
@@ -28,13 +28,13 @@ class PointRow:
     ----------
     index : int
     label : float or str
-        -1 or +1, a class, or a name.
+        -1 or +1, or the label or name of a class; empty where there is none.
     score : float
-        Value of the decision function.
+        Value of the decision function, or the model's own number (`PointExplanation.score` is its head).
     margin : float
         y times the score, or the model's own measure (`PointExplanation.margin` is its head).
     weight : float or None
-        Multiplier of the point; None without multipliers.
+        The point's weight in the solution (`PointExplanation.weight` says what it is); None where it has none.
     kind : str
         Role of the point in words.
     misclassified : bool
@@ -227,7 +227,7 @@ class Activity:
     rows : int
         Number of cones (rows, where the cone is polyhedral).
     active : int
-        How many of these are on the boundary of their cone.
+        How many of these are on the boundary of their cone, or outside it.
     violation : float
         The largest violation.
     largest_multiplier : float or None

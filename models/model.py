@@ -426,7 +426,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return None
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
-        """Return the cost of the point's w alone, from the data in exact arithmetic; None where the model is no `Margin`."""
+        """Return the cost of the point's w alone, from the data, thresholds decided exactly; None where `composed` has none."""
         composed = self.composed
         return None if composed is None or composed is self else composed.exact_cost(values)
 

@@ -41,7 +41,7 @@ class Parameter:
     Parameters
     ----------
     name : str
-        Key in `ChosenParameters`; the option at the prompt is ``--name``, underscores as dashes.
+        Key in `Chosen`; the option at the prompt is ``--name``, underscores as dashes.
     summary : str
         What it is, in a few words without its default.
     kind : {float, int, str}

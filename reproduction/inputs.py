@@ -67,6 +67,6 @@ def data_identity(names: tuple[str, ...]) -> list[object]:
 
 
 def has_test_file(name: str) -> bool:
-    """Return whether the directory of MARGINOPT_DATA has a separate file of the set's test part."""
+    """Return whether a test part that is not loaded with the set has a file in the directory of MARGINOPT_DATA."""
     entry = next((e for e in catalogue() if e.name == name), None)
     return (entry is None or entry.default == "train") and data_file(name, "test") is not None

@@ -185,7 +185,7 @@ class PublishedNumber:
     deviation : float or None
         The printed standard deviation.
     unit : float
-        Unit of the last printed digit: the value is rounded to half of it.
+        Unit of the last printed digit: the value is known to half of it either way.
     repetitions : int or None
         Number of repetitions that value and deviation are taken over, if the paper says so.
     """

@@ -19,7 +19,7 @@ from ..models.form_change import FixedVariables
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import BUILT_ANEW, Gives, KeptModel, Solver
+from .interface.solver import FIRST_BUILD, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
@@ -304,7 +304,7 @@ def path(
                 result = solve_problem(problem, "auto", dataclasses.replace(common, start=None, native={}))
             else:
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
-            update_made = result.update or (BUILT_ANEW if not results else _NO_MODEL if next_options.start is None else _WARM)
+            update_made = result.update or (FIRST_BUILD if not results else _NO_MODEL if next_options.start is None else _WARM)
             if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
@@ -352,7 +352,7 @@ def _solve_independently(
     results = team.all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
     annotated = tuple(
-        r.with_details(r.update or BUILT_ANEW, **{parameter: value}) for r, value in zip(results, shown, strict=True)
+        r.with_details(r.update or FIRST_BUILD, **{parameter: value}) for r, value in zip(results, shown, strict=True)
     )
     return SolutionPath(parameter, shown, annotated, time.perf_counter() - begin)
 

@@ -1,4 +1,4 @@
-"""The registry of solvers: look one up by name, list those that are installed, and choose one for a model (``auto``).
+"""The registry of solvers: look one up by name, list all with their state, and choose one for a model (``auto``).
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
@@ -372,8 +372,8 @@ def _by_name(label: str, name: str, native_options: Mapping[str, Any]) -> Solver
 
 def _of_auto() -> Any:
     """Return the key of ``auto``, with the session's solvers that it may take: another session may choose otherwise."""
-    solvers_by_rank = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
-    return ["auto", {name: _of_object(solver) for name, solver in solvers_by_rank.items()}] if solvers_by_rank else "auto"
+    ranked_in_session = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
+    return ["auto", {name: _of_object(solver) for name, solver in ranked_in_session.items()}] if ranked_in_session else "auto"
 
 
 def _of_solver(solver: Solver) -> Any:

@@ -85,7 +85,7 @@ class Breakpoint:
     """A λ at which two corners have the same value, or the largest λ of the path, with the proved lower bound of φ(λ)."""
 
     lam: float  #: λ
-    value: float  #: φ(λ), as solved
+    value: float  #: N + λV of the corners that meet there: φ(λ) where the path is proved
     bound: float  #: proved lower bound of φ(λ)
 
 

@@ -1,6 +1,6 @@
-"""Rows of linear and polynomial kernel matrices in float32, for solver steps; the RBF kernel's are in `models.kernels.rbf`.
+"""Rows of linear and polynomial kernel matrices in float32, for solver steps, and products of sparse points in any precision.
 
-Linear and polynomial kernels; the RBF kernel's are in `rbf`.
+The RBF kernel's rows are in `models.kernels.rbf`.
 """
 
 from __future__ import annotations

@@ -351,7 +351,7 @@ class KernelGram(GramOperator):
 
     @property
     def diagonal_error(self) -> FloatArray:
-        """Return e_i² plus the rounding of the sum."""
+        """Return |scale|·e_i² plus the rounding of the sum."""
         entry = self._rounding[0]
         return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
 
@@ -476,7 +476,7 @@ class KernelGram(GramOperator):
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """Return the rounded panel of an RBF kernel; None for other kernels, and on points of zeros and ones."""
+        """Return the rounded panel of an RBF kernel by products; None for other kernels, and on points of zeros and ones."""
         if not isinstance(self._radial, RBFExponents):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)

@@ -218,7 +218,7 @@ class RBFExponents:
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
     ) -> RoundedPanel:
-        """Return the matrix of `panel` with entries of two bytes, for sparse data too."""
+        """Return the panel of the same matrix with entries of two bytes, for sparse data too."""
         ones = np.ones(self.half.size, dtype=np.float32)
         if sp.issparse(self.Z):
             values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, 1.0), points)

@@ -57,7 +57,7 @@ class EntryEncoding:
 
     @property
     def rounding(self) -> float:
-        """Return the standard deviation of the rounding to whole numbers, step/√12."""
+        """Return the standard deviation of the rounding to whole numbers, step/√12; 0 where entries are not rounded."""
         return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
     def signed_weights(self, points: IntArray, weights: SingleArray) -> SingleArray:
@@ -140,10 +140,10 @@ class Panel(ABC):
 
     @abstractmethod
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
-        """Yield first, last and Q[indices, points[first:last]] until ``stop`` is reached; the next tile overwrites a tile."""
+        """Yield first, last and the entries e of Q[indices, points[first:last]] until ``stop``; the next tile overwrites it."""
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """Write Q[indices, points[:m]] into ``out``, which has m columns."""
+        """Write the entries e of Q[indices, points[:m]] into ``out``, which has m columns."""
         for first, last, tile in self.tiles(indices, out.shape[1]):
             out[:, first:last] = tile
 
@@ -378,11 +378,11 @@ class BitDistances:
         return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
 
     def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> EntryEncoding:
-        """Return scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
+        """Return the encoding of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i with distances stored in that type."""
         return EntryEncoding(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
 
     def panel(self, points: IntArray, entries: EntryEncoding) -> CountPanel:
-        """Return Q between these points and any others."""
+        """Return the panel of these points."""
         return CountPanel(self.words, entries, points)
 
     def _fill(

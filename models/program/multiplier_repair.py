@@ -62,12 +62,12 @@ _SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
 
 @dataclass(frozen=True, eq=False)
 class IndependentEquations:
-    """A maximal set of linearly independent equations, with a proved distance from dependence.
+    """A maximal independent set of `Equations.others`, with a proved distance from dependence.
 
     Parameters
     ----------
     independent : ndarray of int
-        The independent equations.
+        Their indices among all equations.
     diagonal_bound : ndarray
         ℓ > 0 with BB' ⪰ diag(ℓ) on them.
     """
@@ -287,7 +287,7 @@ class PointMoves:
 
     @cached_property
     def columns(self) -> sp.csr_array:
-        """Return the columns of P D: the change of the slopes for a unit move of each variable."""
+        """Return the columns of P D: by how much a unit move of each variable lowers the slopes."""
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:

@@ -462,7 +462,8 @@ class KappaCell(Record):
 
 @dataclass(frozen=True)
 class LamChoice(Record):
-    """The λ chosen for a problem (``lam="auto"``), and the ends between which it lies; no ends if the intercept alone is best.
+    """The λ chosen for a problem (``lam="auto"``), and the ends that it follows from. There are no ends if the intercept is
+    best at every λ, or at none.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class MatrixCell:
     note : str
         Why there is no number, or which of several runs it is of.
     kind : str
-        BoundKind of the bound: "proved", "claimed" or "none".
+        `BoundKind` of the bound, "claimed" without "by solver"; "none" without a bound.
     sort_value : float
         Number that the column sorts by; infinite without one.
     heat : float or None
@@ -43,7 +43,7 @@ class MatrixCell:
     counts : str
         Nodes and root gap of an exact run, shown beside the kind.
     is_interval : bool
-        Whether it shows an interval, for an optimum that no solver proved.
+        Whether it shows an interval: of an optimum that no solver proved, of a gap to one, or what a run left.
     """
 
     text: str

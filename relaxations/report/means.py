@@ -160,7 +160,7 @@ class RelaxationMean:
     ----------
     family, lam, relaxation : str, float or None, str
     instances, exact : int
-        Numbers of instances, and of those with a bound equal to ζ.
+        Numbers of instances, and of those with a gap of at most `EXACT`.
     gap, closed : float or None
         Mean gap, and mean gap closed.
     quartiles : tuple of float or None

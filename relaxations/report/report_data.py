@@ -66,7 +66,7 @@ def best_known_optimum(instance: InstanceCell, relaxations: Iterable[RelaxationC
 
 
 def gap(bound: float, zeta: Interval) -> Interval | None:
-    """Return (ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None where ζ may be zero and the bound is too, or is not known.
+    """Return (ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None if ζ may be 0 and bound < 0, or its upper end is 0 or ∞.
 
     Increasing in ζ where bound and ζ have one sign, so the ends are those of ζ. A bound above ζ gives a negative gap: not a bound
     of the optimum.
@@ -108,13 +108,13 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
 
 
 def root_gap(cell: ExactCell, best: float) -> float | None:
-    """Return (ζ - root bound)/ζ, ζ the least objective known; None without a root bound."""
+    """Return (ζ - root bound)/ζ, ζ the least objective known; None without a root bound, with a caveat, or if ζ ≤ 0."""
     is_defined = 0.0 < best < -_NOTHING
     return (best - cell.root) / best if is_defined and cell.root is not None and not cell.caveat else None
 
 
 def remaining_gap(cell: ExactCell) -> float | None:
-    """Return (incumbent - bound)/incumbent when the solver stopped; None without either."""
+    """Return (incumbent - bound)/incumbent when the solver stopped; None without either, with a caveat, or if incumbent ≤ 0."""
     if cell.incumbent is None or cell.bound is None or cell.incumbent <= 0.0 or cell.caveat:
         return None
     return 0.0 if cell.proven else max(cell.incumbent - max(cell.bound, 0.0), 0.0) / cell.incumbent
@@ -216,7 +216,7 @@ class ReportRow:
     zeta : Interval
         The optimum, by all cells of the problem.
     gap, closed : Interval or None
-        Gap, and gap closed; None if the relaxation has no bound of the optimum.
+        Gap, and gap closed; None without a bound of the optimum, or where `gap` and `gap_closed` are None.
     verdict : str
         Verdict of the rank-one check (`rank_verdict`).
     """

@@ -56,7 +56,7 @@ def hinge_scores(K: FloatArray, y: FloatArray, C: float, K_test: FloatArray) -> 
     return np.asarray(model.decision_function(K_test)), model.fit_status_ == 0
 
 
-#: Ways to choose γ and C, by the paper's names.
+#: Ways to choose γ and C: the paper's five, by its names, and a variant of max-min.
 SELECTORS: dict[str, Selector] = {
     "Bat-SVC": Bat(judge="training", scale="linear", trainer=HingeTrainer),
     "CV-SVC": CrossValidation(trainer=HingeTrainer),

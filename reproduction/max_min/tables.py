@@ -251,7 +251,7 @@ def _at(run: Mapping[str, Any]) -> dict[str, Any]:
     return record
 
 
-#: Accuracies at a given γ, and of max-min started there, Tables 5 and 6.
+#: Accuracies at a given γ, and of max-min started there, Table 5.
 AT_GIVEN_GAMMA = Experiment("max-min at a given gamma", _at, lambda run: (run["dataset"],))
 
 

@@ -240,13 +240,13 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.scalars.work) / _LOOP
         width = 0 if view.gram is not None else r
-        step_seconds = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
+        run_seconds = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         seconds_left = state.deadline - time.perf_counter()
-        if state.finish_seconds + step_seconds <= spent and step_seconds <= seconds_left and state.gap <= state.newton_gap / 3.0:
+        if state.finish_seconds + run_seconds <= spent and run_seconds <= seconds_left and state.gap <= state.newton_gap / 3.0:
             state.newton_gap = state.gap
             self._newton(state)
-        step_seconds = interior_point_operations(view) / _BLAS
-        if not state.converged() and not state.interior and step_seconds <= min(spent, state.deadline - time.perf_counter()):
+        run_seconds = interior_point_operations(view) / _BLAS
+        if not state.converged() and not state.interior and run_seconds <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True
             state.use_float64()
             self._accept(state, interior_point(state.view, state.target_gap), "interior")

@@ -31,7 +31,7 @@ class FinishRun:
 
     a: FloatArray  #: (m,) in the box
     gap: float  #: duality gap at a
-    steps: int  #: number of Newton or active-set steps
+    steps: int  #: number of Newton, active-set or interior-point steps
     operations: float  #: scalar operations used
 
 

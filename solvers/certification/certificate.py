@@ -1,4 +1,4 @@
-"""`Certificate`: objective, residuals and a rigorous bound, recomputed from the form and the point alone, rounding included.
+"""`Certificate`: objective, residuals and a rigorous bound, recomputed from the form, point and multipliers, with rounding.
 
 Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported only where
 the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`), and is rounded outward.

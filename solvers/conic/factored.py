@@ -94,7 +94,7 @@ class FactoredState:
     evaluation: Evaluation  #: at x
     tolerance: float  #: relative gap to be reached
     limit: int  #: largest number of iterations
-    threads: int | None  #: threads of BLAS; None for its default
+    threads: int | None  #: threads of BLAS; None for one in small systems, else its default
     memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y), the newest last
     iteration: int = 0  #: iterations so far
     since: int = 0  #: iterations since the last certificate

@@ -300,7 +300,7 @@ class ConicState:
     best: Iterate  #: iterate of the smallest relative gap
     tolerance: float  #: relative gap to be reached
     limit: int  #: largest number of steps
-    threads: int | None = None  #: threads of BLAS; None for its default
+    threads: int | None = None  #: threads of BLAS; None for one in small systems, else its default
     iteration: int = 0  #: steps so far
     waited: int = 0
     reference: float = np.inf

@@ -267,7 +267,7 @@ class Iterate:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The direction of an interior-point step: the change of each field of `Iterate` for a step of length one."""
+    """The direction of an interior-point step: rates of change of the unknowns of `Iterate` and of q and u, relative to w."""
 
     w: FloatArray  #: (p,) dw
     V: FloatArray  #: (p, p) dW - w dw' - dw w'

@@ -28,7 +28,7 @@ _MAX_BITS, _LARGEST = 60, 2**26
 
 @dataclass(frozen=True, eq=False)
 class _IntegerDepth:
-    """The fewest points strictly on one side of a hyperplane through z, and the hyperplane beside which they occur."""
+    """The fewest points on one side of a hyperplane through z that meets none, and the points' hyperplane beside it."""
 
     count: int  #: the least count below the limit, or the limit
     subset: IntArray  #: (d - 1,) points that span the hyperplane beside which the least count occurs; -1 without one
@@ -119,7 +119,7 @@ def _coordinates(levels: FloatArray, labels: IntArray, chosen: IntArray) -> IntA
 
 # Halfspace depth in rational arithmetic: one ray with the points on its hyperplane, and small sets of points as a whole.
 
-#: Limit of the subsets that rational arithmetic examines (seconds), and the number above which the integer search is tried first.
+#: Limit of the subsets in rational arithmetic, which takes seconds, and number above which the integer search is tried first.
 _MAX_SUBSETS, _FEW_SUBSETS = 20_000, 200
 
 #: A number of points and a direction u whose closed half-space holds them.
@@ -263,7 +263,7 @@ class HalfspaceDepth:
 
     @property
     def proved(self) -> bool:
-        """Return whether no closed half-space that holds z has fewer points."""
+        """Return whether it is proved that no closed half-space that holds z has fewer points."""
         return self.lower == self.depth
 
     def __str__(self) -> str:

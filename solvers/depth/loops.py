@@ -39,7 +39,7 @@ _LARGEST = 2.0**26
 
 @by_reference
 class HyperplaneEnumeration(NamedTuple):
-    """An enumeration of the hyperplanes that points span, which stops at each crowded one and resumes there."""
+    """An enumeration of the hyperplanes that points span; it stops at crowded ones that may lower the count and resumes."""
 
     weights: FloatArray  #: (n,) positive integers
     levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination

@@ -84,7 +84,7 @@ def _bounds(values: FloatArray) -> Bounds:
 _NEGLIGIBLE = 1e-11
 #: Largest denominators of multipliers that are as near to a simple fraction as rounding allows.
 _MAX_DENOMINATOR = 10**6
-#: Reduced costs below this, of variables without the needed bound, are corrected to zero.
+#: Reduced costs of variables with an infinite bound are corrected to zero if they are below this, or need that bound.
 _SMALL = 1e-7
 
 

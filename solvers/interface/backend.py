@@ -28,7 +28,7 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .solver import BUILT_ANEW, KeptModel, Solver, SolverInfo, version_of
+from .solver import FIRST_BUILD, KeptModel, Solver, SolverInfo, version_of
 from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subprocess, time_allowance
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
@@ -246,7 +246,7 @@ class Backend(Solver):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""
         first = kept_model.update is None
-        kept_model.update = BUILT_ANEW if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
+        kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
@@ -284,7 +284,7 @@ class Backend(Solver):
             if kept_model is not None:
                 kept_model.close()
                 first = kept_model.update is None
-                kept_model.update = BUILT_ANEW if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
+                kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
             remaining = options.after(built)
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:

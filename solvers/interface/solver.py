@@ -140,7 +140,7 @@ class Purpose(enum.Enum):
 # The model that a solver keeps between related forms, so that a new parameter updates it.
 
 #: The update of a solve for which no model was kept.
-BUILT_ANEW = Update(UpdateKind.BUILT)
+FIRST_BUILD = Update(UpdateKind.BUILT)
 
 
 @dataclass
@@ -182,7 +182,7 @@ class KeptModel:
         ``any_bounds`` says that the solver takes bounds on variables that had none.
         """
         if self.form is None or self.native is None:
-            self.update = BUILT_ANEW
+            self.update = FIRST_BUILD
             return None
         parts, reason = changed_parts(self.form, form, any_bounds=any_bounds)
         not_updatable = sorted(parts - allowed)

@@ -127,7 +127,7 @@ class LinearState:
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0  #: Newton and descent steps so far
     passes: int = 0  #: passes over the rows so far
-    stale: int = 0  #: changes of the multipliers in a row that did not lower the gap
+    stale: int = 0  #: changes of the multipliers in a row that did not lower the gap by a tenth
     trials: int = 0  #: number of times that the gap was within the tolerance
     enough: int = 0  #: steps after which the gap was first within the tolerance
     idle: int = 0  #: steps that did not halve the residual

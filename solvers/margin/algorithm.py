@@ -42,7 +42,7 @@ _NOTHING = 1e-12
 
 
 def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
-    """Return the points from which descents begin: 0, an intercept of ±1, a feasible point if rows restrict, and the user's.
+    """Return the points from which descents begin: 0, an intercept of ±1, one that meets rows, demands and integers, the user's.
 
     The first ones are clipped to the domain. The user's ``start`` is the last one, if it is not None.
     """
@@ -110,7 +110,7 @@ def _farthest(view: MarginProblem) -> float:
 
 
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
-    """Return a ramp so wide that all margins of a first descent are on its slope; a symmetric loss as it is."""
+    """Return a ramp of the loss's greatest slope, wider by 1 than the loss's corners are apart; a symmetric loss as it is."""
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0

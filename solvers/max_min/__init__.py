@@ -61,7 +61,7 @@ class MaxMinState:
     derivative: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at ``solved_gamma``
     eta: float = 1.0  #: η, length factor of the next move
     step_length: float = 0.0  #: Euclidean length of the last move
-    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))  #: f' at the last move, to choose η
+    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))  #: `_slope` at the last move, for the secant
     low: float = float("-inf")  #: one γ: f rises here
     high: float = float("inf")  #: and falls here
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to

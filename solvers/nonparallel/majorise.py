@@ -40,7 +40,7 @@ class MajorisationState:
     tol: float  #: stationarity at which a run ends
     limit: float  #: largest number of steps of all runs
     run: MajorisationRun  #: current run
-    waiting: list[FloatArray]  #: points of the remaining starts
+    waiting: list[FloatArray]  #: unit directions of the remaining starts, scaled to the best u when their turn comes
     best: MajorisationRun | None = None  #: the ended run of the least objective
     steps: int = 0  #: steps of all runs
     starts: int = 1  #: number of starts so far

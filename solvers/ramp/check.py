@@ -66,7 +66,7 @@ class LoggedRampProblem(LoggedMarginProblem):
 
     @property
     def field_arrays(self) -> dict[str, tuple[FloatArray, ...]]:
-        """Return every field of the problem as arrays; conflicts are part of the proof."""
+        """Return every field but the conflicts as arrays: these are part of the proof, not of the problem."""
         return {name: arrays for name, arrays in super().field_arrays.items() if name != "conflicts"}
 
 

@@ -110,7 +110,7 @@ class ExactPairBound:
         return int(-(-total // K)) if r.exact else int(total // K)
 
 
-#: Bits of integer multipliers, together with those of the cut.
+#: Bits of the multipliers' denominator, together with those of the cut.
 _BITS = 44
 #: Distance from an integer up to which a number counts as one.
 _NEAR = 1e-6
@@ -262,7 +262,7 @@ class BoxProgram:
 
 # Pairs of opposite points whose rows a solution of the program violates.
 
-#: Largest numbers of pairs: of either kind in a round, and of one row; of rows: of one class, and of one cell.
+#: Largest numbers of pairs: of either kind in a round, and of one cell; of cells of one class; of rows of one cell.
 _PAIRS, _OF_ONE, _ROWS, _OF_CELL = 40, 3, 1500, 50
 #: Violation of a row from which its pair is added.
 _VIOLATED = 1e-5
@@ -299,7 +299,7 @@ class PairSeparator:
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
     def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
-        """Return new pairs (p, 2) that the solution use, rho, wrong (`BoxSolution`) violates, the most violated first."""
+        """Return new pairs (p, 2) that use, rho and wrong (`BoxSolution`) violate, the most violated of either kind first."""
         decided = ~box.undecided & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
         scores = self.reduced.Z[:, columns] @ rho[columns]
@@ -422,7 +422,7 @@ class PairRelaxation:
     def bound(
         self, box: ScoreBox, node_bound: NodeCertificate | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
-        """Return a lower bound in units of every system of the box, and the solution; (0, None) if HiGHS finds none.
+        """Return a lower bound in units of every system of the box, and the solution; (0, None) if none is found in time.
 
         The first program has the pairs of ``node_bound``. Rounds end at a bound of ``cut``, and none begins after the deadline,
         by the clock of `time.perf_counter`.

@@ -201,7 +201,7 @@ def optimise_working_set(state: BoxState, size: int, pairs: int) -> bool:
     Returns
     -------
     bool
-        Whether the violation over all points is above ``state.epsilon`` and a pair was found. If none was, working sets end.
+        Whether the violation over all points is above ``state.epsilon``. If no pair was found, working sets end all the same.
     """
     iterate, cache = state.iterate, state.cache
     chosen, iterate.scalars.violation = _working_set(state, size)
@@ -336,7 +336,7 @@ class OrderedGram(GramOperator):
 
 
 def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool:
-    """Move points that no violating pair can contain behind the active ones; return False if there are too few of them."""
+    """Move points that no violating pair can contain behind the active ones; return False if they are too few or nearly all."""
     active = int(iterate.scalars.active)
     keep = np.empty(active, dtype=np.bool_)
     leaving = loops.mark_shrinkable(iterate, keep)
@@ -528,7 +528,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         return Outcome.RUNNING
 
     def measure(self, state: BoxState) -> ProgressState:
-        """Return objective, the bound of the last refresh, support size, and number of columns computed."""
+        """Return objective, bound (the best of all refreshes while points have left), support size, number of columns."""
         iterate, view = state.iterate, state.view
         objective, bound = float(iterate.scalars.objective), state.bound
         if iterate.scalars.active == view.n:

@@ -350,7 +350,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     Parameters
     ----------
     initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
-        See `start.StartRule`. ``options.start`` goes before it.
+        See `starting_points.StartRule`. ``options.start`` goes before it.
     stop : {"gap", "ball"}
         ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
         every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)

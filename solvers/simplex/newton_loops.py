@@ -84,8 +84,8 @@ def add_triangle_product(block: Any, table: Any, first: int, begin: int, weights
     ``begin``.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
-    With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, a buffer of `WIDTH`
-    numbers, have the type of the arithmetic; ``out`` is float64.
+    With a ``table`` Q_ij = table[block_ij], without (None) Q_ij = block_ij. Weights, table and ``sums``, a buffer of
+    `TRIANGLE_WIDTH` numbers, have the type of the arithmetic; ``out`` is float64.
     """
     count, overlap = block.shape[0], max(0, min(first - begin, block.shape[1]))
     kind = weights.dtype.type

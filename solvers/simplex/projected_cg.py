@@ -159,7 +159,8 @@ _Block: TypeAlias = tuple[int, int, Tile | None]
 _ROWS, _TOGETHER = 128, 8
 #: An entry is read so many times as fast as it is computed.
 _READ = 2
-#: Entries are rounded where less than two thirds of the first points' own ones fit into the limit: a part of what is `wanted`.
+#: Entries are rounded where less than two thirds of the first points' own ones fit into the limit: a share of ``size`` in
+#: `KernelTriangle.extend`.
 _WORTH = 4 / 9
 
 

@@ -89,8 +89,8 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
     Parameters
     ----------
     components : int, optional
-        How many components a step may change, from two to all (None). With fewer than all, a step takes from the simplex (or
-        all simplices) the smallest gradients of any variables and the largest of positive ones, MaxMin (41)-(42); with two it
+        How many components a step may change, from two to all (None). With fewer than all, a step takes from the simplex that
+        violates most the smallest gradients of any variables and the largest of positive ones, MaxMin (41)-(42); with two it
         is the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the
         index sets).
     initial : {"uniform", "sparse"}

@@ -237,7 +237,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     """Sequential minimal optimisation: pairs by second-order choice, float32 columns, float64 gradient.
 
     Before a gap is claimed the gradient is recomputed in float64 from the data; between refreshes its drift is that of the
-    float32 columns, so each round asks for at most a thousandth of the gap at the last refresh.
+    float32 columns, so each round asks for no less than a ten-thousandth of the gap at the last refresh.
 
     **Errata** of MaxMin's Algorithm 2, for which this stands: (43) is a minimisation, and (43) and (45) must have 1/C where they
     print C; the curvature is Q_ii + Q_jj - 2Q_ij.
@@ -245,7 +245,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     Parameters
     ----------
     initial : {"vertex", "random20" (or another number), "farthest", "uniform"}
-        See `start.StartRule`; ``options.start`` goes before it.
+        See `starting_points.StartRule`; ``options.start`` goes before it.
     cache_bytes : int, optional
         Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.
     precision : {"single", "double"}

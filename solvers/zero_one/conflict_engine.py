@@ -200,7 +200,7 @@ class ConflictSearchData:
         return Dive(self.rows, self.exact, self.weights, self.order)
 
     def root(self) -> Any:
-        """Return the states at the root: points that cost more than the incumbent are kept, all others free."""
+        """Return the states at the root: points that cost the incumbent's value or more are kept, all others free."""
         return np.where(self.weights >= self.upper, KEPT, FREE).astype(np.int8)
 
 

@@ -157,7 +157,7 @@ class TreeProver:
 
     Attributes
     ----------
-    stuck : list of ProofNode
+    unresolved_nodes : list of ProofNode
         Nodes without free points that rounding leaves unproved.
     """
 
@@ -498,7 +498,7 @@ class ConflictLogWriter(LogWriter):
         return [*self.prover.open_nodes, *([] if self._pool is None else self._pool.open_nodes)]
 
     @property
-    def _stuck(self) -> list[ProofNode]:
+    def _unresolved_nodes(self) -> list[ProofNode]:
         return [] if self.prover is None else self.prover.unresolved_nodes
 
     @property
@@ -509,7 +509,7 @@ class ConflictLogWriter(LogWriter):
     @property
     def provable_bound(self) -> float:
         """The lower bound, in original units, that a log of the nodes so far proves."""
-        remaining = [*self._open_nodes, *self._stuck]
+        remaining = [*self._open_nodes, *self._unresolved_nodes]
         return self._stated(min(node.bound for node in remaining)) if remaining else max(self._claim, 0.0)
 
     def _stated(self, bound: float) -> float:
@@ -529,7 +529,7 @@ class ConflictLogWriter(LogWriter):
     def finish(self, w: FloatArray | None) -> float:
         """End the open nodes at their own bounds, write the claim and the incumbent, and return the claimed bound."""
         claim: dict[str, Any] = {"bound": self.provable_bound, "w": None if w is None else w.tolist()}
-        remaining = [*self._open_nodes, *self._stuck]
+        remaining = [*self._open_nodes, *self._unresolved_nodes]
         if remaining and claim["bound"] > 0.0:
             assert self.prover is not None
             closed = [self.prover.close_at_own_bound(node) for node in remaining]

@@ -287,7 +287,7 @@ class Portfolio(Engine):
         return max(engine.forecast - engine.spent_nanoseconds, LEAST_REMAINING_SHARE * engine.spent_nanoseconds)
 
     def work(self, seconds: float) -> Outcome:
-        """Run the current engine; an outcome other than CONVERGED ends the run only once both engines have it."""
+        """Run the current engine; the run ends at CONVERGED, at the node limit, or once both engines have ended."""
         engine = self._current
         outcome = engine.work(seconds)
         limits = self._shared.limits

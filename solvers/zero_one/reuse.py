@@ -59,7 +59,7 @@ class SolvedProblem:
         return replace(self, bound=0.0 if self.log is None else min(self.bound, max(stated_bound(self.log), 0.0)))
 
     def __repr__(self) -> str:
-        return f"Earlier(n={len(self.problem.weights)}, bound={self.bound:.9g})"
+        return f"SolvedProblem(n={len(self.problem.weights)}, bound={self.bound:.9g})"
 
 
 @dataclass(frozen=True, eq=False)

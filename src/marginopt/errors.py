@@ -318,7 +318,7 @@ def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) 
     since, until : str
         The versions that bring the new name and drop the old one.
     level : int
-        Number of calls between this function and the program.
+        ``stacklevel`` of the warning: 3 is the line that called the caller of this function.
     """
     if (old, new) not in _WARNED:
         _WARNED.add((old, new))

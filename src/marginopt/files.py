@@ -2,8 +2,8 @@
 """Write files atomically, and read files of unknown origin within limits of memory.
 
 A file is written under a temporary name in the same folder and renamed when everything is on the disk: a kill or a full disk at
-any moment leaves the old file, or none. A compressed file or an archive that would unpack to more than `unpack_limit` bytes is
-refused before it is unpacked. Every layer may import this module.
+any moment leaves the old file, or none. A compressed file is unpacked to `unpack_limit` bytes at most, and an archive that
+states more is refused before it is unpacked. Every layer may import this module.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
 class StatusLine:
     """The line of a terminal, notebook or log that tells of a run's progress.
 
-    In a terminal and in a notebook each text replaces the last one, cut to the width of a terminal. In a file each text is a line
+    In a terminal, cut to its width, and in a notebook each text replaces the last one. In a file each text is a line
     of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
 
     Parameters

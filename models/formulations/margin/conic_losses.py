@@ -1,5 +1,5 @@
-"""The two conic losses of `Margin`, convex relaxations of the 0-1 loss: at one γ, Conic Proposition 1, and over all γ in Γ, Conic
-(21).
+"""The two conic losses of `Margin`, lower bounds of the 0-1 loss that are convex together with the regulariser: at one γ, Conic
+Proposition 1, and over all γ in Γ, Conic (21).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Conic(Loss):
         return self._values(np.ones(argument.size), argument)
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Return Σ 2√(c_iγ_i) r_i - γ_i r_i², in which the costs c_i enter nonlinearly."""
+        """Return the sum of the losses; the costs c_i enter nonlinearly, 2√(c_iγ_i) r_i - γ_i r_i² up to r_i = √(c_i/γ_i)."""
         return float(self._values(costs, argument).sum())
 
     def _values(self, costs: FloatArray, argument: FloatArray) -> FloatArray:

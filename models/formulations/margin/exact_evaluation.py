@@ -94,7 +94,9 @@ class ExactEvaluation:
         context: AssemblyContext,
         arguments: tuple[FloatArray, FloatArray],
     ) -> ExactEvaluation:
-        """Return the data of a composition's parts; restrictions that are no linear rows of w are left to the form."""
+        """Return the data of a composition's parts; restrictions other than linear rows of w, kept points, budgets of errors and
+        numbers of non-zeros are left to the form.
+        """
         p, sparsity = context.penalised.size, regulariser.sparsity
         limits = restriction_limits(loss, domain, restrictions, context, strict=False)
         max_nonzeros = min(

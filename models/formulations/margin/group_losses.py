@@ -165,7 +165,7 @@ class GroupLosses(Loss):
 
 
 def at_points(context: AssemblyContext, points: IntArray) -> AssemblyContext:
-    """Return the setting restricted to some of the points."""
+    """Return the context restricted to some of the points."""
     return replace(
         context, X=context.X[points], y=context.y[points], sample_weight=context.sample_weight[points],
         argument=context.argument.at(points), argument_bounds=context.argument_bounds[points],

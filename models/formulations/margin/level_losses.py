@@ -231,7 +231,7 @@ class NearestHulls(Loss):
         return float(values["level"].mean())
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, -Σ α²/(2c) over two simplices."""
+        """Return the conjugate L*; -L* is -Σ α²/(2c) over two simplices."""
         return _HullsConjugate(*self._classes())
 
     def nonnegative(self) -> bool:
@@ -267,7 +267,8 @@ def _level(costs: FloatArray, argument: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class SoftBall(Loss):
-    """The loss R² + Σ c_i ξ_i at the best R² and ξ ≥ 0 with ||x_i - w||² ≤ R² + ξ_i: with `SquaredNorm`, Tax and Duin, 2004, (3).
+    """The loss R² - ||w||² + Σ c_i ξ_i at the best R² and ξ ≥ 0 with ||x_i - w||² ≤ R² + ξ_i: with `SquaredNorm`,
+    Tax and Duin, 2004, (3).
 
     With t = R² - ||w||² it is min ||w||² + t + Σ c_i ξ_i subject to x_i'x_i - 2x_i'w ≤ t + ξ_i, a QP; t is the best level, and no
     R² ≥ 0 is needed where Σ c_i ≥ 1 (Chang, Lee, Lin, *A revisit to support vector data description*, 2013). c_i = C, or

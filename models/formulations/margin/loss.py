@@ -44,14 +44,14 @@ class ConvexPiece:
 
 @dataclass(frozen=True, eq=False)
 class LossTable:
-    """The different piecewise-linear losses of a `Margin`, and the loss of each point.
+    """The piecewise-linear losses of a `Margin`, and the loss of each point.
 
     Parameters
     ----------
     losses : tuple of PiecewiseLinearLoss
-        Each loss once.
+        One for each group, equal ones too; or the one of all points.
     kinds : ndarray of int (n,), optional
-        Index of each point's loss in ``losses``; None if all points share one.
+        Index of each point's loss in ``losses``; None without groups, where all points share one.
     """
 
     losses: tuple[PiecewiseLinearLoss, ...]
@@ -59,8 +59,8 @@ class LossTable:
 
 
 class Conjugate(ABC):
-    """Base class of the conjugate L* of a convex loss, which gives the closed-form dual -L*(β), and β from multipliers of the
-    form.
+    """Base class of the conjugate L* of a convex loss, which gives -L*(β), its part of the closed-form dual, and β from
+    multipliers of the form.
     """
 
     @abstractmethod
@@ -74,7 +74,7 @@ class Conjugate(ABC):
     @property
     @abstractmethod
     def objective(self) -> Line:
-        """Return the printed -L*(β), in the dual variable `symbol`; an empty line where it is zero."""
+        """Return the printed c'β - L*(β), in the dual variable `symbol`; an empty line where it is zero."""
 
     @property
     @abstractmethod
@@ -108,7 +108,7 @@ class Conjugate(ABC):
 
     @property
     def sign(self) -> float:
-        """Return s with β = s · (the printed dual variable): -1 for α, 1 for β itself."""
+        """Return s with β = s · (the printed dual variable): -1 for α, 1 for β itself and for the ball's α."""
         return -1.0
 
     @property
@@ -210,7 +210,7 @@ class LevelConjugate(Conjugate):
     falls : bool
         Whether the loss falls with its argument (β = -α), or rises (β = α, the ball).
     signed : bool
-        Whether the argument is a margin y_i x_i'w, or a score x_i'w.
+        Whether the argument is a margin y_i x_i'w, or has no label in it: x_i'w, or x_i'x_i - 2x_i'w of the ball.
     """
 
     label: str
@@ -399,7 +399,7 @@ class Loss(Part):
         return products
 
     def required_margin(self, values: Mapping[str, FloatArray]) -> float | None:
-        """Return the margin from which on a point costs nothing: 1 unless a loss has a level; None if every margin costs."""
+        """Return the margin from which on a point costs nothing: 1 by default; None if every margin costs."""
         return 1.0
 
     def conjugate(self) -> Conjugate | None:

@@ -59,7 +59,7 @@ class Hinge(Loss):
         return 1.0
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, Σα on 0 ≤ α ≤ c."""
+        """Return the conjugate L*; -L* is Σα on 0 ≤ α ≤ c."""
         return HingeConjugate()
 
     def cost_line(self) -> Line:
@@ -91,7 +91,7 @@ class SquaredHinge(Loss):
         return {"xi": np.maximum(1.0 - classifier.argument, 0.0)}
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, Σα - α²/(4c)."""
+        """Return the conjugate L*; -L* is Σα - α²/(4c) on α ≥ 0."""
         return HingeConjugate(squared=True)
 
     def cost_line(self) -> Line:
@@ -288,6 +288,7 @@ class PairwiseHinge(Loss):
     The form has a row for each pair: n² of them at worst.
     """
 
+    is_sum_over_points: ClassVar[bool] = False
     reads_class_labels: ClassVar[bool] = False
     uses_intercept: ClassVar[bool] = False
 
@@ -320,7 +321,7 @@ class PairwiseHinge(Loss):
         return Hinge().blocks(classifier)
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, Σα on 0 ≤ α ≤ c."""
+        """Return the conjugate L*; -L* is Σα on 0 ≤ α ≤ c."""
         return HingeConjugate(pairs=True)
 
     def cost_line(self) -> Line:
@@ -405,7 +406,7 @@ class EpsilonInsensitive(ResidualLoss):
         return None
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, -ε|β| on |β| ≤ c, or that of the square."""
+        """Return the conjugate L*, -L* is -ε|β| on |β| ≤ c; or that of the square."""
         return _InsensitiveConjugate(self.epsilon, self.squared)
 
     def cost_line(self) -> Line:
@@ -477,7 +478,7 @@ class Hat(Loss):
 
 @dataclass(frozen=True)
 class HardMarginConjugate(HingeConjugate):
-    """The conjugate of the hard margin: Σα on α ≥ 0, β = -α."""
+    """The conjugate L* of the hard margin; -L* is Σα on α ≥ 0, β = -α."""
 
     constraints = (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
 
@@ -508,7 +509,7 @@ class HardMargin(Loss):
         return None
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, Σα on α ≥ 0."""
+        """Return the conjugate L*; -L* is Σα on α ≥ 0."""
         return HardMarginConjugate()
 
     def cost_line(self) -> Line:

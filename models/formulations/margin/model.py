@@ -321,8 +321,9 @@ class Margin(Model):
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the form of the points that cost something, its integers fixed at those of ``values``.
 
-        Integers of the other points would hold w where these happen to be. None where all points cost something, and where a
-        restriction, given constants or the loss may read the others.
+        Integers of the other points would hold w where these happen to be. None where all points or none cost something, with
+        rows in blocks, a kernel, groups or indicators, and where a restriction, given constants or the loss may read the
+        others.
         """
         weighted, n = self.costs > 0.0, self.X.shape[0]
         read = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
@@ -344,7 +345,7 @@ class Margin(Model):
 
     @property
     def given_big_m(self) -> FloatArray | None:
-        """Return M where the user gives it and the form uses it; None where it follows from the data."""
+        """Return M where the user gives it and the form uses it; else None."""
         used = self.encoding == "bigm" and any(part.reads_big_m for part in self.parts)
         return None if isinstance(self.big_m, str) or not used else as_vector(self.big_m, self.X.shape[0], "big_m")
 
@@ -600,8 +601,8 @@ class Margin(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """Return R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that and the loss counts points on the
-        hyperplane; else infinity.
+        """Return R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that, the loss counts points on the hyperplane
+        and no ``upper_bound`` is given; else infinity.
         """
         lower, upper = self.domain.bounds(self.width)
         level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.nonnegative() else None
@@ -655,8 +656,8 @@ class Margin(Model):
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.scores_need_squares else products)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point with its score, margin and multiplier; none for a loss of residuals, which has no
-        classes.
+        """Return one row for each point with its score, margin and multiplier; none where the loss reads no classes, or a point
+        has no label.
         """
         if not self.loss.reads_class_labels:
             return PointExplanation()
@@ -773,10 +774,10 @@ class Margin(Model):
         """Return the problem that `margin-bb` reads, or the reason why it reads none."""
         if isinstance(self.X, Rows):
             return MarginProblemView(obstacle="rows in blocks are read by solvers of large linear problems alone")
-        return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+        return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
 
-    def _setting(self) -> AssemblyContext:
-        """Return the setting that parts add their rows to while no bounds of coefficients and margins are known."""
+    def _context(self) -> AssemblyContext:
+        """Return the context that parts add their rows to while no bounds of coefficients and margins are known."""
         A, c = self.loss.rows(self.points, self.y)
         w = Assembly("w").variables("w", self.width)
         unbounded_reach, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
@@ -788,7 +789,7 @@ class Margin(Model):
         return scoring_problem_of(data, self.penalised, *parts)
 
     def _sparse(self) -> SparseProblem | None:
-        problem = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+        problem = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
         return None if problem is None else problem(dense_signed_rows(self.points, self.y), self.costs)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
@@ -841,7 +842,7 @@ class Margin(Model):
         return [] if bound is None else [bound]
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
-        """Return the classes of new rows as `Model.predict` does; the value x'w itself for a loss of residuals."""
+        """Return the classes of new rows as `Model.predict` does; the score itself for a loss without classes."""
         return super().predict(values, X) if self.loss.reads_class_labels or not values else self.decision_function(values, X)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -912,7 +913,7 @@ class Margin(Model):
         if A.shape[0] * A.shape[1] > _COUNTED:
             return None
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return ExactEvaluation.of(*parts, self._setting(), (A.toarray(), c))
+        return ExactEvaluation.of(*parts, self._context(), (A.toarray(), c))
 
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -932,7 +933,7 @@ class Margin(Model):
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
-        """Return the cost of w alone in exact arithmetic, from the data."""
+        """Return the cost of w alone from the data, thresholds decided in exact arithmetic; None where it is not known."""
         evaluation = self.exact_evaluation
         if evaluation is None or "w" not in values:
             return None

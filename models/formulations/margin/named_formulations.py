@@ -32,7 +32,7 @@ from .regularisers import L1, ElasticNet, SquaredNorm
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """Base class of a formulation that is a `Margin` under a name of its own: `composed` answers everything.
+    """Base class of a formulation that is a `Margin` under a name of its own: `composed` has its form, scores, dual and figures.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class NamedComposition(Model):
         return self.composed.dual_value(multipliers)
 
     def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the composition's point with slacks and levels at their best for w."""
+        """Return the composition's point with the blocks of its parts at their best for w, as far as the parts know them."""
         return self.composed.with_best_auxiliaries(values)
 
     def objective(self, w: FloatArray) -> float:
@@ -87,6 +87,10 @@ class NamedComposition(Model):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the composition's scores of new rows."""
         return self.composed.decision_function(values, X)
+
+    def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
+        """Return the composition's classes of new rows; values where its loss reads no classes."""
+        return self.composed.predict(values, X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the composition's rows, one for each point."""
@@ -274,7 +278,7 @@ class SVDD(NamedComposition):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """Return the points moved near the origin, which saves digits: a ball moves with them."""
+        """Return the points, moved near the origin if they are dense, far from it and without a kernel: a ball moves too."""
         return CentredPoints(self.X) if self.kernel is not None else centre_points(Linear(), self.X)
 
     @cached_property

@@ -140,7 +140,7 @@ class AssemblyContext:
     indicators: bool = False
 
     def big_m(self, lower: FloatArray | float) -> FloatArray | None:
-        """Return M with argument + M ≥ ``lower`` wherever it matters; None where none is known and indicators take its place."""
+        """Return M with argument + M ≥ ``lower`` wherever it matters; None where none is known or indicators are asked for."""
         if self.indicators:
             return None
         if self.M is not None:

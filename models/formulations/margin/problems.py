@@ -48,7 +48,7 @@ def margin_problem_of(
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
-    setting: Callable[[], AssemblyContext],
+    make_context: Callable[[], AssemblyContext],
 ) -> MarginProblemView:
     """Return the problem of these parts with the coefficients alone as variables, or the reason why there is none.
 
@@ -63,7 +63,7 @@ def margin_problem_of(
     if table is None:
         return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
-        return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, setting()))
+        return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, make_context()))
     except UnsupportedPartError as error:
         return MarginProblemView(obstacle=str(error))
 
@@ -79,7 +79,7 @@ class RestrictionLimits:
     Parameters
     ----------
     rows, row_lower : ndarray (m, p), (m,)
-        rows w ≥ row_lower.
+        rows w ≥ row_lower, those of the domain too.
     kept_points : ndarray of bool (n,)
         Points whose margin must be at least 1.
     budgets : tuple of Budget
@@ -224,7 +224,10 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 def as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the rows that remain and tightened bounds, with rows of one coefficient turned into bounds of it."""
+    """Return the rows that remain and tightened bounds, rows of one coefficient turned into bounds of it.
+
+    A row whose bound is no double remains, beside a wider bound.
+    """
     lower, upper = lower.copy(), upper.copy()
     is_row = np.ones(row_lower.size, dtype=np.bool_)
     for r in np.flatnonzero(np.count_nonzero(rows, axis=1) <= 1).tolist():
@@ -459,7 +462,7 @@ def sparse_problem_of(
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
-    setting: Callable[[], AssemblyContext],
+    make_context: Callable[[], AssemblyContext],
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
     """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
 
@@ -468,7 +471,7 @@ def sparse_problem_of(
     """
     if loss.linear_loss is None or domain.integer or all(part.convex for part in (loss, regulariser, domain, *restrictions)):
         return None
-    context = setting()
+    context = make_context()
     penalised = context.penalised
     p = penalised.size
     try:

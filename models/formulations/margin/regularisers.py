@@ -51,7 +51,7 @@ class Regulariser(Part):
         """Return the printed regulariser in the objective."""
 
     def curvature(self) -> float:
-        """Return the largest μ such that R(w) - μ||w||² is convex."""
+        """Return a μ ≥ 0 such that R(w) - μ||w||² is convex."""
         return 0.0
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:

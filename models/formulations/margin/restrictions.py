@@ -583,7 +583,7 @@ class ViolationBudget(Restriction):
         return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the number of margins below 1 beyond κn, which a relaxed loss does not exceed."""
+        """Return the number of margins below 1 beyond κn, which the excess of a relaxed count does not exceed."""
         wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
         return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
 

@@ -64,8 +64,9 @@ class ScoringSystem(NamedComposition):
         decimal that it is written as: 0.01 is 1/100.
     C1 : float or Fraction, optional
         ≥ 0. Where it is not given: 0 with the logistic loss; else ½ min(1/N, C0/Σ_j max|ρ_j|) with the intercept in the sum, as
-        the authors' code has it, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together cost at most half a feature. Where N
-        C0 < 2 and points weigh 1 they break ties alone; beyond that a point more may be got wrong for smaller coefficients.
+        the authors' code has it, or ½/(N Σ_j max|ρ_j|) where C0 is 0. All sizes together cost at most half a feature, or half a
+        point where C0 is 0. Where N C0 < 2 and points weigh 1 they are worth neither a point nor a feature; beyond that a point
+        more may be got wrong for smaller coefficients.
     sample_weight : float or array_like (n,)
         c ≥ 0.
     epsilon : float
@@ -400,7 +401,7 @@ class ScoringSystem(NamedComposition):
 
     @property
     def statement(self) -> Statement:
-        """Return SLIM in the form's variables."""
+        """Return SLIM, or RiskSLIM with the logistic loss, in the form's variables."""
         n, p = self.X.shape
         if self.logistic:
             kind = "mixed-integer exponential cone program"

@@ -20,7 +20,9 @@ from .part import AssemblyContext, Classifier
 
 @dataclass(frozen=True)
 class LogisticConjugate(Conjugate):
-    """The conjugate of Σ c log(1 + e^-m): Σ c H(α/c) on 0 ≤ α ≤ c, β = -α, with the entropy H(p) = -p log p - (1-p) log(1-p)."""
+    """The conjugate L* of Σ c log(1 + e^-m); -L* is Σ c H(α/c) on 0 ≤ α ≤ c, β = -α, with the entropy
+    H(p) = -p log p - (1-p) log(1-p).
+    """
 
     objective = Line("sum_i c_i H(alpha_i/c_i)", r"\textstyle\sum_i c_i H(\alpha_i/c_i)")
     constraints = (
@@ -87,7 +89,7 @@ class Logistic(Loss):
         return {**cones, "probability": np.array(costs, dtype=np.float64)}
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, entropies on 0 ≤ α ≤ c."""
+        """Return the conjugate L*; -L* is a sum of entropies on 0 ≤ α ≤ c."""
         return LogisticConjugate()
 
     def cost_line(self) -> Line:
@@ -95,7 +97,7 @@ class Logistic(Loss):
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
 
     def lines(self) -> tuple[Line, ...]:
-        """Return the printed epigraph of the loss, as it is and in cones."""
+        """Return the printed rows of the margin, the cones and the probabilities."""
         return (
             Line("y_i x_i'w >= t_i", r"y_i x_i^\top w \ge t_i", "margin"),
             Line("exp(-xi_i) <= right_i", r"e^{-\xi_i} \le r_i", "log right"),
@@ -106,7 +108,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class ExponentialConjugate(Conjugate):
-    """The conjugate of Σ c e^-m: Σ α (1 - log(α/c)) on α ≥ 0, β = -α."""
+    """The conjugate L* of Σ c e^-m; -L* is Σ α (1 - log(α/c)) on α ≥ 0, β = -α."""
 
     objective = Line("sum_i alpha_i (1 - log(alpha_i/c_i))", r"\textstyle\sum_i \alpha_i\bigl(1-\log(\alpha_i/c_i)\bigr)")
     constraints = (Line("alpha_i >= 0", r"\alpha_i\ge 0"),)
@@ -128,6 +130,9 @@ class ExponentialLoss(Loss):
     = c e^-m.
     """
 
+    def required_margin(self, values: Mapping[str, FloatArray]) -> None:
+        """Return None: every margin costs."""
+
     def values(self, argument: FloatArray) -> FloatArray:
         """Return e^-m; infinite below a margin of -709."""
         with np.errstate(over="ignore"):
@@ -147,7 +152,7 @@ class ExponentialLoss(Loss):
         return {"tau": self.values(classifier.argument)}
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, Σ α (1 - log(α/c)) on α ≥ 0."""
+        """Return the conjugate L*; -L* is Σ α (1 - log(α/c)) on α ≥ 0."""
         return ExponentialConjugate()
 
     def cost_line(self) -> Line:
@@ -161,7 +166,7 @@ class ExponentialLoss(Loss):
 
 @dataclass(frozen=True)
 class HuberConjugate(ResidualConjugate):
-    """The conjugate of Σ c times Huber's loss: -β²/(2c) on |β| ≤ c δ."""
+    """The conjugate L* of Σ c times Huber's loss; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
 
     delta: float
 
@@ -226,7 +231,7 @@ class Huber(ResidualLoss):
         return {"s": s, "xi": np.abs(classifier.argument - s)}
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate, -β²/(2c) on |β| ≤ c δ."""
+        """Return the conjugate L*; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
         return HuberConjugate(self.delta)
 
     def cost_line(self) -> Line:

@@ -144,7 +144,7 @@ class NodeRules(Protocol[S]):
         raise InvalidProofError("a record is neither a node nor the last one")
 
     def skip_node(self, record: dict[str, Any]) -> None:
-        """Read the record of a node that needs no proof, since its parent is proved."""
+        """Read the record of a node that needs no proof: its parent, or its parent's record, proves it."""
         return
 
     def reason_unproved(self, state: S) -> str:

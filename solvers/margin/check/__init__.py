@@ -201,7 +201,7 @@ def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array
     return T.T @ restricted, sum_error(size, np.abs(T.T) @ np.abs(restricted))
 
 
-def _branching_coefficient(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
+def _price_slopes(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any]) -> tuple[Array, float]:
     """Return γ with γ_j v_j ≤ π_j 1{v_j ≠ 0} on the box, and the prices that every point with γ_j = 0 pays."""
     price, used = problem.original.price, box.used
     slopes = _numbers(entry, "support", price.size)
@@ -249,7 +249,7 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
     right[: len(logged.rows)], right[len(logged.rows) : len(logged.rows) + len(problem.g)] = logged.row_lower, 1.0
     weights = np.concatenate([alpha, mu])
     polar_point, polar_error = _polar(problem, multipliers)
-    gamma, prices = _branching_coefficient(problem, box, multipliers)
+    gamma, prices = _price_slopes(problem, box, multipliers)
     row_sum, row_sum_error = _weighted_lines(problem, box, weights, cut)
     lin = polar_point + gamma - row_sum
     error = polar_error + row_sum_error + sum_error(6, np.abs(polar_point) + np.abs(gamma) + np.abs(row_sum))
@@ -397,7 +397,7 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
         raise InvalidProofError(f"node {record['id']} {self.reason_unproved(box)}")
 
     def reason_unproved(self, state: CheckedBox | None) -> str:
-        """Return a sentence on the bound of an open box."""
+        """Return the end of a message on an open box: its bound is below the claim, or it is not empty."""
         assert state is not None
         if self._target == math.inf:
             return "is not empty; the claim is that nothing is feasible"

@@ -126,7 +126,7 @@ class LoopNode(NamedTuple):
     value: Any
     sides: Any  #: (2, N) the candidate terms for pairs
     pair_slack: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
-    masks: Any  #: (2, words) bits of the columns of each loss
+    masks: Any  #: (L, words) bits of the columns of each loss
     paired: Any  #: (3, pairs) level, term and term of each pair that pays
     hinges: Any  #: (rows,) source of a row, as `relaxation` numbers them
     spread: Any  #: (rows,) range of its argument

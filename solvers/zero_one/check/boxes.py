@@ -77,7 +77,7 @@ class Boxes:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
 
     def select(self, rows: Any) -> Boxes:
-        """Return a copy of the chosen rows."""
+        """Return the chosen rows: views if ``rows`` is a slice, else copies."""
         return Boxes(*(getattr(self, name)[rows] for name in _FIELDS))
 
     def update(self, rows: Any, part: Boxes) -> None:
@@ -492,7 +492,7 @@ def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[lis
 
 
 def _closed_without_multipliers(problem: BoxProblem, nodes: Boxes) -> Flags:
-    """Return the bound of no multipliers at all: violated points and the least norm in the box."""
+    """Raise bounds to violated weights plus the least norm in the box; return a mask, True for nodes that are proved."""
     zeros = np.zeros(nodes.lo.shape)
     linear = LinearBound(_violated_weights(problem, nodes), zeros, zeros)
     by_count = np.maximum(square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))

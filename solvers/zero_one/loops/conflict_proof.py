@@ -31,7 +31,8 @@ NODE_RECORD_SCALARS = integers_and_floats("booked packed steps entries", "")
 #: Kinds of a step in `NodeRecord.steps`: a packing of conflicts, which raises the proved cost of further deletions; one conflict,
 #: which ends the node or deletes its only free point.
 PACK, CUT = 0, 1
-#: Return codes of `prove_node` besides a branching point (≥ 0): the node is proved; no free point is left to branch on.
+#: Return codes of `prove_node` besides a branching point (≥ 0): the node is proved; there is no branching point (no free point
+#: is left, or the record is full).
 PROVED, OPEN_LEAF = -1, -2
 #: Largest values of integer multipliers that are tried: short to write, exact to read.
 _INTEGER_SCALES = (2.0**10, 2.0**20)

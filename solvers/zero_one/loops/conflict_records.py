@@ -53,7 +53,7 @@ class ConflictRows(NamedTuple):
     t: Any  #: (p, n) transposed, to compute all margins coordinate by coordinate
     single: Any  #: (p, n) transposed rows of norm 1 in single precision
     widest: Any  #: (p + 1,) the largest |a_ij|/||a_i|| of each coordinate, and the largest 1/||a_i||
-    size: Any  #: (n,) squared norms of these rows, the stretched intercept's part included
+    size: Any  #: (n,) squared norms of the rows of ``a``, the stretched intercept's part included
     sign: Any  #: (n,) ±1 with a free intercept, else 0
     tau: Any  #: (n,) thresholds
     pull: Any  #: (n,) 1/||a_i||, which scales violations to distances

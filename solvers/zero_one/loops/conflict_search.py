@@ -33,7 +33,7 @@ from .conflict_records import (
 #: Largest number of conflicts that a node inherits, the latest ones of its parent: older ones seldom prune.
 MOST_INHERITED = 160
 
-#: Fields of `SearchStack.scalars`: current level (-1: none), whether its node is to be processed, forced deletions of all levels,
+#: Fields of `SearchStack.scalars`: current level (-1: none), whether its node is to be processed, length of ``trail``,
 #: counts, and the step of the gap histogram.
 STACK_SCALARS = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
 #: Number of bins of the histogram of subtree sizes by gap.
@@ -49,8 +49,8 @@ class SearchStack(NamedTuple):
     at: Any  #: (levels,) current child, -1 before the first, -2 after a candidate
     extra: Any  #: (levels,) proved lower bound of the cost of further deletions
     bound: Any  #: (levels,) proved lower bound of the subtree
-    trail: Any  #: forced deletions of all levels
-    trail_from: Any  #: (levels,) where each level's forced deletions begin in ``trail``
+    trail: Any  #: points forced to be deleted, or fixed as kept, at all levels
+    trail_from: Any  #: (levels,) where each level's points begin in ``trail``
     #: `ActiveSet` of the kept points by level
     pair: Any
     g: Any
@@ -67,7 +67,7 @@ class SearchStack(NamedTuple):
     unresolved: Any  #: least bound of leaves that rounding left unresolved
     listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
     size: Any  #: (capacity,) number of these points
-    norm: Any  #: (capacity,) certified_bound norm of each conflict
+    norm: Any  #: (capacity,) certified lower bound of the squared norm of each conflict
     end: Any  #: (levels + 1,) start of each level's list, which is the end of the previous one
 
 
@@ -465,7 +465,7 @@ def _push_child(stack: SearchStack, level: int, point: int, state: int, weights:
 
 @inner
 def _undo_level(stack: SearchStack, level: int) -> None:
-    """Undo the forced deletions of a level."""
+    """Free the points that the node of a level has forced to be deleted or fixed as kept."""
     scalars = stack.scalars
     while scalars.trailed > stack.trail_from[level]:
         scalars.trailed -= 1

@@ -37,7 +37,7 @@ class Audit:
     condition : str
         The assumption under which the bound is proved; empty where it is proved without one.
     violation : float
-        The largest violation of a bound or of the equation by the stored multipliers, relative to the upper bounds.
+        The largest violation of a bound or of the equation by the stored multipliers, relative to the largest upper bound.
     rounding : float
         The sum of the rounding errors by which value and bound were moved apart.
     advice : str
@@ -196,7 +196,7 @@ def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AuditTable(Displayed, Tabular):
-    """The audits of all binary machines of a classifier of several classes.
+    """The audits of the binary machines of a classifier of several classes, or of several machines given to `audit`.
 
     Parameters
     ----------

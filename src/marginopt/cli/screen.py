@@ -59,7 +59,7 @@ def _strict(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
-    """Print a table under its title; the columns at the places ``right`` hold numbers, and long words break into lines."""
+    """Print a table under its title; the columns at the places ``right`` hold numbers, and long cells break into lines."""
     print_tables(head, {title: list(rows)}, right=right)
 
 

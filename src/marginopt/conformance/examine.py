@@ -1,4 +1,4 @@
-"""Try all laws on a solver, a formulation or a relaxation: `examine` yields the verdicts, `report` prints them by law."""
+"""Try all laws on a solver, a formulation or a relaxation: `examine` yields the verdicts, `report` returns them as text."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable
 
 @functools.singledispatch
 def cone_violation(cone: Cone, v: FloatArray) -> float:
-    """Return the largest violation of v ∈ cone, from the cone's definition; 0 for a point of the cone."""
+    """Return the largest violation of v ∈ cone, from the cone's definition; at most 0 for a point of the cone."""
     raise NotImplementedError(f"no definition of {type(cone).__name__} is written here")
 
 

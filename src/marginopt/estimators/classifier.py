@@ -1,4 +1,4 @@
-"""The base classes of classifiers: a fit states and solves one binary model for each pair of classes, a prediction votes."""
+"""The base classes of classifiers: a fit solves a binary model for each pair of classes, or for each against the rest."""
 
 from __future__ import annotations
 

@@ -34,8 +34,6 @@ from .training import BinaryFit, single_or_list
 from .training_set import BinaryProblem, FeatureSpace, Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
 

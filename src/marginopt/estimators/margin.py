@@ -1,4 +1,4 @@
-"""Linear classifiers of a loss and a regulariser of choice: `MarginClassifier`, `LogisticRegression`, `MulticlassSVC`."""
+"""Linear classifiers: `MarginClassifier`, of any loss and regulariser, `LogisticRegression` and `MulticlassSVC`."""
 
 from __future__ import annotations
 

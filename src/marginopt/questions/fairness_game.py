@@ -1,4 +1,4 @@
-"""`fairness_game`: train a mixture of classifiers until an exact audit finds no linear subgroup that it treats worse.
+"""`fairness_game`: train a mixture of classifiers in rounds, each with an exact audit of the worst-treated linear subgroup.
 
 Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor answers the
 average of all classifiers so far with the subgroup of the worst weighted disparity, if that is above what is allowed. The learner

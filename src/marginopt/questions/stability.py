@@ -53,7 +53,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class OtherClassifier(Evidence):
-    """A classifier that gives a point another label than the optimal classifier does.
+    """A classifier that gives a point the label of the question, such as another one than the optimal classifier gives.
 
     Parameters
     ----------

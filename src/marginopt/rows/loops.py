@@ -16,7 +16,7 @@ _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "con
 
 @_exact
 def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
-    """Check the column indices of CSR rows; return the finding (`SORTED` ... `NO_ENDS`) and the row that has it.
+    """Check the column indices of CSR rows; return the finding, and the row that has it (0 for `SORTED` and `UNSORTED`).
 
     An index that is no larger than the one before it is the first of its row, or the row is not in order; so both are counted.
     """

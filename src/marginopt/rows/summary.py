@@ -29,7 +29,7 @@ class ColumnSummary:
     mean_squares : ndarray (p,)
         (1/n) Σ_i x_ij² of every column j.
     digest : str
-        SHA-256 of the shape and all entries, the same for every way of storing them.
+        SHA-256 of the shape and the stored entries, the same in memory and on disk; a dense and a sparse matrix differ.
     """
 
     low: FloatArray
