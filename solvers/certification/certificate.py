@@ -34,6 +34,8 @@ from ..records import Answer, relative_gap
 _COUNTS = 1e-6
 #: Relative violation below which roundings are not told apart; roundings of a row's sum, relative to its largest term.
 _ROUNDED, _SUM_ERROR = 1e-10, 4.0 * 2.0**-53
+#: Constant of an empty row below which it is a rounding.
+_CONSTANT = 1e-9
 #: Largest number of rows through which a variable takes its unit from others.
 _STEPS = 3
 #: Scales of forms that still live: several points of one are judged.
@@ -404,7 +406,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
             continue
         violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
-        value, scale, unit = Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.row_maxima)
+        value, scale, unit = Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.row_maxima, c.g)
         violation = c.cone.relative_violation(value, scale, unit)
         if violation > _ROUNDED:  # terms of 1e8 that cancel leave 1e-8
             violation = c.cone.relative_violation(value, scale, unit, _SUM_ERROR * np.maximum(largest_terms(c.F, x), np.abs(c.g)))
@@ -428,9 +430,9 @@ def largest_terms(F: sp.csr_array, x: FloatArray) -> FloatArray:
     return largest
 
 
-def _row_units(largest: FloatArray) -> FloatArray:
-    """Return the largest coefficient of each row, at most 1, and 1 for an empty row: a small row is not thereby met."""
-    return np.where(largest > 0.0, np.minimum(largest, 1.0), 1.0)
+def _row_units(largest: FloatArray, constants: FloatArray) -> FloatArray:
+    """Return the largest coefficient of each row, of an empty row its constant; at most 1: a small row is not thereby met."""
+    return np.where(largest > 0.0, np.minimum(largest, 1.0), np.clip(np.abs(constants), _CONSTANT, 1.0))
 
 
 @dataclass(frozen=True)

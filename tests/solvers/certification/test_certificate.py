@@ -392,3 +392,12 @@ def test_one_rounding_of_large_terms_that_cancel_is_no_violation() -> None:
     for factor, met in ((1.0 + 2.0**-52, True), (1.0 + 2.0**-40, False)):
         certificate = certify(form, {"x": np.array([121875000.0, 121875000.0 * factor])})
         assert certificate.feasible(1e-9) is met and certificate.violations["row"] > 0.0
+
+
+@pytest.mark.parametrize(("constant", "met"), [(-0.375, False), (-0.375 * 2.0**-17, False), (-1e-16, True), (0.25, True)])
+def test_a_row_without_variables_is_met_in_any_unit_or_in_none(constant: float, met: bool) -> None:
+    """SCS called a program optimal whose row says 0 ≤ -2.9e-6: in that row's own unit it is 0 ≤ -0.375."""
+    F = sp.csr_array(np.array([[1.0], [0.0]]))
+    rows = Constraint("row", F, np.array([0.0, constant]), Nonnegative(2))
+    form = StandardForm("constant", (Block("x", ()),), np.ones(1), (rows,), np.zeros(1), np.ones(1), np.zeros(1, bool))
+    assert certify(form, {"x": np.float64(0.0)}).feasible(1e-6) is met

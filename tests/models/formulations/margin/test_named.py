@@ -132,3 +132,13 @@ def test_older_formulations_compile_from_their_parts_to_the_last_bit(intercept: 
         np.testing.assert_array_equal(form.integer, np.repeat(np.array(whole, dtype=bool), [len(part) for part in q]))
         assert form.name == model.name
         assert model.composed is not None
+
+
+def test_named_compositions_predict_as_their_compositions_do() -> None:
+    """ε-SVR predicted -1 and +1."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
+    model = mo.EpsilonSVR(X, X @ [3.0, 1.0, -2.0])
+    result = mo.solve(model, "clarabel")
+    np.testing.assert_array_equal(model.predict(result.values, X), model.decision_function(result.values, X))
+    assert np.abs(model.predict(result.values, X) - model.y).max() < 0.5
