@@ -89,8 +89,9 @@ class NamedComposition(Model):
         return self.composed.decision_function(values, X)
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
-        """Return the composition's classes of new rows; values where its loss reads no classes."""
-        return self.composed.predict(values, X)
+        """Return the classes of new rows as `Model.predict` does; the scores themselves where the loss reads no classes."""
+        classes = self.composed.loss.reads_class_labels or not values
+        return super().predict(values, X) if classes else self.decision_function(values, self.unnamed_rows(X))
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the composition's rows, one for each point."""
