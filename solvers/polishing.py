@@ -99,6 +99,8 @@ def _recounted(form: StandardForm, model: Model, x: FloatArray) -> FloatArray:
 
 def _completed(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
     """Return the solutions of a form whose integers are fixed, with the fixed variables eliminated and put back."""
+    if not (form.lower == form.upper).any():
+        return _solutions(form, seconds)
     reduced, keep, offset = _eliminate(form)
     points = []
     for piece, source in _solutions(reduced, seconds) if keep.size else []:

@@ -208,10 +208,21 @@ def native_size(form: StandardForm) -> tuple[int, int]:
     """Return the numbers of variables and linear rows of Gurobi's model, auxiliary variables and linking equations included."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
-    quadratic_count = sum(
-        (1 + isinstance(c.cone, Power)) * c.cone.count for c in form.constraints if isinstance(c.cone, TranscendentalCone)
-    )
-    return form.n + auxiliary + quadratic_count, linear + auxiliary
+    nonlinear = 0
+    for c in form.constraints:
+        if isinstance(c.cone, TranscendentalCone):
+            cone_equations, cone_rows = _transcendental_size(c)
+            nonlinear, linear = nonlinear + cone_equations, linear + cone_rows
+    return form.n + auxiliary + nonlinear, linear + auxiliary
+
+
+def _transcendental_size(c: Constraint) -> tuple[int, int]:
+    """Return the numbers of nonlinear inequalities, each with a variable of its own, and linear ones of `transcendental_rows`."""
+    if isinstance(c.cone, Power):
+        return 2 * c.cone.count, 2 * c.cone.count
+    constant = np.diff(c.F.indptr)[1::3] == 0
+    degenerate = int((constant & (c.g[1::3] <= 0.0)).sum())
+    return c.cone.count - degenerate, int((~constant).sum()) + 3 * degenerate
 
 
 def _rows(form: StandardForm, c: Constraint, first: int) -> ConeRows:

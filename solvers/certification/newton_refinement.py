@@ -234,7 +234,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
         return None
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
     for point, source_answer in ((y, refined_answer), (y, answer), (x, refined_answer)):
-        for blocks in _with_recounted(certifier.model, form.split(point)):
+        for blocks in _with_exact_point(certifier.model, form.split(point)):
             refined = with_multipliers(certifier, source_answer, blocks, certifier(source_answer, blocks), tol, seconds)
             change = abs(refined[1].objective - certificate.objective)
             if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
@@ -242,11 +242,11 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     return None
 
 
-def _with_recounted(model: Model, blocks: dict[str, FloatArray]) -> list[dict[str, FloatArray]]:
+def _with_exact_point(model: Model, blocks: dict[str, FloatArray]) -> list[dict[str, FloatArray]]:
     """Return the points to choose from: the one beside this that keeps in exact arithmetic what must be kept, then this one."""
-    recounted = model.exact_point(blocks)
-    unchanged = all(np.array_equal(recounted[label], block) for label, block in blocks.items())
-    return [blocks] if unchanged else [recounted, blocks]
+    exact_blocks = model.exact_point(blocks)
+    unchanged = all(np.array_equal(exact_blocks[label], block) for label, block in blocks.items())
+    return [blocks] if unchanged else [exact_blocks, blocks]
 
 
 def _applies(form: StandardForm) -> bool:

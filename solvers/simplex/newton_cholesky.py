@@ -265,10 +265,10 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, to
         step = rho / curvature
         x = x + step * p
         r = r - step * Qp
-        scalars = float(np.abs(r).max())
+        largest = float(np.abs(r).max())
         since += 1
-        if scalars < best:
-            best_x, best, since = x, scalars, 0
+        if largest < best:
+            best_x, best, since = x, largest, 0
         h = inverse(r)
         following = float(r @ h)
         p = h + following / rho * p

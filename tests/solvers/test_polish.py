@@ -242,7 +242,7 @@ def test_a_point_without_a_cost_does_not_keep_others_off_their_rows() -> None:
     model = mo.Margin(X, y, mo.margin.Ramp(2.5, 2.5), mo.margin.SquaredNorm(0.5), sample_weight=costs, subject_to=rows)
     integers = {"z": np.zeros(4), "w": np.array([-0.5 - 6e-10, -1e-9])}
     values = polish(model.form, model.complete(integers), model)[0]
-    assert max(certify(model.form, values).violations.values()) <= 1e-11
+    assert certify(model.form, values).feasible(1e-12)
 
 
 def test_a_search_that_stops_at_its_gap_is_optimal_after_its_point_moved_onto_the_rows() -> None:

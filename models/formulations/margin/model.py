@@ -326,9 +326,9 @@ class Margin(Model):
         others.
         """
         weighted, n = self.costs > 0.0, self.X.shape[0]
-        read = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
-        other = self.kernel is not None or self.groups is not None or self.encoding != "bigm" or self.has_given_big_m
-        if isinstance(self.X, Rows) or read or other or weighted.size != n or weighted.all() or not weighted.any():
+        reads_others = any(r.depends_on_points or r.needs_margins for r in self.subject_to) or not self.loss.is_sum_over_points
+        unsupported = self.kernel is not None or self.groups is not None or self.encoding != "bigm" or self.has_given_big_m
+        if isinstance(self.X, Rows) or reads_others or unsupported or weighted.size != n or weighted.all() or not weighted.any():
             return None
         weights = as_vector(self.sample_weight, n, "sample_weight")[weighted]
         reduced = Margin.of_checked(

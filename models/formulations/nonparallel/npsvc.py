@@ -519,15 +519,15 @@ class NonparallelSVM(TargetModel):
         """Return the factor with the other points' rows, and the class's in both signs (insensitive loss) or once (non-convex
         losses).
         """
-        both_classes = self.convex
+        both_signs = self.convex
         if self.kernel_rows is not None:
             inside, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
-            parts = [others, inside, inside] if both_classes else [others, inside]
-            signs = [1.0, -1.0, 1.0] if both_classes else [1.0, 1.0]
+            parts = [others, inside, inside] if both_signs else [others, inside]
+            signs = [1.0, -1.0, 1.0] if both_signs else [1.0, 1.0]
             return SignedFactor(self.kernel_rows, np.concatenate(parts), np.repeat(signs, [part.size for part in parts]))
         psi = self.features.rows
         A, B = psi[self.inside], psi[~self.inside]
-        rows = np.vstack([B, -A, A] if both_classes else [B, A])
+        rows = np.vstack([B, -A, A] if both_signs else [B, A])
         return HingeFactor(self.regulariser, rows, np.zeros((0, rows.shape[1])), self.base)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:

@@ -186,16 +186,16 @@ def _set_priorities(stack: SearchStack, first: int, last: int, away: float, conf
 
 
 @inner
-def _fix_expensive(stack: SearchStack, budget: float, residual: Any, offset: float, priority: Any) -> bool:
+def _fix_expensive(stack: SearchStack, excess: float, residual: Any, offset: float, priority: Any) -> bool:
     """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
     A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
     ``offset`` more deletions only points with residual_i ≥ offset count.
-    ``budget`` is norm + packed - budget.
+    ``excess`` is norm + packed - budget.
     """
     state, scalars, fixed = stack.state, stack.scalars, False
     for i in range(state.size):
-        if state[i] == FREE and residual[i] >= offset and budget + residual[i] >= 0.0:
+        if state[i] == FREE and residual[i] >= offset and excess + residual[i] >= 0.0:
             state[i], priority[i] = KEPT, KEPT_PRIORITY
             stack.trail[scalars.trailed] = i
             scalars.trailed += 1

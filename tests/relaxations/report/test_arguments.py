@@ -147,10 +147,10 @@ def test_seeds_and_starts_of_exact_solvers_are_the_reports(option: dict[str, Any
 
 @pytest.mark.parametrize("name", sorted(all_solvers()))
 def test_every_solver_travels_to_another_process(name: str) -> None:
-    asked = resolve_solver((name, {"tol": 1e-5}))
-    there = pickle.loads(pickle.dumps(asked))
-    assert there.solver is asked.solver  # by its name: found in the registry there
-    assert (there.label, there.native_options) == (asked.label, asked.native_options)
+    requested = resolve_solver((name, {"tol": 1e-5}))
+    there = pickle.loads(pickle.dumps(requested))
+    assert there.solver is requested.solver  # by its name: found in the registry there
+    assert (there.label, there.native_options) == (requested.label, requested.native_options)
 
 
 def test_an_object_travels_as_it_is() -> None:

@@ -31,6 +31,7 @@ from marginopt.models import (
 )
 from marginopt.models.export.cone_rows import native_size
 from marginopt.models.export.gurobi_model import to_gurobi
+from marginopt.models.program.exponential_cones import Exponential, Power
 from marginopt.solvers.interface.solver import LicenceState
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import get_solver, require
@@ -105,6 +106,19 @@ def test_mixed_integer_cones_keep_plain_rows_as_variables():
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(0.5, abs=1e-7)
     np.testing.assert_allclose(result.values["x"][:2], [0, -1])
+
+
+@pytest.mark.parametrize("rows", [
+    [("exp", np.eye(3), np.zeros(3), Exponential(3))],
+    [("exp", np.diag([1.0, 0.0, 1.0]), [0.0, 1.0, 0.0], Exponential(3))],
+    [("exp", np.diag([1.0, 0.0, 1.0]), np.zeros(3), Exponential(3))],
+    [("power", np.eye(3), np.zeros(3), Power(3, 1, 0.25))],
+])  # fmt: skip
+def test_exponential_and_power_cones_count_as_gurobi_counts_them(rows):
+    """The restricted licence has a limit for each; signs of bases and divisors are linear rows."""
+    form = form_of([0, 0, 1], [*rows, ("side", [[1.0, 1.0, 0.0]], [1.0], Nonnegative(1))], [-1] * 3, [5] * 3)
+    with to_gurobi(form) as model:
+        assert native_size(form) == (model.NumVars, model.NumConstrs)
 
 
 def test_labels_become_names():
