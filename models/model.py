@@ -293,10 +293,14 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     ) -> dict[str, FloatArray]:
         """Return a point beside this one, within rounding, whose objective is what exact arithmetic gives for its coefficients.
 
-        For models whose objective jumps (a margin of 1 - 1e-16 is violated); others return the point. ``box`` are further bounds
-        of w, lower and upper.
+        For models whose objective jumps (a margin of 1 - 1e-16 is violated) or whose weights are huge, by `composed`; others
+        return the point. ``box`` are further bounds of w, lower and upper.
         """
-        return dict(values)
+        composed = self.composed
+        if composed is None or composed is self or "w" not in values:
+            return dict(values)
+        w = composed.exact_point({"w": values["w"]}, box)["w"]
+        return dict(values) if np.array_equal(w, values["w"]) else self.with_best_auxiliaries({**values, "w": w})
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or

@@ -24,6 +24,9 @@ from .cone_rows import (
     variable_letters,
 )
 
+#: Terms of rows between two checks of the deadline: PySCIPOpt takes some microseconds for each.
+_TERMS = 4096
+
 
 def to_scip(form: StandardForm) -> Any:
     """Return the form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
@@ -51,17 +54,14 @@ def to_scip(form: StandardForm) -> Any:
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             for expression, name in zip(_affine(pyscipopt, c, x), c.names(), strict=True):
-                check_deadline()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x)
     for c in form.constraints:
         if isinstance(c.cone, TranscendentalCone):
-            check_deadline()
             for name, h in transcendental_rows(c, list(_affine(pyscipopt, c, x)), pyscipopt.exp):
                 model.addCons(h <= 0, name=name)
         elif isinstance(c.cone, Bilinear):
-            check_deadline()
             rows = list(_affine(pyscipopt, c, x))
             for (t, terms), name in zip(bilinear_rows(c), cone_names(c), strict=True):
                 slack = rows[t] - pyscipopt.quicksum(rows[a] * rows[b] for a, b in terms)
@@ -71,7 +71,6 @@ def to_scip(form: StandardForm) -> Any:
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
         switches = zip(indicators.binary, indicators.active, expressions, strict=True)
         for k, (binary, active, expression) in enumerate(switches):
-            check_deadline()
             # SCIP's own sense of an indicator is a row ≤ 0
             added = model.addConsIndicator(-expression <= 0, x[binary], activeone=bool(active), name=indicators.name(k))
             slacks.append(model.getSlackVarIndicator(added))
@@ -139,10 +138,14 @@ def _variables(model: Any, form: StandardForm) -> list[Any]:
 
 
 def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None = None) -> Iterator[Any]:
-    """F x + g row by row."""
-    F = c.F
+    """Yield F x + g row by row, and check the deadline every `_TERMS` terms."""
+    F, terms = c.F, 0
     chosen = range(c.rows) if rows is None else rows
     for i in chosen:
+        terms += 1 + int(F.indptr[i + 1] - F.indptr[i])
+        if terms >= _TERMS:
+            check_deadline()
+            terms = 0
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
 
 
@@ -150,7 +153,6 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None
     """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c, names = rows.constraint, rows.constraint.names()
     for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
-        check_deadline()
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 

@@ -117,6 +117,12 @@ class HingeSVM(Model):
         """Return the cost of w in exact arithmetic; None where the rows come in blocks, which exact sums do not read."""
         return None if isinstance(self.X, Rows) else super().exact_cost(values)
 
+    def exact_point(
+        self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """Return the point beside this one that costs the least in exact arithmetic; the point itself for rows in blocks."""
+        return dict(values) if isinstance(self.X, Rows) else super().exact_point(values, box)
+
     @property
     def linear_problem(self) -> LinearProblem:
         """Return the view that solvers read by blocks of rows."""

@@ -56,6 +56,9 @@ class ExactEvaluation:
         Arguments of the loss are Aw + c.
     jumps : tuple of (threshold, side)
         Where the loss jumps: side 1 where it is less from the threshold on, -1 where it is less up to it.
+    kinks : tuple of (threshold, side)
+        Where the slope of the loss changes, with the side on which it is less: roundings of a margin there cost something where
+        sample weights are huge.
     kept_points : ndarray of bool (n,)
         Arguments that must be ≥ 1.
     budgets : tuple of Budget
@@ -73,6 +76,7 @@ class ExactEvaluation:
     A: FloatArray
     c: FloatArray
     jumps: tuple[tuple[float, float], ...]
+    kinks: tuple[tuple[float, float], ...]
     kept_points: BoolArray
     budgets: tuple[Budget, ...]
     priced: BoolArray
@@ -108,7 +112,7 @@ class ExactEvaluation:
         if domain.integer:
             lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
         return cls(
-            *arguments, loss.jumps, limits.kept_points, limits.budgets, priced, counted, max_nonzeros, lower, upper,
+            *arguments, loss.jumps, loss.kinks, limits.kept_points, limits.budgets, priced, counted, max_nonzeros, lower, upper,
             domain.integer, rows, row_lower,
         )  # fmt: skip
 
@@ -123,8 +127,9 @@ class ExactEvaluation:
 
     @property
     def _sides(self) -> tuple[tuple[float, float], ...]:
-        """Jumps of the loss, and the margin of 1 where points must reach it."""
-        return (*self.jumps, (1.0, 1.0)) if self.kept_points.any() or self.budgets else self.jumps
+        """Jumps and kinks of the loss, and the margin of 1 where points must reach it."""
+        reached = ((1.0, 1.0),) if self.kept_points.any() or self.budgets else ()
+        return (*self.jumps, *self.kinks, *reached)
 
     def excess(self, w: FloatArray) -> int:
         """Return the number of non-zero coefficients beyond their limit, of points that are not kept, and of errors beyond a
@@ -142,7 +147,11 @@ class ExactEvaluation:
         return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
 
     def rounding(self, w: FloatArray) -> FloatArray:
-        """Return a bound of the rounding error of each argument in float64."""
+        """Return a bound of the rounding error of each argument as `arguments` returns it."""
+        return np.spacing(np.abs(self.A @ w + self.c)) if self.A.size <= _EXACT else self.float64_rounding(w)
+
+    def float64_rounding(self, w: FloatArray) -> FloatArray:
+        """Return a bound of the rounding error of each argument computed in float64."""
         return _rounding(self.A, self.c, w)
 
     def nearby_points(self, w: FloatArray) -> Iterator[FloatArray]:
@@ -165,7 +174,7 @@ class ExactEvaluation:
         """H and h with Hw ≥ h: the sides of thresholds that v is near, and the points that must be kept."""
         argument = self.A @ v + self.c
         size = tolerance * (1.0 + np.abs(self.A) @ np.abs(v) + np.abs(self.c))
-        chosen = [(np.abs(argument - t) <= size, t, side) for t, side in self.jumps]
+        chosen = [(np.abs(argument - t) <= size, t, side) for t, side in (*self.jumps, *self.kinks)]
         limited = np.zeros(self.c.size, dtype=np.bool_)
         for budget in self.budgets:
             limited[budget.points] = True

@@ -435,6 +435,14 @@ class Loss(Part):
             return ()
         return tuple((t, 1.0) for t in loss.margins[loss.below > loss.at].tolist())
 
+    @property
+    def kinks(self) -> tuple[tuple[float, float], ...]:
+        """Return the thresholds without a jump at which a piecewise-linear loss changes its slope, each with its cheaper side."""
+        loss = self.piecewise_linear()
+        if loss is None or loss.symmetric:
+            return ()
+        return tuple((t, 1.0) for t in loss.margins[loss.below == loss.at].tolist())
+
     def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
         """Return optimal values of the variables that `add` makes, for a given classifier; empty if they cannot be computed."""
         return {}

@@ -57,6 +57,8 @@ V = TypeVar("V")
 
 #: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.
 _NEAR = 1e-9
+#: Share of the objective from which roundings of margins are removed.
+_STEEP = 1e-9
 #: Entries of the arguments' matrix up to which points are counted.
 _COUNTED = 2_000_000
 
@@ -920,7 +922,9 @@ class Margin(Model):
     ) -> dict[str, FloatArray]:
         """Return the nearby point of least cost in exact arithmetic, with all blocks as its w has them."""
         evaluation = self.exact_evaluation
-        if evaluation is None or not evaluation.decides or "w" not in values:
+        if evaluation is None or "w" not in values:
+            return dict(values)
+        if not evaluation.decides and not self._rounding_costs(evaluation, np.asarray(values["w"], dtype=np.float64)):
             return dict(values)
         if box is not None:
             lower, upper = np.maximum(evaluation.lower, box[0]), np.minimum(evaluation.upper, box[1])
@@ -931,6 +935,13 @@ class Margin(Model):
         best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
         blocks = self._filled(best, evaluation.arguments(best), np.zeros(evaluation.c.size))
         return {label: blocks.get(label, value) for label, value in values.items()} | {"w": best}
+
+    def _rounding_costs(self, evaluation: ExactEvaluation, w: FloatArray) -> bool:
+        """Return whether roundings of margins at kinks of the loss may cost a share `_STEEP` of the objective."""
+        if not evaluation.kinks:
+            return False
+        rounding = float(self.costs @ evaluation.float64_rounding(w))
+        return rounding > _STEEP * abs(self._cost(w, evaluation.A @ w + evaluation.c))
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
         """Return the cost of w alone from the data, thresholds decided in exact arithmetic; None where it is not known."""

@@ -107,3 +107,29 @@ def test_estimators_hand_out_the_point_that_was_counted() -> None:
     assert counted is not None
     assert counted.excess == 0
     assert counted.cost == pytest.approx(fitted.result_.objective, rel=1e-9)
+
+
+def _hinge_cost(w: np.ndarray, X: np.ndarray, y: np.ndarray, weight: float, regulariser: str) -> Fraction:
+    exact = [Fraction(float(t)) for t in w]
+    penalty = sum((t * t if regulariser == "l2" else abs(t) for t in exact), Fraction(0))
+    margins = [
+        Fraction(float(label)) * sum((Fraction(float(x)) * t for x, t in zip(row, exact, strict=True)), Fraction(0))
+        for row, label in zip(X, y, strict=True)
+    ]
+    return penalty + Fraction(weight) * sum((max(Fraction(0), 1 - m) for m in margins), Fraction(0))
+
+
+@pytest.mark.parametrize("regulariser", ["l1", "l2"])
+@pytest.mark.parametrize("weight", [1e9, 1e12])
+def test_a_rounding_of_a_margin_costs_nothing_under_huge_weights(weight: float, regulariser: str) -> None:
+    """A margin of 1 - 1e-16 costs 1e-4 at a weight of 1e12, of an objective of 1; at separable points none may be short."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = np.where(np.arange(8) % 2, 1.0, -1.0)
+        X = rng.normal(size=(8, 2)) + 1.5 * y[:, None]
+        model = mo.Margin(X, y, "hinge", regulariser, sample_weight=weight)
+        result = mo.solve(model)
+        assert result.values is not None
+        cost = float(_hinge_cost(result.values["w"], X, y, weight, regulariser))
+        assert result.status is Status.OPTIMAL
+        assert cost == pytest.approx(result.objective, rel=1e-6)
