@@ -158,4 +158,4 @@ def find_formulation(name: str) -> FormulationInfo | None:
 
 #: The table of formulations, as type checkers read the call of this package.
 table = all_formulations
-extensions.callable_package(__name__, table)
+extensions.make_package_callable(__name__, table)

@@ -298,7 +298,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     )
 
 
-def draw_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+def draw_kappa_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     """Draw four panels against κ: validation error, Σz/n, bound and objective, rank ratio; the chosen κ as an upright line.
 
     Parameters

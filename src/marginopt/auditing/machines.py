@@ -51,8 +51,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data_names import is_pandas_or_polars, labelled_arrays
 from ..errors import InputError
-from ..labelled import is_of_frames, labelled_arrays
 from ..models.arrays import FloatArray, IntArray, as_points, as_vector, to_dense
 from ..unpickling import load_estimator
 from .conversion import as_array, as_sklearn_machine, is_pickle, machine_of_file
@@ -145,7 +145,7 @@ def _labels_of_rows(y: Any, X: Any) -> Any:
 
 def _rows_of_numbers(X: Any) -> FloatArray:
     """Return X as a dense matrix of finite numbers."""
-    labelled = labelled_arrays(X, None) if is_of_frames(X, "DataFrame") else None
+    labelled = labelled_arrays(X, None) if is_pandas_or_polars(X, "DataFrame") else None
     data = to_dense(as_points(as_array(X if labelled is None else labelled[0])))
     if data.shape[0] > _MOST_ROWS:
         raise InputError(f"audit reads {_MOST_ROWS:,} rows at most; X has {data.shape[0]:,}", name="X")
@@ -154,7 +154,7 @@ def _rows_of_numbers(X: Any) -> FloatArray:
 
 def _part_rows(part: Any, X: Any, rows: IntArray) -> Any:
     """Return the rows of a part of a wrapper, in a data frame if the part was fitted on one: not all wrappers hand it on."""
-    if is_of_frames(X, "DataFrame") and hasattr(part, "feature_names_in_"):
+    if is_pandas_or_polars(X, "DataFrame") and hasattr(part, "feature_names_in_"):
         return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return (X if sp.issparse(X) else np.asarray(X))[rows]
 
@@ -185,7 +185,7 @@ def _checked_fitted(estimator: Any) -> Any:
 def _check_columns(machine: Any, X: Any) -> None:
     """Raise InputError for a frame whose columns are not those of fit, in their order."""
     names = vars(machine).get("feature_names_in_")
-    if names is None or not is_of_frames(X, "DataFrame") or list(X.columns) == list(names):
+    if names is None or not is_pandas_or_polars(X, "DataFrame") or list(X.columns) == list(names):
         return
     raise InputError(
         f"the machine was fitted on the columns {', '.join(names)}; X has {', '.join(map(str, X.columns))}", name="X"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, unknown_name
-from ..files import parse_json, printable, read_text, write_text
+from ..files import parse_json, read_text, replace_control_characters, write_text
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Entry:
             raise DataError(
                 f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - field_names)} are unknown"
             )
-        wrong = [key for key, value in record.items() if not (_FITS[key](value) and printable(value) == value)]
+        wrong = [key for key, value in record.items() if not (_FITS[key](value) and replace_control_characters(value) == value)]
         if wrong:
             raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
         # exempt (text): the name of an entry in a file

@@ -249,7 +249,7 @@ class BookModel:
         The solvers whose bounds the book states, the default one first.
     evidence : {"log", "multipliers", "certificate"}
         What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
-    trade_off : str
+    main_parameter : str
         Name of the required, positive parameter, which the page shows: "lam", "C", "C0" or "shift".
     optional_parameters : mapping
         The optional parameters, by name, each with a test of its value.
@@ -272,7 +272,7 @@ class BookModel:
     make_model: Callable[[FloatArray, FloatArray, Parameters], Model]
     solvers: tuple[str, ...]
     evidence: str = "log"
-    trade_off: str = "lam"
+    main_parameter: str = "lam"
     optional_parameters: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     point_parts: tuple[str, ...] = ("w",)
     make_point: Callable[[Point, FloatArray], dict[str, Any]] = _w
@@ -300,7 +300,7 @@ MODELS: dict[str, BookModel] = {
     ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
-        _balanced, _balanced_model, ("zero-one-bb",), trade_off="C",
+        _balanced, _balanced_model, ("zero-one-bb",), main_parameter="C",
     ),
     "hinge": BookModel(
         "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
@@ -316,22 +316,22 @@ MODELS: dict[str, BookModel] = {
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
-        _scoring, _scoring_system, ("supports-bb",), trade_off="C0",
+        _scoring, _scoring_system, ("supports-bb",), main_parameter="C0",
         optional_parameters={"max_features": _is_count, "intercept_range": _is_range},
     ),
     "semi-supervised": BookModel(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
-        _semi_supervised, _semi_supervised_model, ("margin-bb",), trade_off="C",
+        _semi_supervised, _semi_supervised_model, ("margin-bb",), main_parameter="C",
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), trade_off="C", point_parts=("u", "b"),
+        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), main_parameter="C", point_parts=("u", "b"),
         make_point=_kernel_weights,
         start_coefficients=_coefficients_of_weights,
     ),
     "semidefinite": BookModel(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
-        _semidefinite, _shifted, ("clarabel",), "multipliers", trade_off="shift",
+        _semidefinite, _shifted, ("clarabel",), "multipliers", main_parameter="shift",
         point_parts=("x",), make_point=_x, values_block="x",
         multiplier_bound=_semidefinite_bound, make_multipliers=_semidefinite_multipliers,
     ),
@@ -348,17 +348,18 @@ def _model_of(name: str, parameters: Parameters) -> BookModel:
     if name not in MODELS:
         raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
     model = MODELS[name]
-    price = parameters.get(model.trade_off)
+    price = parameters.get(model.main_parameter)
     try:
-        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.trade_off == "C0")  # type: ignore[arg-type]
+        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.main_parameter == "C0")  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
         positive = False
     if not positive:
         raise InputError(
-            f"{model.trade_off} of {name} must be a positive number up to 1e12; it is {price!r:.40}", name=model.trade_off
+            f"{model.main_parameter} of {name} must be a positive number up to 1e12; it is {price!r:.40}",
+            name=model.main_parameter,
         )
     for key, value in parameters.items():
-        if key != model.trade_off and not (key in model.optional_parameters and model.optional_parameters[key](value)):
+        if key != model.main_parameter and not (key in model.optional_parameters and model.optional_parameters[key](value)):
             raise InputError(f"an entry of {name} has no parameter {key} = {value!r:.40}", name=key)
     return model
 
@@ -552,7 +553,7 @@ def proof_page_path(entry: Entry) -> str:
 
 
 def _row(e: Entry) -> str:
-    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).trade_off]))
+    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).main_parameter]))
     cells: list[tuple[str, float | None]] = [
         (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{price:.4g}", price),
         (f"{e.value:.10g}", e.value), (f"{e.bound:.10g}", e.bound), (f"{max(e.gap, 0.0):.1e}", e.gap), (e.status, None),

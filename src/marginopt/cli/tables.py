@@ -21,16 +21,16 @@ from . import SOLVED
 from .screen import print_answer_by, print_table, print_text
 
 
-def solvers(a: argparse.Namespace) -> int:
+def solvers(args: argparse.Namespace) -> int:
     """List the solvers; or print the record and the options of one."""
     table = solver_table()
-    if a.name is None:
-        print_answer_by(a, table.rows, partial(_show_solvers, table.rows))
+    if args.name is None:
+        print_answer_by(args, table.rows, partial(_show_solvers, table.rows))
         return SOLVED
-    solver = get_solver(a.name)
+    solver = get_solver(args.name)
     record: dict[str, Any] = next(row for row in table.rows if row["name"] == solver.info.name)
     options = _options(solver)
-    print_answer_by(a, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
+    print_answer_by(args, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
     return SOLVED
 
 
@@ -55,22 +55,22 @@ def _options(solver: Any) -> list[tuple[str, str]]:
     return [(f.name, str(getattr(solver, f.name))) for f in fields(solver) if not f.name.startswith("_")]
 
 
-def formulations(a: argparse.Namespace) -> int:
+def formulations(args: argparse.Namespace) -> int:
     """List the formulations; or print one with its parameters, its mathematics and its solvers."""
     table = all_formulations()
-    if a.packages:
+    if args.packages:
         matrix = package_matrix()
-        chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
-        print_answer_by(a, chosen, partial(_show_packages, chosen))
-    elif a.name is None:
-        print_answer_by(a, table.rows, partial(_show_formulations, table))
+        chosen = {name: cells for name, cells in matrix.items() if args.name in (None, name) or name.startswith(f"{args.name}, ")}
+        print_answer_by(args, chosen, partial(_show_packages, chosen))
+    elif args.name is None:
+        print_answer_by(args, table.rows, partial(_show_formulations, table))
     else:
-        info = get_formulation(a.name)
+        info = get_formulation(args.name)
         record = next(row for row in table.rows if row["name"] == info.name)
         parameters = {p.option: p.help_text for p in info.parameters}
         model = info.example(np.random.default_rng(0))
         facts = {**record, "options": parameters, "statement": str(model), "solvers": solvers_that_read(model)}
-        print_answer_by(a, facts, partial(_show_formulation, record, facts))
+        print_answer_by(args, facts, partial(_show_formulation, record, facts))
     return SOLVED
 
 
@@ -100,15 +100,15 @@ def _show_packages(matrix: Mapping[str, Mapping[str, str]]) -> None:
                 print_text(f"{name}, {package}: {reason}")
 
 
-def estimators(a: argparse.Namespace) -> int:
+def estimators(args: argparse.Namespace) -> int:
     """List the estimators; or print one with its parameters and fitted attributes."""
     table = all_estimators()
-    if a.name is None:
-        print_answer_by(a, table.records(), partial(_show_estimators, table))
+    if args.name is None:
+        print_answer_by(args, table.records(), partial(_show_estimators, table))
         return SOLVED
-    info = {name.casefold(): info for name, info in table.items()}.get(a.name.casefold())
+    info = {name.casefold(): info for name, info in table.items()}.get(args.name.casefold())
     if info is None:
-        raise unknown_name("estimator", a.name, table)
+        raise unknown_name("estimator", args.name, table)
     description = inspect.getdoc(info.estimator)
     defaults = {p.name: p.default for p in inspect.signature(info.estimator).parameters.values()}
     record = next(row for row in table.records() if row["class"] == info.name)
@@ -117,7 +117,7 @@ def estimators(a: argparse.Namespace) -> int:
         print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
         print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
 
-    print_answer_by(a, {**record, "parameters": defaults, "about": description}, show)
+    print_answer_by(args, {**record, "parameters": defaults, "about": description}, show)
     return SOLVED
 
 

@@ -25,7 +25,7 @@ from ..estimators.base import Estimator
 from ..files import atomic_file
 from ..models.arrays import FloatArray, as_classes
 from ..models.decision import decided_codes
-from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
+from .head import Encoder, Hypothesis, Network, NPSVCHead, encoder_output_size, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded_generators
 
@@ -399,7 +399,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         """Return network, loss and optimiser on the device."""
         K = self.classes_.size
         encoder = make_encoder(self.encoder, tuple(data.rows.shape[1:])).to(data.rows.dtype)
-        size = check_output(encoder, data.rows[:2])
+        size = encoder_output_size(encoder, data.rows[:2])
         head = NPSVCHead(
             size, K, hidden=self.hidden, dropout=self.dropout, hypothesis=self.hypothesis, angular=self.objective == "arcface"
         )
@@ -440,7 +440,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
             for part in torch.split(rows, 512):
                 phi, z = network.representations(part.to(device))
                 if output == "scores":
-                    z = self._scores.scores(network.head.values(phi, z), network.head.norms)
+                    z = self._scores.scores(network.head.decision_values(phi, z), network.head.norms)
                 parts.append(z.cpu())
         return np.asarray(torch.cat(parts).numpy())
 

@@ -227,7 +227,7 @@ def gradient_gram(
     with torch.enable_grad():
         for leaf in inputs:
             leaf.requires_grad_(True)
-        J = objectives(head.values(phi, z), y)
+        J = objectives(head.decision_values(phi, z), y)
         unit = torch.eye(J.numel(), dtype=J.dtype, device=J.device)
         parts = torch.autograd.grad(J, inputs, grad_outputs=unit, is_grads_batched=True)
     gram = torch.zeros_like(unit)

@@ -10,7 +10,7 @@ import pkgutil
 from typing import TYPE_CHECKING, Any
 
 from ..display import Display, Displayed, Tabular, column_lines
-from ..extensions import callable_package
+from ..extensions import make_package_callable
 from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
@@ -94,4 +94,4 @@ def __dir__() -> list[str]:
 
 #: The table of estimators, as type checkers read the call of this package.
 table = all_estimators
-callable_package(__name__, table)
+make_package_callable(__name__, table)

@@ -149,7 +149,7 @@ class NonparallelSVC(HyperplaneClassifier):
                 vars(model).pop(name, None)
             if self.verbose:
                 _, objective, gap = results[-1]
-                line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
+                line.write_line(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
         self.problems_ = models
         self.classes_ = np.asarray([model.target for model in models])
         self.U_ = np.column_stack([u for u, _, _ in results])

@@ -1,7 +1,7 @@
 """Exact full-conformal prediction sets of the 0-1-loss SVM, without a refit: `conformal_sets`.
 
-The p-value of a label at a point follows from counterfactual optima: the least objective of a classifier that keeps the label,
-and those of classifiers that keep each training point.
+A classifier *keeps* a point and its label if the point has margin at least 1. The p-value of a label at a point follows from
+counterfactual optima: the least objective of a classifier that keeps them, and of one that keeps each training point.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data_names import labelled_arrays
 from ..display import Display, Displayed
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError
-from ..labelled import labelled_arrays
 from ..models.arrays import FloatArray, as_integer, as_points, as_positive, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -141,7 +141,7 @@ class FairnessGame(Displayed):
         return Display(self.answer.sentence, facts=facts)
 
     def __str__(self) -> str:
-        return self.display().lines()
+        return self.display().as_text()
 
     __repr__ = __str__
 

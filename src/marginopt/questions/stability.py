@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..data_names import DataNames
 from ..display import Display, Displayed, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
-from ..labelled import DataNames
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.decision import decided_labels
 from ..models.formulations.margin_violations import satisfies_margins
@@ -314,7 +314,7 @@ class PredictionStability(Displayed, Tabular):
         return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds.
+        """Return one dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds.
 
         "prediction" is the name of a class where the data have them, else -1 or +1.
         """
@@ -474,7 +474,28 @@ def deadline_after(time_limit: float | None) -> float:
 def target_table(
     view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
 ) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
-    """Return values, bounds and classifiers of all target rows; equal rows are searched once, and no w keeps a row of zeros."""
+    """Return the least f(w) with r'w ≥ 1 for each target row r, by one search over all of them.
+
+    Parameters
+    ----------
+    view : ZeroOneProblem
+        The problem with objective f.
+    rows : ndarray (targets, p)
+        Equal rows are searched once. No w has r'w ≥ 1 for a row of zeros, which keeps the value ∞.
+    optimum : Result
+        An exact solve of the problem.
+    cap : float
+        Bounds above it are not asked for.
+    limits : Limits
+
+    Returns
+    -------
+    value, bound, w : ndarray (targets,), (targets,), (targets, p)
+        The objective of the best classifier found, a proved lower bound, and the classifier.
+    nodes : int
+    finished : bool
+        False if a limit ended the search.
+    """
     distinct, position = np.unique(rows + 0.0, axis=0, return_inverse=True)
     position = position.reshape(-1)
     reachable = distinct.any(axis=1)

@@ -131,7 +131,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
             raise InputError(f"the data set holds the labels already: state the model without y{hint}", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
-    if not is_of_frames(X, "DataFrame"):
+    if not is_pandas_or_polars(X, "DataFrame"):
         return None
     names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
@@ -169,10 +169,10 @@ def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
         As `labelled_arrays`.
     """
     source: Any = data
-    if is_of_frames(data, "DataFrame"):
+    if is_pandas_or_polars(data, "DataFrame"):
         _distinct([str(name) for name in source.columns])
         columns = [(str(name), np.asarray(source[name])) for name in source.columns]
-    elif is_of_frames(data, "Series"):
+    elif is_pandas_or_polars(data, "Series"):
         columns = [(str(source.name) if source.name else "x0", np.asarray(source))]
     elif isinstance(data, np.ndarray) and data.ndim == 1:
         columns = [("x0", data)]
@@ -193,7 +193,7 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def is_of_frames(data: object, kind: str) -> bool:
+def is_pandas_or_polars(data: object, kind: str) -> bool:
     """Return True for an object of this class of pandas or polars."""
     # exempt (text): the module of an object, which may be pandas's or polars's
     return type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == kind
