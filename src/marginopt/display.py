@@ -1,4 +1,4 @@
-"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and text for screens.
+"""The printed forms of objects: notebook views (`Display`), tables as data frames (`Tabular`), and text for screens.
 
 Every folder may import this module.
 """

@@ -56,7 +56,7 @@ def audit_nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: Floa
     size = float(np.abs(stored).sum())
     rho = estimator.nu * X.shape[0] / size if size > 0.0 else np.inf
     if not np.isfinite(rho) or not np.isfinite(rho * b):
-        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
+        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="estimator")
     problem = "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept"
     return _audit_with_level(estimator, problem, X, signs, rho * stored, rho * b, rho)
 

@@ -1,6 +1,4 @@
-"""The command ``marginopt book``: list, verify and run the entries of the open book of margins, submit results, write its
-page.
-"""
+"""The command ``marginopt book``: list, verify and run entries of the open book of margins, submit results, write its page."""
 
 from __future__ import annotations
 
@@ -10,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from ..book import book_page
 from ..book.entries import Entry, find_entry, load_entries, save_entries
 from ..book.solving import remake_entry, run_entry, submit_result
-from ..book.verification import book_page, verify_entry
+from ..book.verification import verify_entry
 from ..errors import InputError
 from ..files import write_text
 from . import NOT_SOLVED, SOLVED

@@ -1,4 +1,7 @@
-"""The commands on one problem: inspect, solve, compare, certify, prove, audit, and verify a proof log."""
+"""The commands on one data set, problem, result or proof log, such as ``solve`` and ``certify``, and ``warm-up``.
+
+The function of a command takes its parsed arguments, prints the answer and returns the exit code; `options` names it.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,7 @@ def _form(model: Model) -> StandardForm | str:
 
 
 def solve(args: argparse.Namespace) -> int:
-    """Solve one formulation by one solver."""
+    """Solve a formulation on data, or the program of a file: 0 if it is solved, else 1."""
     native = native_options(args.set) | ({} if args.proof is None else {"proof": args.proof})
     for path, description in ((args.save, "--save: the result"), (args.proof, "--proof: the log")):
         if path is not None:
@@ -169,7 +172,7 @@ def solve(args: argparse.Namespace) -> int:
     return SOLVED if result.solved else NOT_SOLVED
 
 
-#: Variables of a program whose values the screen shows.
+#: Number of variables whose values the screen shows.
 _SHOWN = 30
 
 
@@ -232,7 +235,7 @@ def _print_conflict(form: StandardForm | str, args: argparse.Namespace) -> bool:
 
 
 def compare(args: argparse.Namespace) -> int:
-    """Solve one formulation, or the program of a file, by several solvers."""
+    """Solve a formulation on data, or the program of a file, by several solvers: 0 if one of them solves it, else 1."""
     names = comma_separated(args.solvers)
     table = run_compare(
         _stated_model(args, "compare"),
@@ -248,7 +251,7 @@ def compare(args: argparse.Namespace) -> int:
 
 
 def warm_up(args: argparse.Namespace) -> int:
-    """Compile what solvers would compile in their first runs."""
+    """Compile the loops of solvers ahead of time, and print the seconds of each."""
     seconds = compile_ahead(*args.solvers)
     rows = [(name, f"{value:.1f}") for name, value in seconds.items()]
     print_answer_by(args, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
@@ -279,29 +282,29 @@ def _summary(entry: Any) -> str:
     return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
 
 
-def result_record(r: Result) -> dict[str, Any]:
+def result_record(result: Result) -> dict[str, Any]:
     """Return the record of a result that ``--json`` prints."""
-    c = r.certificate
+    certificate = result.certificate
     return {
-        "model": r.model,
-        "solver": r.solver,
-        "version": r.version,
-        "status": r.status.name,
-        "solved": r.solved,
-        "objective": r.objective,
-        "bound": r.bound,
-        "bound_kind": r.bound_kind,
-        "gap": r.gap,
-        "solver_says": r.claim.native_status,
-        "primal_residual": None if c is None else c.primal_residual,
-        "dual_residual": None if c is None else c.dual_residual,
-        "nodes": r.nodes,
-        "iterations": r.iterations,
-        "build_seconds": r.build_seconds,
-        "solve_seconds": r.solve_seconds,
-        "compile_seconds": r.compile_seconds,
-        "summary": dict(r.summary),
-        "values": {label: np.asarray(value).tolist() for label, value in r.values.items()},
+        "model": result.model,
+        "solver": result.solver,
+        "version": result.version,
+        "status": result.status.name,
+        "solved": result.solved,
+        "objective": result.objective,
+        "bound": result.bound,
+        "bound_kind": result.bound_kind,
+        "gap": result.gap,
+        "solver_says": result.claim.native_status,
+        "primal_residual": None if certificate is None else certificate.primal_residual,
+        "dual_residual": None if certificate is None else certificate.dual_residual,
+        "nodes": result.nodes,
+        "iterations": result.iterations,
+        "build_seconds": result.build_seconds,
+        "solve_seconds": result.solve_seconds,
+        "compile_seconds": result.compile_seconds,
+        "summary": dict(result.summary),
+        "values": {label: np.asarray(value).tolist() for label, value in result.values.items()},
     }
 
 
@@ -310,10 +313,10 @@ _CLOSED = 1e-6
 
 
 def certify(args: argparse.Namespace) -> int:
-    """Say whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
+    """Check whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
 
-    Returns 0 where the point is feasible and no claim is contradicted, 1 otherwise. An integer program's file claims an optimum
-    and has nothing to support it: that is said, and no contradiction.
+    Return 0 if the point is feasible and every claim is supported, else 1. That a solution file of an integer program claims an
+    optimum without a bound is no reason for 1.
     """
     program = _program(args.file, "certify")
     if args.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not

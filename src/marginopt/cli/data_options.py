@@ -1,4 +1,4 @@
-"""Command-line options of data sets and formulations, and the model that they describe."""
+"""The command-line options of data sets and formulations, and the models that given arguments describe."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ def models_from_arguments(args: argparse.Namespace) -> Iterator[tuple[str, str, 
             yield "program", Path(without_compression(Path(name).name)).stem, read_form(name)
             continue
         for data in instances:
-            called = data.name if isinstance(data, Instance) else Path(name).stem
-            yield from ((formulation, called, model_on_data(formulation, data, args)) for formulation in names)
+            data_name = data.name if isinstance(data, Instance) else Path(name).stem
+            yield from ((formulation, data_name, model_on_data(formulation, data, args)) for formulation in names)
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:

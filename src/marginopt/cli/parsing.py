@@ -1,4 +1,4 @@
-"""Parsers of the command line, and its messages: errors suggest near names, and name options in place of Python's arguments."""
+"""The parsers of the command line (`CommandLine`, `Command`), and its messages, which name options, not Python's arguments."""
 
 from __future__ import annotations
 

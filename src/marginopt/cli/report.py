@@ -1,4 +1,4 @@
-"""The command ``marginopt report``: its options and its execution."""
+"""The command ``marginopt report``: write a relaxation-gap report on data sets or formulations, in every format."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def add_options(command: Command) -> None:
 
 
 def report(args: argparse.Namespace) -> int:
-    """Write a gap report in all formats, and return the exit status."""
+    """Write a gap report in all formats, and return the exit code."""
     if args.resume:
         _load_request(args)
     folder = output_folder(args.out, "--out")

@@ -1,4 +1,4 @@
-"""Commands of many runs: ``marginopt benchmark`` and its profile, ``marginopt export`` to files, ``marginopt reproduce``."""
+"""The commands of many runs: ``benchmark`` with its performance profile, ``export`` to files of other tools, ``reproduce``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .screen import json_text, output_folder, print_answer, print_answer_by, pri
 
 
 def benchmark(args: argparse.Namespace) -> int:
-    """Run every solver on every problem."""
+    """Run every solver on every problem, and print results, profile and mean times: 0 if any run is solved, else 1."""
     names = comma_separated(args.solvers)
     if len(set(names)) < len(names) or not names:
         raise InputError(f"SOLVERS are different names separated by commas; they are {args.solvers!r}")
@@ -96,9 +96,9 @@ def _write_runs(folder: Path, records: list[dict[str, Any]], profile: Performanc
 
 # ``marginopt export``: a set of problems as files of other tools, and a manifest that says what is in them.
 
-#: Suffix of a file. A folder may have a number behind a point.
+#: A suffix of letters, which tells a file from a folder: a folder's name may have a number behind a point.
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z-]*")
-#: The form of a quadratic objective in formats that have cones and no quadratic objective.
+#: Note on a quadratic objective in formats that have cones and no quadratic objective.
 _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 
 

@@ -1,4 +1,4 @@
-"""Print what commands answer: as JSON, or as tables and texts that fit the screen, without colour in a file or for NO_COLOR."""
+"""Print the answers of commands: as JSON, or as tables and texts that fit the screen, without colour in files or for NO_COLOR."""
 
 from __future__ import annotations
 

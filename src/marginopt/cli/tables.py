@@ -126,8 +126,8 @@ def _show_estimators(table: EstimatorTable) -> None:
     print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
 
 
-def _solver(name: str) -> Callable[[Model], Any]:
-    """Return a function that raises where the solver cannot read a model."""
+def _solver_check(name: str) -> Callable[[Model], Any]:
+    """Return a function of a model that raises MarginoptError if the solver cannot read it."""
 
     def check(model: Model) -> None:
         obstacle = get_solver(name).obstacle(model)
@@ -137,15 +137,15 @@ def _solver(name: str) -> Callable[[Model], Any]:
     return check
 
 
-#: How a model is handed to each package: as an object of its own, or to its solver here.
+#: For each package, a function of a model that raises where the package cannot take it: an export, or a check of its solver.
 PACKAGES: Mapping[str, Callable[[Model], Any]] = {
     "MOSEK": Model.to_mosek,
     "Gurobi": Model.to_gurobi,
     "Pyomo": Model.to_pyomo,
     "CVXPY": Model.to_cvxpy,
-    "SCIP": _solver("scip"),
-    "HiGHS": _solver("highs"),
-    "Clarabel": _solver("clarabel"),
+    "SCIP": _solver_check("scip"),
+    "HiGHS": _solver_check("highs"),
+    "Clarabel": _solver_check("clarabel"),
 }
 
 

@@ -165,9 +165,7 @@ class SampleConversion:
     def tensor(self, X: Any) -> Tensor:
         """Return the samples as a tensor on the CPU."""
         if tuple(X.shape[1:]) != self.sample_shape:
-            raise InputError(
-                f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="samples"
-            )
+            raise InputError(f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="X")
         scaled = (X - self.shift) * self.factor
         return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
 
@@ -335,7 +333,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> Self:
         """Fit to n samples, X (n, p) or (n, ...) as the encoder takes them, and their labels.
 
-        ``validation``: samples and labels whose accuracy the trace follows; they decide nothing.
+        The accuracy on ``validation``, samples and labels, is in ``history_`` after every epoch, and decides nothing.
         """
         X, y = self._checked(X, y)
         settings, device = self._settings(), resolve_device(self.device)
@@ -445,12 +443,15 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         return np.asarray(torch.cat(parts).numpy())
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return minus the distances of (21) (n × K), the largest wins; for two classes the second's minus the first's (n,)."""
+        """Return the classes' scores (n × K), the largest wins; for two classes the second's minus the first's (n,).
+
+        They are minus the distances of (21), the distances with ``orientation="rest"``, the logits of a softmax, or cosines.
+        """
         scores = self._evaluate(X, "scores")
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
+        """Return the class of the largest score, that of the nearest hyperplane but for other objectives and orientations."""
         codes = decided_codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 

@@ -103,7 +103,7 @@ class NPSVCHead(nn.Module):
         return torch.linalg.vector_norm(self.planes.weight, dim=1)
 
     def freeze_planes(self, frozen: bool) -> None:
-        """Exclude W̃, and the layer norm before it, from the next update; False includes both again."""
+        """Exclude W̃, and the layer norm before it, from updates if ``frozen``; else include both again."""
         for part in (self.norm, self.planes):
             part.requires_grad_(not frozen)
 

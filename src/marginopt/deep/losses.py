@@ -65,7 +65,7 @@ def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
 
 
 def _rows(gram: FloatArray) -> FloatArray:
-    """K vectors with these inner products: the K × K stand-in for gradients of any size, so nothing larger leaves the device."""
+    """Return K vectors with these inner products, in place of gradients of any size, so that nothing larger leaves the device."""
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
@@ -75,15 +75,15 @@ Combination: TypeAlias = Literal["chebyshev", "sum"]
 
 
 class Objectives(nn.Module, ABC):
-    """K objectives of a batch, one for each class, and how a prediction reads F."""
+    """The interface of K objectives of a batch, one for each class, and of the scores by which F = (f_l(x_i)) predicts."""
 
     @abstractmethod
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
+        """Return J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
 
     @abstractmethod
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """(batch, K); the largest wins. ``norms``: ||w̃_l||."""
+        """Return scores (batch, K), the largest wins, from F (batch, K) and ``norms``, the ||w̃_l||, (K,)."""
 
 
 @final
@@ -104,6 +104,7 @@ class NearObjectives(Objectives):
     margin : float
         s > 0.
     orientation : {"one", "rest"}
+        The points near hyperplane l: those of class l, or those of all other classes.
 
     Raises
     ------
@@ -119,7 +120,7 @@ class NearObjectives(Objectives):
         self.c, self.margin = as_positive(c, "c"), as_positive(margin, "margin")
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,)."""
+        """Return J of a batch, (K,)."""
         own_class = torch.nn.functional.one_hot(y, self.classes).bool()
         near_loss = 0.5 * F.square()
         far_loss = 0.5 * self.c * torch.relu(self.margin - F).square()
@@ -132,7 +133,7 @@ class NearObjectives(Objectives):
         return losses.mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """-|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
+        """Return -|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
         distance = F.abs() / norms.clamp_min(torch.finfo(F.dtype).tiny)
         return -distance if self.orientation == "one" else distance
 
@@ -156,12 +157,12 @@ class SoftmaxObjectives(Objectives):
         self.classes, self.margin = classes, as_positive(margin, "margin", zero=True)
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,)."""
+        """Return J of a batch, (K,)."""
         own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
         return -(own_class * torch.log_softmax(F - self.margin * own_class, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """The logits."""
+        """Return the logits F."""
         return F
 
 
@@ -195,7 +196,7 @@ class AngularObjectives(Objectives):
             )
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,), for cosines F."""
+        """Return J of a batch, (K,), for cosines F."""
         own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
         near_one = 1.0 - 4.0 * torch.finfo(F.dtype).eps  # the angle has no slope at ±1
         angle = torch.acos(F.clamp(-near_one, near_one))
@@ -203,7 +204,7 @@ class AngularObjectives(Objectives):
         return -(own_class * torch.log_softmax(logits, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """The cosines: the class of the least angle wins."""
+        """Return the cosines: the class of the least angle wins."""
         return F
 
 
@@ -294,7 +295,7 @@ class ChebyshevLoss(nn.Module):
         self.register_buffer("tau", torch.full((classes,), 1.0 / classes, dtype=torch.float64))
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """Σ τ_l ϖ_l J_l of a batch.
+        """Return Σ τ_l ϖ_l J_l of a batch.
 
         Raises
         ------
@@ -310,7 +311,7 @@ class ChebyshevLoss(nn.Module):
         return value
 
     def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:
-        """τ ← βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; nothing where τ is uniform."""
+        """Set τ to βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; keep a uniform τ ("sum")."""
         if self.combination == "sum":
             return
         share = self.weights

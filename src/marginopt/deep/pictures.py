@@ -110,7 +110,7 @@ def draw_training(history: Sequence[EpochRecord], ax: Axes | None = None, *, cla
 
 
 def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
-    """Logarithmic radii with three labelled circles, also where all values lie within one decade."""
+    """Set logarithmic radii with three labelled circles, also where all values lie within one decade."""
     from matplotlib.ticker import NullLocator
 
     low, high = float(values.min()), float(values.max())
@@ -125,7 +125,7 @@ def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
 
 def _rows_at(histories: Mapping[str, Sequence[EpochRecord]], epoch: int) -> dict[str, np.ndarray]:
     if not histories:
-        raise InputError("give at least one history_ of a fitted DeepNPSVC", name="history")
+        raise InputError("give at least one history_ of a fitted DeepNPSVC", name="histories")
     rows = {}
     for name, history in histories.items():
         if not -len(history) <= epoch < len(history):

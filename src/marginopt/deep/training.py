@@ -1,4 +1,4 @@
-"""Training of D-NPSVC++, Algorithm 2: two updates for each batch, τ between them."""
+"""The training of D-NPSVC++ that `DeepNPSVC` runs, NPSVC++ Algorithm 2: two updates for each batch, and the τ-step between."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cosine_annealed_rate(maximum: float, minimum: float, epoch: int, epochs: int
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a training, all of them part of a checkpoint's identity.
+    """The settings of a `Training`; a checkpoint of a run with other settings is refused.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Settings:
     gamma, final_gamma : float
         γ of (25), cosine-annealed over the epochs.
     shared_step : bool
-        The second update of every batch, of θ_sh alone with W̃ frozen.
+        Whether each batch has a second update, of θ_sh (encoder and MLP) alone with W̃ frozen.
     encoder_epochs : int, optional
         The encoder is frozen from this epoch on (10 of 50 in the paper); never where it is not given.
     """
@@ -131,7 +131,7 @@ class Training:
     epoch : int
         The number of finished epochs.
     history : list of EpochRecord
-        Measurements after each.
+        The measurements after each finished epoch.
     """
 
     network: Network
@@ -159,7 +159,7 @@ class Training:
 
     @property
     def learning_rate(self) -> float:
-        """The current epoch's step."""
+        """The current epoch's learning rate."""
         return cosine_annealed_rate(
             self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs
         )
@@ -186,7 +186,7 @@ class Training:
             sys.stderr.write("\n")
 
     def one_epoch(self, train: Batches, validation: Batches | None = None) -> EpochRecord:
-        """Train on every batch once; return the row of the trace."""
+        """Train on every batch once; return the epoch's measurements, which ``history`` has from then on."""
         limit = self.settings.encoder_epochs
         if limit is not None and self.epoch >= limit and not self.network.frozen:
             self.network.freeze_encoder()

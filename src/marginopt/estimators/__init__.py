@@ -1,7 +1,7 @@
 """scikit-learn estimators: each solves a model of `marginopt.models` in ``fit`` and keeps the certificate of the solution.
 
-A scan of this package finds an estimator by its record in ``ESTIMATORS`` of a module, so that a new one needs one file.
-``marginopt.estimators.table()`` lists them.
+``marginopt.estimators.table()`` lists them. A scan of this package's modules finds an estimator by its record in the module's
+``ESTIMATORS``, so that a new one needs one file.
 """
 
 import functools
@@ -45,7 +45,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
     """The records of the estimators by class name, printed as a table."""
 
     def records(self) -> list[dict[str, str]]:
-        """Return one dictionary for each estimator."""
+        """Return one dictionary for each estimator: names of its class and its model, and a summary."""
         return [{"class": i.name, "model": i.model.__name__, "summary": i.summary} for i in self.values()]
 
     def display(self) -> Display:
@@ -61,7 +61,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
 
 @functools.cache
 def all_estimators() -> EstimatorTable:
-    """Return the records of every module below this package, by class name.
+    """Return the records of all estimators, by class name.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The base classes of all estimators (pickling, new points, options of solves), and the record by which a table lists them."""
+"""The base classes of all estimators (pickling, checks of X and y, options of solves), and the record that lists each of them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class EstimatorInfo:
     model : type of Model
         The formulation that it solves.
     summary : str
-        One line: what it is, and what it finds by itself.
+        One line that says what it is.
     quick_parameters : mapping
         Parameters with which it fits small data in a moment: those of scikit-learn's checks.
     """

@@ -1,4 +1,4 @@
-"""Classifiers with one parameter λ or κ, given (`HingeSVC`, `ConicSVC`) or cross-validated (`HingeSVCCV`, `ConicSVCCV`)."""
+"""Classifiers with one parameter λ or κ, given (`HingeSVC`, `ConicSVC`) or chosen by validation (`HingeSVCCV`, `ConicSVCCV`)."""
 
 from __future__ import annotations
 

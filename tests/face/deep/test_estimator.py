@@ -212,7 +212,7 @@ def test_images_in_both_shapes(tmp_path: Path) -> None:
     assert (flat.predict(X) == images.predict(X.reshape(-1, 1, 8, 8))).all()
     loaded = pickle.loads(pickle.dumps(flat))
     assert (loaded.decision_function(X) == flat.decision_function(X)).all()
-    with pytest.raises(InputError, check=about("samples")):
+    with pytest.raises(InputError, check=about("X")):
         images.predict(X.reshape(-1, 1, 4, 16))
 
 
