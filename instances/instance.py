@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
-from ..display import Display, Displayed, data_frame
+from ..display import Display, Displayable, data_frame
 from ..errors import DataError, InputError, MarginoptWarning
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
@@ -263,7 +263,7 @@ def _row_names(X: Any) -> tuple[str, ...] | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance(Displayed, LabelledData):
+class Instance(Displayable, LabelledData):
     """A checked, read-only classification data set.
 
     Parameters

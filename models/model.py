@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data_names import DataNames, labelled_arrays
-from ..display import Display, Displayed
+from ..display import Display, Displayable
 from ..errors import DataError, InputError, UnsupportedModelError, replace_old_name, unknown_name
 from ..rows import Rows
 from .appraisal import Appraisal, ExactCost, Tilt
@@ -120,7 +120,7 @@ class FormulationType(ABCMeta):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
+class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     """Base class of formulations: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,

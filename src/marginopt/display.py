@@ -111,7 +111,7 @@ class Display:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class Displayed(ABC):
+class Displayable(ABC):
     """The base class of objects with a notebook view, their `display`."""
 
     __slots__ = ()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayable, Tabular
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
@@ -196,7 +196,7 @@ def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class AuditTable(Displayed, Tabular):
+class AuditTable(Displayable, Tabular):
     """The audits of the binary machines of a classifier of several classes, or of several machines given to `audit`.
 
     Parameters

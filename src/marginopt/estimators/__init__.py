@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ..display import Display, Displayed, Tabular, column_lines
+from ..display import Display, Displayable, Tabular, column_lines
 from ..extensions import make_package_callable
 from .base import EstimatorInfo
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators", "table"]
 
 
-class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
+class EstimatorTable(Displayable, Tabular, dict[str, EstimatorInfo]):
     """The records of the estimators by class name, printed as a table."""
 
     def records(self) -> list[dict[str, str]]:

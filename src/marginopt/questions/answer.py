@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayed, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text
 from ..drawing import new_axes
 from ..errors import DataError, InputError
 from ..files import READ_ERRORS, describe_read_error
@@ -173,7 +173,7 @@ class AnswerReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer(Displayed, Generic[E]):
+class Answer(Displayable, Generic[E]):
     """The answer to a question about all classifiers of a class.
 
     Parameters

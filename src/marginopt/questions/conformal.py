@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin_violations import satisfies_margins
@@ -103,7 +103,7 @@ class ConformalPValue(LabelQuestion):
 
 
 @dataclass(frozen=True, eq=False)
-class ConformalSets(Displayed):
+class ConformalSets(Displayable):
     """Exact full-conformal prediction sets.
 
     Parameters

@@ -171,7 +171,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def members(self) -> BoolArray:
-        """The persons that the metric is about (n,)."""
+        """A mask of the persons that the metric is about (n,)."""
         if self.metric == "false-positive-rate":
             return np.asarray(self.y == 0.0)
         if self.metric == "false-negative-rate":
@@ -228,7 +228,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def sides(self) -> Mapping[Side, HalfSpaceProblem]:
-        """The best half-space of w_i (v_i - rate) over the cells, and for calibration of its negative."""
+        """The problem of the best half-space of costs w_i (v_i - rate), summed by cell; for calibration also of -costs."""
         rows, place = self.cells
         costs = [Fraction(0)] * len(rows)
         for k, weight, value in zip(place.tolist(), self._member_weights, self._values, strict=True):
@@ -240,7 +240,7 @@ class FairnessQuestion(BoundedQuestion):
         return {"above": above, "below": HalfSpaceProblem(columns, tuple(-cost for cost in costs), self.margin)}
 
     def problems(self) -> Mapping[str, Model]:
-        """Return the 0-1 problem of each sign, over distinct rows with summed costs."""
+        """Return the 0-1 model of each of `sides` that has one."""
         models = {side: best.model() for side, best in self.sides.items()}
         return {side: model for side, model in models.items() if model is not None}
 
@@ -252,7 +252,7 @@ class FairnessQuestion(BoundedQuestion):
         return float(self.sides[group.side].value(group.half_space) / self.weight)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the upper bound of the disparity, from lower bounds of the problems."""
+        """Return the upper bound of the disparity that lower bounds of the models prove."""
         return ceil_to_float(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data_names import labelled_arrays
-from ..display import Display, Displayed
+from ..display import Display, Displayable
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_integer, as_points, as_positive, to_dense
@@ -70,7 +70,7 @@ class GameRound:
 
 
 @dataclass(frozen=True, eq=False)
-class FairnessGame(Displayed):
+class FairnessGame(Displayable):
     """The trajectory of a game.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, bound_text
+from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -28,7 +28,7 @@ from ..solvers.whole_path import PathReport, WholePath, whole_path
 
 
 @dataclass(frozen=True, eq=False)
-class LamSelection(Displayed, Tabular, Question):
+class LamSelection(Displayable, Tabular, Question):
     """The validation error as a function of λ, and an interval of λ where it is least.
 
     Parameters

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..data_names import DataNames
-from ..display import Display, Displayed, Sense, Tabular, bound_text
+from ..display import Display, Displayable, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
@@ -190,7 +190,7 @@ def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionStability(Displayed, Tabular):
+class PredictionStability(Displayable, Tabular):
     """The table of counterfactual optima.
 
     Parameters
