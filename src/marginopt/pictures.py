@@ -20,7 +20,7 @@ from .models.views import ConicProblem
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .estimators.cross_validation import ConicSVCCV
+    from .estimators.hinge_and_conic import ConicSVCCV
 
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
@@ -268,7 +268,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     InputError
         Not a fitted `ConicSVCCV`, or no such pair.
     """
-    from .estimators.cross_validation import ConicSVCCV
+    from .estimators.hinge_and_conic import ConicSVCCV
     from .solvers.conic.ipm import conic_path
 
     if not isinstance(estimator, ConicSVCCV) or "cv_scores_" not in vars(estimator):

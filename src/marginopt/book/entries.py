@@ -155,7 +155,7 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
     Raises
     ------
     DataError
-        The file cannot be read, or two entries have the same name, log or instance.
+        The file cannot be read, a line of it is no entry, or two entries have the same name, log or instance.
     """
     if path is None:
         text = resources.files(__package__).joinpath("entries.jsonl").read_text(encoding="utf-8")

@@ -451,7 +451,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the largest score, that of the nearest hyperplane but for other objectives and orientations."""
+        """Return the class of the largest score: by default that of the nearest hyperplane, with "rest" that of the farthest."""
         codes = decided_codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 

@@ -15,17 +15,17 @@ from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
     from .ball import MEBOneClass as MEBOneClass
-    from .cross_validation import (
-        ConicSVC as ConicSVC,
-        ConicSVCCV as ConicSVCCV,
-        HingeSVC as HingeSVC,
-        HingeSVCCV as HingeSVCCV,
-    )
     from .exact import (
         RampSVC as RampSVC,
         ScoringSystemClassifier as ScoringSystemClassifier,
         SparseSVC as SparseSVC,
         ZeroOneSVC as ZeroOneSVC,
+    )
+    from .hinge_and_conic import (
+        ConicSVC as ConicSVC,
+        ConicSVCCV as ConicSVCCV,
+        HingeSVC as HingeSVC,
+        HingeSVCCV as HingeSVCCV,
     )
     from .kernel_svc import L2SVC as L2SVC, NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC, NuSVC as NuSVC
     from .margin import (

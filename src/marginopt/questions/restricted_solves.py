@@ -303,7 +303,7 @@ class RestrictedSolver:
         self.proved = self.proved and branch.proved
 
     def excludes(self, restriction: Restriction) -> bool:
-        """Return whether a solve proves that no classifier of objective at most the level satisfies a restriction."""
+        """Return whether the domain or a solve excludes a restriction, so that no classifier of the set satisfies it."""
         return self.solve(restriction) > self.level
 
     def classifiers_within_level(self) -> list[tuple[float, ...]]:
