@@ -44,7 +44,7 @@ def read(
         What becomes of cells that hold nothing, in a frame, a CSV, ARFF or Parquet file: an error; their rows are left out; the
         column's median.
     categories : {"refuse", "indicators"}
-        What becomes of columns of words: an error; a column of 0 and 1 for each word.
+        What becomes of columns of words: an error; a column of 0 and 1 for each word, or of two words for the second alone.
     leave_out : sequence of str or int
         Columns that are no features.
 

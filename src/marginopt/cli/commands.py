@@ -308,7 +308,7 @@ def result_record(result: Result) -> dict[str, Any]:
     }
 
 
-#: The relative gap at which `prove` has proved an optimum.
+#: The relative gap up to which bound and value of a certificate meet.
 _CLOSED = 1e-6
 
 
@@ -357,7 +357,7 @@ def _stated_bound(result: Result, check: PointCheck) -> str:
 
 
 def prove(args: argparse.Namespace) -> int:
-    """Write a VIPR certificate of a program's file: 0 where bound and value meet, or no point is proved to be there."""
+    """Write a VIPR certificate of a program's file: 0 if bound and value meet, or if it proves that there is no point; else 1."""
     from ..solvers.exact.vipr_certificate import write_vipr
 
     program = _program(args.file, "prove")
