@@ -26,7 +26,7 @@ _DIGITS = 32
 
 @dataclass(frozen=True)
 class Audit:
-    """The objective of a fitted machine beside a lower bound of the optimum of its problem.
+    """The objective of a fitted machine, and a lower bound of the optimum of its problem.
 
     Parameters
     ----------

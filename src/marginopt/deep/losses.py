@@ -88,8 +88,9 @@ class Objectives(nn.Module, ABC):
 
 @final
 class NearObjectives(Objectives):
-    """J_l = (1/|B|)(Σ_{y_i=l} ½f_l(x_i)² + c/(K-1) Σ_{y_i≠l} ½[s - f_l(x_i)]_+²), NPSVC++ (A.13) and line 8 of Algorithm 2.
+    """The objectives of nonparallel hyperplanes, NPSVC++ (A.13) and line 8 of Algorithm 2.
 
+    They are J_l = (1/|B|)(Σ_{y_i=l} ½f_l(x_i)² + c/(K-1) Σ_{y_i≠l} ½[s - f_l(x_i)]_+²).
     With ``orientation="rest"`` the hyperplane is near the other classes' points, and c weighs class l's:
     J_l = (1/|B|)(1/(K-1) Σ_{y_i≠l} ½f_l² + c Σ_{y_i=l} ½[s - f_l]_+²). Both classify by |f_l|/||w̃_l||, (21).
 
@@ -140,7 +141,7 @@ class NearObjectives(Objectives):
 
 @final
 class SoftmaxObjectives(Objectives):
-    """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l: their sum is the cross-entropy, the baseline, where s = 0.
+    """Softmax objectives J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l; where s = 0, their sum is the cross-entropy.
 
     With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised.
     `AngularObjectives` has ArcFace's margin, in the angle between normalised vectors.
@@ -240,7 +241,7 @@ def gradient_gram(
 
 @final
 class ChebyshevLoss(nn.Module):
-    """Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l: τ moves by (25) and (26), or stays uniform (``combination="sum"``).
+    """The loss Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l; τ moves by (25) and (26), or is uniform (``combination="sum"``).
 
     τ uniform is the sum of objectives of deep TWSVM (A.15), 1/K Σ ϖ_l J_l.
 

@@ -65,6 +65,13 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         Ways to end that are no reason to warn.
     noun : str
         The word for what is fitted.
+
+    Raises
+    ------
+    NotSeparableError
+        The rows of the margins of a hard-margin problem exclude each other.
+    SolverError
+        There is no point for another reason: infeasible, unbounded, or the solver gave none.
     """
     with log_slow_solve(problem, resolve_solver(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)

@@ -41,10 +41,10 @@ class WeightedPoints:
 
     @classmethod
     def merged(cls, X: Points, y: IntArray, weights: FloatArray) -> WeightedPoints:
-        """Merge points with equal rows and equal labels, in an order that depends on their values alone.
+        """Return the points of positive weight, those with equal rows and labels as one, in an order by their values alone.
 
         A point of weight k and k copies of it then state the same problem, to the last bit: the solutions agree whatever the
-        solver's tolerance. Points of weight zero are left out.
+        solver's tolerance.
         """
         points = np.flatnonzero(weights > 0)
         keys = _row_bytes(X, points)
@@ -285,7 +285,7 @@ class LinearSpace(FeatureSpace):
 
     @classmethod
     def of(cls, X: Points, scaling: Scaling) -> LinearSpace:
-        """Scale the rows X and put a column of ones before them."""
+        """Return the space of the rows X, scaled and with a column of ones before them."""
         Z, ones = scaling.transform(X), np.ones((X.shape[0], 1))
         if isinstance(Z, np.ndarray):
             return cls(np.hstack([ones, Z]), scaling)
@@ -334,7 +334,7 @@ class KernelSpace(FeatureSpace):
 
     @classmethod
     def of(cls, X: Points, rows: IntArray, scaling: Scaling, kernel: Kernel, weights: FloatArray) -> KernelSpace:
-        """Take the given rows of X, and fit the kernel's rule for γ to them."""
+        """Return the space of the given rows of X, scaled, with the kernel whose rule for γ is applied to them."""
         if isinstance(kernel, Precomputed):
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}", name="X")
@@ -403,7 +403,7 @@ class KernelPredictor(Predictor):
     origins: list[FloatArray | None] | None = None
 
     def scores(self, X: Points) -> FloatArray:
-        """Evaluate the kernel once for all problems, or once a problem where each has its own, in blocks of rows."""
+        """Return the scores of rows (n × problems), in blocks of rows; problems with one kernel share its values."""
         if isinstance(self.kernel, Precomputed):
             return to_dense(X[:, self.vectors]) @ self.merged.T + self.intercept
         Z = self.scaling.transform(X)

@@ -104,7 +104,7 @@ class ConformalPValue(LabelQuestion):
 
 @dataclass(frozen=True, eq=False)
 class ConformalSets(Displayable):
-    """Exact full-conformal prediction sets.
+    """Exact full-conformal prediction sets of points: the labels whose p-value is above α, and those that cannot be decided.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class GameRound:
 
 @dataclass(frozen=True, eq=False)
 class FairnessGame(Displayable):
-    """The trajectory of a game.
+    """The rounds of a fairness game, with all classifiers of the mixture.
 
     Parameters
     ----------

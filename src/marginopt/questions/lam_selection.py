@@ -29,7 +29,7 @@ from ..solvers.whole_path import PathReport, WholePath, whole_path
 
 @dataclass(frozen=True, eq=False)
 class LamSelection(Displayable, Tabular, Question):
-    """The validation error as a function of λ, and an interval of λ where it is least.
+    """The validation error as a function of λ, and the λ that is chosen where it is least.
 
     Parameters
     ----------

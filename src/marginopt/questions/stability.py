@@ -1,4 +1,4 @@
-"""The counterfactual optimum of predictions: the least objective of a classifier that predicts a point otherwise.
+"""`prediction_stability`: the least objective of a classifier that predicts a point otherwise, the *counterfactual optimum*.
 
 For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
 classifier does not give it,
@@ -191,7 +191,7 @@ def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class PredictionStability(Displayable, Tabular):
-    """The table of counterfactual optima.
+    """The table of the counterfactual optima L(x) of many points, with proved bounds; `answer` makes an `Answer` of one point.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class PredictionStability(Displayable, Tabular):
         return OtherPrediction(self.model, self.points[index], -float(self.prediction[index]), best)
 
     def rival(self, index: int) -> ZeroOneSVM:
-        """Return the model whose optimum is L(x) of one point, see `OtherPrediction.problems`."""
+        """Return the model of one point whose optimum is at most L(x), see `LabelQuestion.rival`."""
         return self.question(index).rival
 
     def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer[OtherClassifier]:

@@ -44,7 +44,7 @@ class CrossValidation(Selector):
         object.__setattr__(self, "folds", as_integer(self.folds, "folds", 2))
 
     def choose(self, sample: Sample) -> Choice:
-        """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
+        """Return the choice among folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
         splits, serial = folds_of(sample, self.folds), replace(sample, executor=SerialExecutor())
         rows = sample.executor.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
@@ -123,7 +123,7 @@ class Bat(Selector):
                 raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}", name=name)
 
     def choose(self, sample: Sample) -> Choice:
-        """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
+        """Return the best position; ``details['positions']`` and ``['accuracy']`` are those of all models trained, in order."""
         trainer = self.trainer(sample)
         evaluations = _Evaluations(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
         ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
@@ -206,7 +206,7 @@ class CriterionSelector(Selector):
         """Return the criterion at γ; the selector maximises it."""
 
     def choose(self, sample: Sample) -> Choice:
-        """Choose γ without a model and C by one model for each; ``details['criterion']`` holds the value of every γ."""
+        """Return the γ of the largest criterion and the best C at it; ``details['criterion']`` holds the value of every γ."""
         trainer = self.trainer(sample)
         split = split_for(sample, self.judge, self.share)
         criterion = np.array([self.criterion(sample, float(g)) for g in sample.gammas])
