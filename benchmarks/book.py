@@ -22,10 +22,11 @@ import zero_one_miplib
 import zero_one_slim
 
 from marginopt import book
+from marginopt.book import book_page
 from marginopt.book.data import build_data
 from marginopt.book.entries import Entry, load_entries, save_entries
 from marginopt.book.solving import improved_entry, solved_entry
-from marginopt.book.verification import book_page, exact_value, verify_entry
+from marginopt.book.verification import exact_value, verify_entry
 from marginopt.errors import DataError
 from marginopt.solvers import Options
 

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from marginopt import instances
-from marginopt.drawing import colour_of, figure_of, legend_below, log_ticks, marker_of, svg_of
+from marginopt.drawing import colour_of, draw_legend_below, figure_of, marker_of, set_log_ticks, svg_of
 from marginopt.models.arrays import FloatArray
 from marginopt.relaxations import ReportRow, gap_report, relaxations
 from marginopt.relaxations.report.report_data import is_trivial
@@ -236,7 +236,7 @@ def picture(rows: Sequence[Record]) -> str:
         points = sorted((group[0]["n"] * group[0]["p"], 100 * np.mean([row["gap"] for row in group])) for group in sizes)
         left.plot(*zip(*points, strict=True), color=colour_of(k), marker=marker_of(k), ms=4, lw=1.0, label=name)
     left.set(xscale="log", xlabel="n · p", ylabel="mean gap, %", ylim=(0, 102), title="size")
-    log_ticks(left.xaxis)
+    set_log_ticks(left.xaxis)
     for k, sigma in enumerate(FAMILY["sigma"]):
         group = [row for row in by_name["conic"] if row["sigma"] == sigma]
         ratios, gaps = [row["rank_ratio"] for row in group], [100 * row["gap"] for row in group]
@@ -252,7 +252,7 @@ def picture(rows: Sequence[Record]) -> str:
         if name == "optimum":
             right.annotate(name, (gap, errors.mean()), xytext=(5, 4), textcoords="offset points", fontsize=8)
     right.set(xlabel="mean gap, %", ylabel="test error above Bayes, points", xlim=(-5, 102), title="test error")
-    legend_below(figure)
+    draw_legend_below(figure)
     return svg_of(figure)
 
 

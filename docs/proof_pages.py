@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from marginopt import book, proofs
-from marginopt.book.verification import proof_page_path
+from marginopt.book import proof_page_path
 
 
 def write(folder: Path) -> list[Path]:

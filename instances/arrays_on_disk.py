@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError
-from ..files import READ_ERRORS, read_error, unpack_limit
+from ..files import READ_ERRORS, describe_read_error, unpack_limit
 from .readers import (
     MOST_COLUMNS,
     check_libsvm,
@@ -84,7 +84,7 @@ class StoredArray:
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {read_error(error)}", file=self.path) from None
+            raise DataError(f"{self.path} cannot be read: {describe_read_error(error)}", file=self.path) from None
         size = self.offset + self.shape[0] * self.width * self.dtype.itemsize
         if os.fstat(handle.fileno()).st_size < size:
             handle.close()
@@ -116,7 +116,7 @@ def stored_npy(path: Path) -> StoredArray:
         with path.open("rb") as handle:
             return _header(path, handle, str(path))
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as npy: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read as npy: {describe_read_error(error)}", file=path) from None
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
@@ -134,7 +134,7 @@ def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
                     handle.seek(member.header_offset + 30 + skip)
                     members[name] = _header(path, handle, f"{path}, array {name!r}")
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as npz: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read as npz: {describe_read_error(error)}", file=path) from None
     return members
 
 
@@ -214,7 +214,7 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
             try:
                 X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)
             except READ_ERRORS as error:
-                raise libsvm_fault(path, text, read_error(error), lines) from None
+                raise libsvm_fault(path, text, describe_read_error(error), lines) from None
             if X.nnz:
                 smallest_index = min(smallest_index, int(X.indices.min()))
                 largest_index = max(largest_index, int(X.indices.max()))
@@ -254,7 +254,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
     except DataError:
         raise
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read: {describe_read_error(error)}", file=path) from None
 
 
 def _shift(indices: _Column, offset: int) -> None:
@@ -290,7 +290,7 @@ def unpacked_parquet(
     except DataError:
         raise
     except (pa.ArrowException, *READ_ERRORS) as error:
-        raise DataError(f"{path} cannot be read as Parquet: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read as Parquet: {describe_read_error(error)}", file=path) from None
     if not rows.count:
         raise DataError(f"{path} holds no rows of data", file=path)
     return rows.stored(len(features)), labels, [names[j] for j in features]
@@ -304,5 +304,5 @@ def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
             while part := packed.read(_CHUNK):
                 out.write(part)
     except READ_ERRORS as error:
-        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {read_error(error)}", file=path) from None
+        raise DataError(f"{path}, array {name!r}, cannot be unpacked: {describe_read_error(error)}", file=path) from None
     return stored_npy(target)

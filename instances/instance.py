@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..display import Display, Displayed, data_frame
+from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
+from ..display import Display, Displayable, data_frame
 from ..errors import DataError, InputError, MarginoptWarning
-from ..labelled import DataNames, LabelledData, distinct_names, is_of_frames, names_of_rows
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
 
@@ -254,16 +254,16 @@ class Population(Protocol):
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of a frame's columns; None where X is no frame."""
-    return tuple(map(str, X.columns)) if is_of_frames(X, "DataFrame") else None
+    return tuple(map(str, X.columns)) if is_pandas_or_polars(X, "DataFrame") else None
 
 
 def _row_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of a frame's rows; None where they have none, or X is no frame."""
-    return (names_of_rows(X) or None) if is_of_frames(X, "DataFrame") else None
+    return (names_of_rows(X) or None) if is_pandas_or_polars(X, "DataFrame") else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance(Displayed, LabelledData):
+class Instance(Displayable, LabelledData):
     """A checked, read-only classification data set.
 
     Parameters

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data_names import is_missing, is_pandas_or_polars, names_of_rows
 from ..errors import DataError, InputError, MissingPackageError
-from ..files import READ_ERRORS, read_arrays, read_bytes as _read_bytes, read_error, unpack_limit, without_compression
-from ..labelled import is_missing, is_of_frames, names_of_rows
+from ..files import READ_ERRORS, describe_read_error, read_arrays, read_bytes as _read_bytes, unpack_limit, without_compression
 from .arff_and_csv import parse_arff, parse_csv, split_lines
 from .instance import Instance
 from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_name, index_kind, instance_from_table, label_column
@@ -128,7 +128,7 @@ def read(
         Options that the file's format does not take.
     """
     tidying = Tidying(missing, categories, leave_out)
-    if is_of_frames(path, "DataFrame"):
+    if is_pandas_or_polars(path, "DataFrame"):
         return read_frame(path, label, name, tidying)
     file = as_path(path)
     kind = suffix(file)
@@ -194,7 +194,7 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
     except READ_ERRORS as error:
-        raise libsvm_fault(file, content, read_error(error)) from None
+        raise libsvm_fault(file, content, describe_read_error(error)) from None
     if X.shape[1] > MOST_COLUMNS:
         raise libsvm_fault(file, content, f"it has {X.shape[1]:,} columns")
     if dense is None:
@@ -386,7 +386,7 @@ def read_parquet(
     except DataError:
         raise
     except (pa.ArrowException, *READ_ERRORS) as error:
-        raise DataError(f"{file} cannot be read as Parquet: {read_error(error)}", file=file) from None
+        raise DataError(f"{file} cannot be read as Parquet: {describe_read_error(error)}", file=file) from None
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data", file=file)
     table = table.select(columns_without_index(table.schema))
@@ -467,7 +467,9 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
         try:
             X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in np.ravel(shape)))
         except READ_ERRORS as error:
-            raise DataError(f"X_data, X_indices, X_indptr, X_shape are no CSR matrix: {read_error(error)}", file=file) from None
+            raise DataError(
+                f"X_data, X_indices, X_indptr, X_shape are no CSR matrix: {describe_read_error(error)}", file=file
+            ) from None
         if X.shape[1] > MOST_COLUMNS:
             raise DataError(f"X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read", file=file)
     names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
@@ -483,4 +485,4 @@ def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: lis
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
     except READ_ERRORS as error:
-        raise DataError(read_error(error), file=file) from None
+        raise DataError(describe_read_error(error), file=file) from None

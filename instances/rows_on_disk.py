@@ -61,7 +61,7 @@ class DenseRows(Rows):
         return n * p
 
     @contextmanager
-    def reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
+    def open_reader(self) -> Iterator[Callable[[int, int], FloatArray]]:
         """Open the file for reading in blocks, into a buffer that is used again."""
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
@@ -114,7 +114,7 @@ class SparseRows(Rows):
         return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
 
     @contextmanager
-    def reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
+    def open_reader(self) -> Iterator[Callable[[int, int], SparseBlock]]:
         """Open the three files for reading in blocks."""
         stored = (self.data, self.indices, self.indptr)
         buffers = [Buffer(array.dtype) for array in stored]
@@ -138,14 +138,14 @@ class SparseRows(Rows):
     def _checked_block(self, data: np.ndarray, indices: np.ndarray, ends: IntArray, start: int) -> StoredBlock:
         """Return the rows from ``start`` on; refuse row ends that decrease and columns that are not there."""
         # compiled: not everybody who reads a data set needs it
-        from ..rows.loops import NO_COLUMN, NO_ENDS, UNSORTED, check
+        from ..rows.loops import COLUMN_OUT_OF_RANGE, DECREASING_ENDS, UNSORTED, check_columns
         from ..rows.sparse import StoredBlock
 
         count, first = ends.size - 1, int(ends[0])
-        fault, row = check(indices, ends, self.columns_stored)
-        if fault == NO_ENDS:
+        fault, row = check_columns(indices, ends, self.columns_stored)
+        if fault == DECREASING_ENDS:
             raise self._no_ends(start, start + count)
-        if fault == NO_COLUMN:
+        if fault == COLUMN_OUT_OF_RANGE:
             row_indices = indices[ends[row] - first : ends[row + 1] - first]
             wrong = row_indices[(row_indices < 0) | (row_indices >= self.columns_stored)][0]
             message = f"column {wrong} in row {start + row}; there are {self.columns_stored}"

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ..data_names import distinct_names
 from ..errors import DataError, InputError, near_names
-from ..labelled import distinct_names
 from .arrays import FloatArray, as_number
 from .instance import Instance
 

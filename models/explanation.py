@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..display import Display, Displayed
+from ..display import Display, Displayable
 from ..drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from .appraisal import Appraisal
@@ -245,7 +245,7 @@ class Activity:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation(Displayed):
+class Explanation(Displayable):
     """The answer of `Model.explain`; printable, and a picture where the data have two features.
 
     Parameters

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import scipy.sparse as sp
 
-from ..display import Display, Displayed
-from ..errors import DataError, InputError, UnsupportedModelError, current_names, unknown_name
-from ..labelled import DataNames, labelled_arrays
+from ..data_names import DataNames, labelled_arrays
+from ..display import Display, Displayable
+from ..errors import DataError, InputError, UnsupportedModelError, replace_old_name, unknown_name
 from ..rows import Rows
 from .appraisal import Appraisal, ExactCost, Tilt
 from .arrays import FloatArray, check_bytes
@@ -90,7 +90,7 @@ class FormulationType(ABCMeta):
         """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
         for old, new in cls.renamed.items():
             if old in options:
-                options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
+                options = replace_old_name(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
         for new, old in EARLIER_NAMES.get(cls.__name__, {}).items():
             if old in options:
                 raise InputError(f"{cls.__name__} has no parameter {old!r}: its name is {new!r}", name=old, allowed=[new])
@@ -120,7 +120,7 @@ class FormulationType(ABCMeta):
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
+class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     """Base class of formulations: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written algorithms,

@@ -1,6 +1,6 @@
 """Relaxations of the 0-1 loss and of other models, presolve by their bounds, heuristics, loss functions, and the gap report."""
 
-from ..extensions import callable_package
+from ..extensions import make_package_callable
 from .bounds.big_m import BigM, Hinge
 from .bounds.conic import Combined, CombinedRelaxation, Conic, KernelConic
 from .bounds.form_relaxations import Continuous, Moments, Products
@@ -89,4 +89,4 @@ __all__ = [
 
 #: The table of relaxations, as type checkers read the call of this package.
 table = relaxations
-callable_package(__name__, table)
+make_package_callable(__name__, table)

@@ -1,6 +1,6 @@
 """Solving: `solve`, the table of solvers, results with certificates, `path`, `compare`, and the base classes of own solvers."""
 
-from ..extensions import callable_package
+from ..extensions import make_package_callable
 from ..models.export_methods import Conflict
 from .certification.certificate import Certificate
 from .certification.point_check import certify
@@ -65,4 +65,4 @@ __all__ = [
 
 #: The table of solvers, as type checkers read the call of this package.
 table = solvers
-callable_package(__name__, table)
+make_package_callable(__name__, table)

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayable, Tabular
 from ..drawing import colour_of, dash_of, new_axes
 from ..errors import InputError, MarginoptError
 from ..models.model import Model, as_model
@@ -35,7 +35,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Displayed, Tabular):
+class Comparison(Displayable, Tabular):
     """A table of results on one model.
 
     ``ratio`` is the solving time divided by the fastest solved one's, in this run.
@@ -175,7 +175,7 @@ class Comparison(Displayed, Tabular):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
+class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
     """Comparisons of the same solvers on several models, by the models' names; `marginopt.performance_profile` takes them.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayable, Tabular
 from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.form_change import FixedVariables
@@ -39,7 +39,7 @@ FIXED_VARIABLES = "fixed"
 
 
 @dataclass(frozen=True, eq=False)
-class SolutionPath(Displayed, Tabular):
+class SolutionPath(Displayable, Tabular):
     """The results along a path; printable as a table.
 
     Parameters

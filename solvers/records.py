@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayable, Tabular
 from ..errors import InputError, WriteError
 from ..files import check_target
 from ..models.arrays import FloatArray
@@ -106,7 +106,7 @@ class TraceRow:
 
 
 @dataclass(frozen=True)
-class Trace(Displayed, Tabular):
+class Trace(Displayable, Tabular):
     """The rows of one solve, in order.
 
     Parameters

@@ -18,7 +18,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
 from .. import extensions
-from ..display import Display, Displayed, Tabular, column_lines
+from ..display import Display, Displayable, Tabular, column_lines
 from ..errors import (
     DataError,
     ExtensionError,
@@ -181,7 +181,7 @@ def _reads(solver: Solver, model: Model) -> bool:
 
 
 @dataclass(frozen=True)
-class SolverTable(Displayed, Tabular):
+class SolverTable(Displayable, Tabular):
     """The table that ``marginopt.solvers.table()`` shows: one dictionary for each solver.
 
     Parameters

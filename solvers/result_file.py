@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, WriteError
-from ..files import READ_ERRORS, parse_json, printable, read_arrays, read_error, write_arrays, write_text
+from ..files import (
+    READ_ERRORS,
+    describe_read_error,
+    parse_json,
+    read_arrays,
+    replace_control_characters,
+    write_arrays,
+    write_text,
+)
 from ..models.export.lp import plain_names
 from ..models.export.solution_files import FilePoint, names_in_file, read_point
 from ..models.model import Model, as_model
@@ -106,7 +114,7 @@ def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
     except DataError as error:
         raise DataError(str(error), name=error.name, file=path) from error
     except READ_ERRORS as error:
-        raise DataError(f"{path} is not a stored marginopt {kind}: {read_error(error)}", file=path) from error
+        raise DataError(f"{path} is not a stored marginopt {kind}: {describe_read_error(error)}", file=path) from error
 
 
 def checked_text(value: object) -> str:
@@ -118,7 +126,7 @@ def checked_text(value: object) -> str:
 
 def _meta(arrays: dict[str, Any]) -> dict[str, Any]:
     """Take the record out of the arrays of a file."""
-    return dict(printable(parse_json(bytes(arrays.pop("meta")).decode())))
+    return dict(replace_control_characters(parse_json(bytes(arrays.pop("meta")).decode())))
 
 
 def _npz(path: str | Path) -> Path:
@@ -201,7 +209,7 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
         return certified_anew(result, model, str(path))
     except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
         raise DataError(
-            f"{path} holds what the model cannot be certified with: {read_error(error)}", name="model", file=path
+            f"{path} holds what the model cannot be certified with: {describe_read_error(error)}", name="model", file=path
         ) from error
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, bound_text
+from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
@@ -124,7 +124,7 @@ class PathReport:
 
 
 @dataclass(frozen=True, eq=False)
-class WholePath(Displayed, Tabular, Question):
+class WholePath(Displayable, Tabular, Question):
     """The optimal classifiers for every λ in (0, lam_max], with proved bounds.
 
     ``check_proof(log, path)`` verifies one log of a breakpoint, and `check` all of them.

@@ -39,11 +39,11 @@ begin = time.process_time()
 import numpy as np
 import marginopt as mo
 from marginopt.solvers.registry import get_solver
-from marginopt.compilation import examples
+from marginopt.compilation import example_models
 names, repeat = json.loads(sys.argv[1])
 told = {"import": time.process_time() - begin, "solvers": {}}
 for name in names:
-    models = examples(get_solver(name))
+    models = example_models(get_solver(name))
     began = time.process_time()
     compiled = sum(mo.solve(model, name, threads=1).compile_seconds for model in models)
     first, warm = time.process_time() - began, 0.0

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import DataError, ExportError
-from ...files import READ_ERRORS, read_error, read_text, without_compression
+from ...files import READ_ERRORS, describe_read_error, read_text, without_compression
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
 from ..program.form import StandardForm
@@ -184,7 +184,7 @@ def read_form(path: str | Path) -> StandardForm:
         if isinstance(error, DataError) and error.file:
             raise
         prefix = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
-        raise DataError(f"{prefix}{read_error(error)}", file=source, line=reading.line) from error
+        raise DataError(f"{prefix}{describe_read_error(error)}", file=source, line=reading.line) from error
 
 
 def _checked(form: StandardForm) -> StandardForm:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import DataError
-from ...files import READ_ERRORS, read_error, read_text, without_compression, write_texts
+from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
 from ..arrays import IntArray
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
@@ -181,4 +181,4 @@ class Layout:
         try:
             return cls.from_record(json.loads(read_text(place)))
         except READ_ERRORS as error:
-            raise DataError(f"its sidecar {place.name} cannot be read: {read_error(error)}") from error
+            raise DataError(f"its sidecar {place.name} cannot be read: {describe_read_error(error)}") from error

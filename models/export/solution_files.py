@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import DataError
-from ...files import READ_ERRORS, read_bytes, read_error, read_text
+from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
 from ..arrays import FloatArray
 from ..program.cones import PSD, Nonnegative, Zero
 from ..program.form import Constraint, StandardForm
@@ -83,7 +83,9 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
     except READ_ERRORS as error:
-        raise DataError(f"{source} cannot be read as a solution of {form.name}: {read_error(error)}", file=source) from error
+        raise DataError(
+            f"{source} cannot be read as a solution of {form.name}: {describe_read_error(error)}", file=source
+        ) from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
         "AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from inspect import isabstract
 
 from ... import extensions
-from ...display import Display, Displayed, Tabular, column_lines
+from ...display import Display, Displayable, Tabular, column_lines
 from ...errors import InputError, unknown_name
 from ..model import Model
 from ..record import FormulationInfo
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
+class FormulationTable(Displayable, Tabular, Mapping[str, FormulationInfo]):
     """The table of formulations by name; printable. ``failures`` names those of other packages that did not load."""
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
@@ -158,4 +158,4 @@ def find_formulation(name: str) -> FormulationInfo | None:
 
 #: The table of formulations, as type checkers read the call of this package.
 table = all_formulations
-extensions.callable_package(__name__, table)
+extensions.make_package_callable(__name__, table)

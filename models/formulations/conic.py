@@ -23,8 +23,8 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
+from ...data_names import LABELS_OF_X
 from ...errors import InputError
-from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal, Tilt
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
 from ..explanation import PointExplanation, primal_weights, two_classes

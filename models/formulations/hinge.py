@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from ...labelled import LABELS_OF_X
+from ...data_names import LABELS_OF_X
 from ...rows import Rows
 from ..appraisal import Appraisal, ExactCost
 from ..arrays import (

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...data_names import LABELS_OF_X
 from ...errors import InputError, UnsupportedModelError
-from ...labelled import LABELS_OF_X
 from ..arrays import (
     FloatArray,
     IntArray,

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from ...data_names import LABELS_OF_X
 from ...errors import InputError
-from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
 from ..explanation import PointExplanation, PointRow

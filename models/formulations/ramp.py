@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 
+from ...data_names import LABELS_OF_X
 from ...errors import InputError
-from ...labelled import LABELS_OF_X
 from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
 from ..model import earlier_identity
 from ..program.form import StandardForm

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from ...data_names import LABELS_OF_X
 from ...errors import InputError, UnsupportedModelError
-from ...labelled import LABELS_OF_X
 from ..arrays import BigM, FloatArray, Points, as_points, as_share, as_vector, entries
 from ..kernels.kernels import Kernel
 from ..model import earlier_identity

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Display, Displayed
+from ...display import Display, Displayable
 from ...drawing import Picture
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray, as_array, check_bytes, frozen, to_dense
@@ -632,7 +632,7 @@ _IMPORT = "_import"
 
 
 @dataclass(frozen=True, eq=False)
-class StandardForm(Displayed, ExportMethods):
+class StandardForm(Displayable, ExportMethods):
     """One mathematical program with labelled variables and constraints; immutable.
 
     Parameters

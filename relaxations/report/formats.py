@@ -25,7 +25,7 @@ import numpy as np
 from ...display import sanitise
 from ...drawing import Picture
 from ...errors import DataError, InputError
-from ...files import READ_ERRORS, parse_json, printable, read_error, read_text
+from ...files import READ_ERRORS, describe_read_error, parse_json, read_text, replace_control_characters
 from ...models.arrays import FloatArray
 from ...models.statement import typeset
 from ...solvers.certification.result import BoundKind
@@ -231,7 +231,7 @@ def read_json(path: Path) -> ReportData:
     except DataError as error:
         raise DataError(str(error), file=path) from error
     except READ_ERRORS as error:
-        raise DataError(f"{path} is not a stored gap report: {read_error(error)}", file=path) from error
+        raise DataError(f"{path} is not a stored gap report: {describe_read_error(error)}", file=path) from error
 
 
 def _report(stored: Any) -> ReportData:
@@ -245,7 +245,9 @@ def _report(stored: Any) -> ReportData:
         raise DataError(f"it lacks {', '.join(missing)}")
     digest = _digest(stored)
     if layout == _WITHOUT_DIGEST:
-        stored = printable({**stored, **{part: [_as_stored(record) for record in stored[part]] for part in _PARTS}})
+        stored = replace_control_characters(
+            {**stored, **{part: [_as_stored(record) for record in stored[part]] for part in _PARTS}}
+        )
     elif stored.get("sha256") != digest:
         raise DataError("it was changed after it was written: its numbers prove nothing; make the report again")
     return ReportData(

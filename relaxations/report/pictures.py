@@ -14,11 +14,11 @@ from ...drawing import (
     Picture,
     colour_of,
     dash_of,
+    draw_legend_below,
     figure_of,
-    legend_below,
     literal_text,
-    log_ticks,
     marker_of,
+    set_log_ticks,
     svg_of,
 )
 from ..losses import draw_losses
@@ -242,7 +242,7 @@ def performance_profiles(report: ReportData) -> str | None:
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
     _label_axes(ax, "τ, times the fastest", "part of the problems solved")
-    legend_below(figure)
+    draw_legend_below(figure)
     return svg_of(figure)
 
 
@@ -295,13 +295,13 @@ def _label_axes(ax: Any, x: str, y: str) -> None:
     ax.grid(alpha=0.3)
     for axis, scale in ((ax.xaxis, ax.get_xscale()), (ax.yaxis, ax.get_yscale())):
         if scale == "log" and len(axis.get_minorticklocs()):
-            log_ticks(axis)
+            set_log_ticks(axis)
 
 
 def _legend_and_svg(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
     """Add one legend below all panels, and return the figure as SVG; ``shown`` of the ``count`` panels are in it."""
     shown = len(axes) if shown is None else shown
-    legend_below(figure)
+    draw_legend_below(figure)
     if count > shown:
         figure.suptitle(f"the first {shown} of {count}", fontsize=9)
     return svg_of(figure)
@@ -366,12 +366,12 @@ def gap_against_seconds(report: ReportData) -> str | None:
         spread = [[middle - low], [high - middle]]
         ax.errorbar(mean_seconds, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=label[name])
     ax.set_xscale("log")
-    log_ticks(ax.xaxis)
+    set_log_ticks(ax.xaxis)
     _percent(ax.yaxis)
     ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS_SHIFT:g} s)", fontsize=9)
     ax.set_ylabel("median gap", fontsize=9)
     ax.grid(alpha=0.3, color=GREY)
-    legend_below(figure)
+    draw_legend_below(figure)
     return svg_of(figure)
 
 

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import DataError, InputError
-from ...files import READ_ERRORS, read_error
+from ...files import READ_ERRORS, describe_read_error
 from ...models.kernels.threads import blas_controller
 from ...models.model import identity
 from ...solvers.interface.solver import version_of
@@ -93,7 +93,7 @@ class CellStore:
         try:
             record = dict(json.loads(str(text)))
         except READ_ERRORS as error:
-            raise DataError(f"{self.path} holds a damaged record: {read_error(error)}", file=self.path) from error
+            raise DataError(f"{self.path} holds a damaged record: {describe_read_error(error)}", file=self.path) from error
         if record.pop(_SEAL, None) != _seal(key, record):
             raise DataError(
                 f"the store {self.path} holds a record that was changed after it was written (key {key[:16]}): "
@@ -229,7 +229,7 @@ class Progress:
         """Write one line: counts, seconds, estimate and ``text``."""
         if self.on:
             seconds = time.perf_counter() - self.begin
-            self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
+            self._line.show_event(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
 
     def end(self) -> None:
         """End the display."""

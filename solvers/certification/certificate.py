@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import scipy.sparse as sp
 
-from ...display import Display, Displayed
+from ...display import Display, Displayable
 from ...errors import TooLargeError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.model import Model
@@ -149,7 +149,7 @@ _SEEN = 1e-9
 
 
 @dataclass(frozen=True)
-class Certificate(Displayed):
+class Certificate(Displayable):
     """The certified values of a point and its multipliers, all in the form's minimisation sense.
 
     Parameters

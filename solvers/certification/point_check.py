@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...display import Display, Displayed
+from ...display import Display, Displayable
 from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_array
 from ...models.export.solution_files import FilePoint, read_point
@@ -44,7 +44,7 @@ class Miss:
 
 
 @dataclass(frozen=True)
-class PointCheck(Displayed):
+class PointCheck(Displayable):
     """The outcome of `check_point`: whether the point is feasible, its violations, the largest first, and its objective in the
     program's own sense.
 

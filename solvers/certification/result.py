@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...display import Display, Displayed
+from ...display import Display, Displayable
 from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
@@ -163,7 +163,7 @@ class PoolPoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Displayed):
+class Result(Displayable):
     """The outcome of one solve.
 
     ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the

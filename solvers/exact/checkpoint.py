@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar, final
 import numpy as np
 
 from ...errors import DataError, InputError, WriteError
-from ...files import READ_ERRORS, read_arrays, read_error, write_arrays
+from ...files import READ_ERRORS, describe_read_error, read_arrays, write_arrays
 from .log_file import LogFile, LogPosition, LogWriter
 
 #: Version of the file's layout; files of other versions are rejected.
@@ -186,7 +186,7 @@ class Checkpoint(ABC, Generic[S]):
             raise
         except READ_ERRORS as error:
             raise DataError(
-                f"{self.path} is no checkpoint of {self.solver}, or is damaged: {read_error(error)}", file=self.path
+                f"{self.path} is no checkpoint of {self.solver}, or is damaged: {describe_read_error(error)}", file=self.path
             ) from error
 
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import MarginoptError, SolverError
-from ...files import read_error, unpack_limit
+from ...files import describe_read_error, unpack_limit
 from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 
 #: Node numbers in the proof log that are reserved for each subproblem: its nodes are numbered from a multiple of this on.
@@ -205,7 +205,7 @@ class Dispatcher:
         self._failures += 1
         if self._failures > MOST_INVALID_RESULTS:
             message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
-            raise SolverError(f"{message}: {read_error(error)}") from error
+            raise SolverError(f"{message}: {describe_read_error(error)}") from error
         self._submit(self.in_progress.pop(number), LEAST_SECONDS)
 
     def _submit(self, nodes: Any, seconds: float) -> None:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ...errors import DataError, WriteError
-from ...files import READ_ERRORS, atomic_file, read_error
+from ...files import READ_ERRORS, atomic_file, describe_read_error
 from ...models.arrays import FloatArray, IntArray
 
 #: Characters that are collected before they are written: one system call for each megabyte.
@@ -108,7 +108,7 @@ class LogFile:
                     self._digest.update(block)
         except READ_ERRORS as error:
             file.close()
-            raise DataError(f"the proof's first part, {part}, is damaged: {read_error(error)}", file=part) from error
+            raise DataError(f"the proof's first part, {part}, is damaged: {describe_read_error(error)}", file=part) from error
         if self._digest.hexdigest() != position.digest:
             file.close()
             raise DataError(

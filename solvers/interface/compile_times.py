@@ -87,7 +87,7 @@ class CompileClock(event.Listener):
     def close(self) -> None:
         """End the line, if it was shown."""
         if self._shown:
-            self._line.keep(f"compiled {self._name} {_reuse()}: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.write_line(f"compiled {self._name} {_reuse()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
 def machine_slowdown() -> float:

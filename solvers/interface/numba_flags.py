@@ -59,7 +59,7 @@ class Loops:
     def entry(self, function: F) -> F:
         """Compile a loop that Python calls."""
         dispatcher = _njit(**self._flags, **ENTRY_OPTIONS)(function)
-        CodeCache.keep(dispatcher, self._stamp)
+        CodeCache.enable(dispatcher, self._stamp)
         return cast("F", dispatcher)
 
     def inner(self, function: F) -> F:

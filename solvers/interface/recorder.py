@@ -177,7 +177,7 @@ class Recorder:
         if self._error is not None:
             raise self._error
         if self._options.progress:
-            self._line.keep(self._said(self.last))
+            self._line.write_line(self._said(self.last))
         rows = self._rows if self._rows and self._rows[-1] is self.last else [*self._rows, self.last]
         return Trace(tuple(rows))
 

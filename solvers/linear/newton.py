@@ -26,7 +26,7 @@ from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
 from ...models.views import LinearLoss, LinearProblem
 from ...rows import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, sample_rows
-from ...rows.blocks import stacked
+from ...rows.blocks import stack_blocks
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
@@ -387,7 +387,7 @@ def _by_rows(state: LinearState) -> FloatArray:
     ridge, curved_rows = 2.0 * state.problem.mu, []
     for part, block in _parts(state.problem, state.block_bytes):
         d = state.loss_curvature(part)
-        dense = block if isinstance(block, np.ndarray) else stacked([block.arrays()], block.shape[1]).toarray()
+        dense = block if isinstance(block, np.ndarray) else stack_blocks([block.arrays()], block.shape[1]).toarray()
         curved_rows.append(dense[d > 0] * np.sqrt(d[d > 0])[:, None])
     state.passes += 1
     B = np.vstack(curved_rows)

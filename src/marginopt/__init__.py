@@ -9,11 +9,11 @@ recomputed outside the solver::
     model = mo.ZeroOneSVM(data.X, data.y, lam=1.0)
     result = mo.solve(model, "scip", time_limit=60)
 
-Here is what first programs need; the groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
-``relaxations``, ``instances``, ``selection`` and ``errors`` hold the rest, and an error for one of their names here says which
-group holds it. ``marginopt.solvers.table()``, and ``table()`` of ``formulations``, ``relaxations`` and ``estimators``, list what
-there is; a prompt takes ``marginopt.solvers()`` too. Every name is imported when it is first asked for, with the packages that it
-needs, so that ``import marginopt`` itself costs next to nothing.
+Here are the names that first programs need. The groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
+``relaxations``, ``instances``, ``questions``, ``selection`` and ``errors`` hold the rest; an error for one of their names here
+says which group holds it. The group ``deep`` needs PyTorch. ``marginopt.solvers.table()``, and ``table()`` of ``formulations``,
+``relaxations`` and ``estimators``, list what there is; at a prompt ``marginopt.solvers()`` does the same. Every name is imported
+at its first use, with the packages that it needs, so that ``import marginopt`` itself costs next to nothing.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.proofs import check_proof as check_proof
     from .solvers.solve import solve as solve
 
-#: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
+#: The modules of the names here. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
     ".auditing": ("audit",),
     ".compilation": ("warm_up",),
@@ -180,7 +180,7 @@ def __getattr__(name: str) -> Any:
         formulation = _formulations().find_formulation(name)
         if formulation is not None:
             value = formulation.public[name]
-            if formulation in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
+            if formulation in _formulations().built_in():  # not looked up again; one of the session may be replaced
                 globals()[name] = value
             return value
         new_group = next((group for group, names in _MOVED.items() if name in names), None)

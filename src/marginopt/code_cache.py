@@ -1,4 +1,4 @@
-"""Keep the machine code of Numba's functions on disk, so that a process compiles only what no earlier one compiled.
+"""Keep the machine code of Numba's functions on disk, so that a process compiles only functions that no earlier one compiled.
 
 Numba chooses the folder: the package's own, the user's cache directory, or ``NUMBA_CACHE_DIR``.
 """
@@ -18,8 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class CodeCache:
     """The cache of compiled code on disk, and the record whether it could be written.
 
-    In a container with a read-only file system there may be no such folder. Numba refuses to compile functions that it cannot
-    cache there; such functions are then compiled anew in every process.
+    Where no folder can be written, as in a container with a read-only file system, every process compiles its functions anew.
 
     Attributes
     ----------
@@ -30,7 +29,7 @@ class CodeCache:
     on_disk: ClassVar[bool] = True
 
     @classmethod
-    def keep(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
+    def enable(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
         """Cache the compiled code of a Numba function on disk.
 
         Parameters
@@ -76,7 +75,7 @@ def cached_njit(fastmath: Set[str]) -> Callable[[F], F]:
     def compiled(function: F) -> F:
         njit: Any = nb.njit
         dispatcher = njit(nogil=True, error_model="numpy", fastmath=set(fastmath))(function)
-        CodeCache.keep(dispatcher)
+        CodeCache.enable(dispatcher)
         return cast("F", dispatcher)
 
     return compiled

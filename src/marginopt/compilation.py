@@ -1,4 +1,4 @@
-"""`warm_up`: compile the loops of solvers ahead of time, so that no solve has to wait for them."""
+"""`warm_up`: compile the loops of solvers ahead of time and keep them on disk, so that no solve waits for the compiler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .solvers.solve import solve
 def warm_up(*names: str) -> dict[str, float]:
     """Compile the loops of these solvers (all, without names) and keep them on disk, as their first runs would.
 
-    The smallest examples are solved, one for each structure that a solver reads, with each of its `Algorithm.variants`.
+    The smallest example_models are solved, one for each structure that a solver reads, with each of its `Algorithm.variants`.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def warm_up(*names: str) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Seconds that were compiled for each solver; next to nothing where its loops were there.
+        Seconds of compilation for each solver; next to zero where the loops were on disk.
 
     Raises
     ------
@@ -63,14 +63,14 @@ def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
 
 def _warm(solver: Algorithm[Any, Any]) -> float:
     begin, compiled = time.perf_counter(), 0.0
-    for model in examples(solver):
+    for model in example_models(solver):
         for variant in solver.variants:
             compiled += solve(model, solver.info.name, tol=0.01, **variant).compile_seconds
     return min(compiled, time.perf_counter() - begin)
 
 
-def examples(solver: Algorithm[Any, Any]) -> list[Model]:
-    """Return a small model for each structural view that the solver reads, where a formulation or a composition has one."""
+def example_models(solver: Algorithm[Any, Any]) -> list[Model]:
+    """Return a small model for each structural view that the solver reads, if a formulation's example or one made here has it."""
     models: dict[type, Model] = {}
     for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score, _sparse_ramp):
         if len(models) == len(solver.info.views):
@@ -83,18 +83,18 @@ def examples(solver: Algorithm[Any, Any]) -> list[Model]:
 
 
 def _few_features(rng: np.random.Generator) -> Model:
-    """A composition that no formulation with a name stands for: at most two coefficients."""
+    """Return a hinge-loss model with at most two coefficients."""
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 4))])
     return Margin(X, np.where(X[:, 1] + X[:, 2] > 0.0, 1.0, -1.0), Hinge(), subject_to=(at_most(2).nonzero,))
 
 
 def _sparse_ramp(rng: np.random.Generator) -> Model:
-    """The ramp loss with the L1 norm."""
+    """Return a ramp-loss model with the L1 norm."""
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
     return Margin(X, np.where(X[:, 1] + rng.normal(size=12) > 0.0, 1.0, -1.0), "ramp", "l1")
 
 
 def _risk_score(rng: np.random.Generator) -> Model:
-    """Whole coefficients under the logistic loss."""
+    """Return a model of whole coefficients with the logistic loss."""
     X = np.column_stack([np.ones(12), rng.integers(0, 2, (12, 3)).astype(np.float64)])
     return ScoringSystem(X, np.where(X[:, 1] + rng.normal(size=12) > 0.5, 1.0, -1.0), (-1, 1), loss="logistic")

@@ -1,4 +1,4 @@
-"""Notebook views of objects (`Display`), tables as data frames (`Tabular`), and text for screens.
+"""The printed forms of objects: notebook views (`Display`), tables as data frames (`Tabular`), and text for screens.
 
 Every folder may import this module.
 """
@@ -28,7 +28,7 @@ _LEFT = ' style="text-align:left"'
 
 
 def column_lines(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines of text, one a row, with left-aligned columns."""
+    """Return one line of text for each row of cells, with left-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -79,8 +79,8 @@ class Display:
     text: str = ""
     words: tuple[str, ...] = ()
 
-    def lines(self) -> str:
-        """Return title and facts as lines of text, the labels in one column."""
+    def as_text(self) -> str:
+        """Return title and facts as text of several lines, the labels in one column."""
         width = max(len(label) for label, _ in self.facts)
         return "\n".join([self.title, *(f"  {label.ljust(width)}  {words}" for label, words in self.facts)])
 
@@ -111,7 +111,7 @@ class Display:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class Displayed(ABC):
+class Displayable(ABC):
     """The base class of objects with a notebook view, their `display`."""
 
     __slots__ = ()
@@ -145,7 +145,7 @@ class Tabular(ABC):
 
 
 def data_frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
-    """Return a pandas data frame of records, or of columns by name."""
+    """Return a pandas data frame of records (one mapping a row), or of a mapping of column names to columns."""
     try:
         import pandas as pd
     except ImportError as error:

@@ -1,5 +1,5 @@
 # exempt (text): SVG
-"""Helpers of all pictures: the palette, figures and axes of matplotlib, and the finished picture as SVG (`Picture`).
+"""Helpers of all pictures: the palette, figures and axes of matplotlib, and the finished picture as short SVG (`Picture`).
 
 Every folder may import this module, which imports matplotlib when something is drawn.
 """
@@ -30,11 +30,11 @@ _DARK = {
 }
 
 
-def themed(svg: str) -> str:
-    """Return a shortened SVG with rules that change its colours on a page of dark colour scheme.
+def with_dark_scheme(svg: str) -> str:
+    """Return an SVG of `shorten_svg` with CSS rules that change its colours on a page of dark colour scheme.
 
-    Markers stand in shadow trees, where no rule with an ancestor matches: the rules name a colour alone, in the writing of
-    `shortened`, so that they concern only pictures of ours on a page. A themed picture is returned as it is.
+    Markers stand in shadow trees, where no rule with an ancestor matches. So the rules name a colour alone, in the spelling of
+    `shorten_svg`, which other pictures on a page do not have. An SVG that has the rules is returned unchanged.
     """
     if "<svg class=" in svg:
         return svg
@@ -50,11 +50,11 @@ def themed(svg: str) -> str:
     return re.sub(r"<svg( [^>]*)>", lambda tag: f'<svg class="mo"{tag[1]}>{css}', svg, count=1)
 
 
-def shortened(svg: str, fonts: tuple[str, ...]) -> str:
-    """Return matplotlib's SVG of the same picture in fewer characters.
+def shorten_svg(svg: str, fonts: tuple[str, ...]) -> str:
+    """Return matplotlib's SVG of a picture in fewer characters.
 
-    Comments, blanks, groups without attributes and turns by nothing go; coordinates are to a hundredth of a point; the font is
-    said once, and the style of a marker where the marker is defined.
+    Comments, blanks, groups without attributes and rotations by 0 are removed. Coordinates have two decimals. The font stands
+    once, and the style of a marker where the marker is defined.
     """
     short = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
     short = re.sub(r'<g id="[^"]*"( ?/?)>', r"<g\1>", re.sub(r">\s+<", "><", short))
@@ -111,6 +111,7 @@ def _markers(svg: str) -> str:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 #: The colour of bundles of curves and of notes.
 GREY = "#888888"
+#: Matplotlib's letters of the markers, in the order of use.
 MARKERS = "osD^vP*X"
 #: Part of a figure's width that a legend may take.
 _LEGEND = 0.9
@@ -136,16 +137,16 @@ class Picture:
 
     @property
     def uri(self) -> str:
-        """The source of an image, so that a page needs no other file; scripts in it would not run.
+        """The picture as a data URI, the source of an image in a page without other files; scripts in it do not run.
 
-        Plain text, a quarter shorter than base64: attributes in single quotes, and what would end the URL or an attribute in
-        double quotes, or be read as a character reference there, as percent and number. So it stands in one as it is.
+        Plain text is a quarter shorter than base64. Attributes are in single quotes; characters that would end the URI or an
+        attribute in double quotes, or begin a character reference, are percent-encoded.
         """
         single = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), self.svg)
         return "data:image/svg+xml," + re.sub(r'[%#"&\x00-\x1f]', lambda match: f"%{ord(match[0]):02X}", single)
 
     @property
-    def wide(self) -> bool:
+    def is_wide(self) -> bool:
         """True for a picture of more than 8 inches, which takes the whole width of a page."""
         match = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
         return match is not None and float(match[1]) > 8 * 72
@@ -196,7 +197,7 @@ def figure_of(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def legend_below(figure: Any) -> None:
+def draw_legend_below(figure: Any) -> None:
     """Draw one legend of the lines of all axes below them, in as many columns as the figure is wide for.
 
     No frame, since browsers draw the words with their own fonts, which may be wider than those that were measured.
@@ -211,8 +212,8 @@ def legend_below(figure: Any) -> None:
         legend.remove()
 
 
-def log_ticks(axis: Any) -> None:
-    """Set few ticks on a logarithmic axis: powers of ten; 1, 2 and 5 over two decades; round numbers over less."""
+def set_log_ticks(axis: Any) -> None:
+    """Set few ticks on a logarithmic axis: powers of ten over two decades, 1, 2 and 5 below, round numbers below a factor 4."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     low, high = axis.get_view_interval()
@@ -224,10 +225,10 @@ def log_ticks(axis: Any) -> None:
 
 
 def svg_of(figure: Any) -> str:
-    """Return the figure as SVG text, the same for the same figure; it follows the reader's colour scheme."""
+    """Return a figure as SVG text, the same for equal figures; its colours follow the reader's colour scheme."""
     import matplotlib as mpl
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none", "font.sans-serif": list(_FONTS)}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return themed(shortened(buffer.getvalue(), _FONTS))
+    return with_dark_scheme(shorten_svg(buffer.getvalue(), _FONTS))

@@ -216,7 +216,7 @@ class LicenceError(MarginoptError):
 
 
 class ExtensionError(MarginoptError):
-    """Something that another package adds cannot be used; says which package, and why.
+    """An extension of another package cannot be used; the message says which package, and why.
 
     What the package itself raised is the error's ``__cause__``.
 
@@ -326,10 +326,10 @@ def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) 
         warnings.warn(MarginoptDeprecationWarning(text, name=new.rstrip("=")), stacklevel=level)
 
 
-def current_names(
+def replace_old_name(
     function: str, options: Mapping[str, Any], old: str, new: str, *, since: str, until: str, level: int
 ) -> dict[str, Any]:
-    """Return the keyword arguments of a call with an old name replaced by the new one, which `warn_renamed` warns of.
+    """Return the keyword arguments of a call with an old parameter name replaced by the new one, and `warn_renamed` of it.
 
     Parameters
     ----------

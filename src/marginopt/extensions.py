@@ -5,10 +5,11 @@ A package names what it adds in its ``pyproject.toml``, one entry point for each
     [project.entry-points."marginopt.solvers"]
     nearest = "my_package.nearest:SOLVER"
 
-A session calls ``marginopt.register(thing)``. Both end on one `PluginRegistry` for each kind, which the catalogues ask for what
-they do not know themselves. Entry points are looked up when an unknown name, or a whole list, is asked for; a package is imported
-when one of its names is. An extension that cannot be used (it fails to import, takes a name that exists, is not of the kind)
-stands in the lists with its reason, and raises `ExtensionError` when it is asked for. Every folder may import this module.
+A session calls ``marginopt.register(thing)``. Both add to the `PluginRegistry` of the thing's kind, which the catalogues ask for
+names that are not their own. Entry points are looked up when an unknown name, or a whole list, is asked for; a package is
+imported when one of its names is asked for. An extension that cannot be used (it fails to import, takes a name that exists, is
+not of the kind) stands in the lists with its reason, and raises `ExtensionError` when it is asked for. Every folder may import
+this module.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class PluginRegistry(Generic[T]):
     name_of : callable
         Returns the name of an extension.
     builtin_names : callable
-        Returns the names of the package itself; called when an extension is looked up, not before.
+        Returns marginopt's own names of this kind; called when an extension is looked up, not before.
     """
 
     group: str
@@ -159,7 +160,7 @@ class PluginRegistry(Generic[T]):
         del self._session[name]
 
     def refresh(self) -> None:
-        """Look for packages again: one was installed, or the path changed, while Python runs."""
+        """Look for entry points again, after a package was installed or the path changed while Python runs."""
         vars(self).pop("_promises", None)
         self._loaded.clear()
         self._failed.clear()
@@ -227,9 +228,9 @@ def _shown(extension: object) -> str:
     )
 
 
-def callable_package(name: str, table: Callable[[], object]) -> None:
-    """Make a package callable: ``marginopt.solvers()`` is ``marginopt.solvers.table()``, shorter at a prompt.
+def make_package_callable(name: str, table: Callable[[], object]) -> None:
+    """Make the package ``name`` callable, so that ``marginopt.solvers()`` is ``marginopt.solvers.table()`` at a prompt.
 
-    Type checkers refuse to call a module, so each of these packages has the same function as ``table``.
+    Type checkers refuse to call a module, so each of these packages has ``table`` as a function too.
     """
     sys.modules[name].__class__ = type("CallablePackage", (types.ModuleType,), {"__call__": lambda package: table()})

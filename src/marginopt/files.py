@@ -33,8 +33,8 @@ from .errors import DataError, WriteError
 
 #: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
 READ_LIMIT = 2**30
-#: Bytes that a small one of text, and of arrays, may unpack to, and the multiple of its size that any may: text that is parsed
-#: takes ten times its bytes, and data sets are packed to a twentieth at most.
+#: Bytes to which any compressed text, and any archive of arrays, may unpack; a larger one, to this multiple of its size. Parsed
+#: text takes ten times its bytes in memory, and data sets are packed to a twentieth at most.
 _TEXT, _ARRAYS, _SHARE = 2**24, 2**26, 50
 #: Suffixes of compressed files, which are unpacked as they are read.
 COMPRESSED = (".bz2", ".gz", ".xz")
@@ -62,8 +62,8 @@ READ_ERRORS: tuple[type[Exception], ...] = (
 )
 
 
-def read_error(error: BaseException) -> str:
-    """Return the words for a parser's exception about a damaged file, whose own message may be empty or a bare name."""
+def describe_read_error(error: BaseException) -> str:
+    """Return a clause that says what is wrong in a damaged file, from a parser's exception, whose own message may say nothing."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
     if isinstance(error, RecursionError):
@@ -101,8 +101,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a binary file to write that replaces the one at ``path`` when the block ends, and only if it ends without an error.
 
-    What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
-    directly.
+    The new file has the permissions of the old one, and links are followed. Devices and pipes are written directly.
     """
     target = _target(path)
     try:
@@ -132,7 +131,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where the system can: without it a power cut may bring the old file back, whole."""
+    """Write the folder's entries to the disk, if the system can: else a power cut may bring the old file back, whole."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -195,7 +194,7 @@ def without_compression(name: str) -> str:
 
 
 def unpack_limit(packed: int, small: int = _TEXT) -> int:
-    """Return the bytes that a compressed file of a size may unpack to: `READ_LIMIT`, or less where the file is small."""
+    """Return the bytes to which ``packed`` bytes may unpack: 50 times as many, at least ``small``, at most `READ_LIMIT`."""
     return min(READ_LIMIT, max(small, _SHARE * packed))
 
 
@@ -221,7 +220,7 @@ def _unpacked(file: Path) -> bytes:
     except (FileNotFoundError, PermissionError):
         raise
     except READ_ERRORS as error:
-        raise DataError(f"{file} cannot be read: {read_error(error)}", file=file) from None
+        raise DataError(f"{file} cannot be read: {describe_read_error(error)}", file=file) from None
     if len(content) > limit:
         raise DataError(
             f"{file} unpacks to more than {limit:,} bytes: unpack it yourself; plain files are read at any size", file=file
@@ -261,13 +260,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def printable(value: Any) -> Any:
-    """Return a value of JSON whose texts hold no character that a terminal obeys: each is a space."""
+def replace_control_characters(value: Any) -> Any:
+    """Return a value of JSON with a space for each unprintable character of its texts, which a terminal might obey."""
     if isinstance(value, str):
         return "".join(c if c.isprintable() else " " for c in value)
     if isinstance(value, dict):
-        return {printable(name): printable(part) for name, part in value.items()}
-    return [printable(part) for part in value] if isinstance(value, list) else value
+        return {replace_control_characters(name): replace_control_characters(part) for name, part in value.items()}
+    return [replace_control_characters(part) for part in value] if isinstance(value, list) else value
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -312,7 +311,7 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
     except DataError as error:
         raise DataError(str(error) if error.file else f"{path} cannot be read as {noun}: {error}", file=path) from None
     except READ_ERRORS as error:
-        raise DataError(f"{path} cannot be read as {noun}: {read_error(error)}", file=path) from None
+        raise DataError(f"{path} cannot be read as {noun}: {describe_read_error(error)}", file=path) from None
 
 
 def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -6,7 +6,7 @@ before all modules, names the module that implements it (`LateMethod.modules`), 
 checkers compare with the signature (`LateMethod.implemented_by`). The module is imported when the method is first called, so that
 stating a problem loads no solver.
 
-A leaf that every folder may import.
+Every folder may import this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import ClassVar, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
-F = TypeVar("F")
 
 
 class LateMethod(Generic[P, R]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .display import Display, Displayed, Tabular
+from .display import Display, Displayable, Tabular
 from .drawing import colour_of, dash_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray
@@ -25,7 +25,7 @@ _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False)
-class PerformanceProfile(Displayed, Tabular):
+class PerformanceProfile(Displayable, Tabular):
     """The performance profile: the share of problems that each solver solves within a factor of the best.
 
     Parameters

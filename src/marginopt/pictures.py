@@ -1,4 +1,4 @@
-"""Pictures of fitted classifiers: convex hulls, decision lines, the validation path of κ, objectives of nonparallel training."""
+"""Draw fitted classifiers by matplotlib: convex hulls, decision lines, the validation path of κ, nonparallel objectives."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from .models.views import ConicProblem
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .estimators.cross_validation import ConicSVCCV
+    from .estimators.hinge_and_conic import ConicSVCCV
 
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
     """Draw the two classes, their support vectors, the decision line and its edges; with a linear kernel also the hulls.
 
-    The area of a ring is proportional to the weight a_i. With the linear kernel the classes' convex hulls are drawn, and the
-    points Σ_+ a_i x_i and Σ_- a_i x_i with the segment between them: the closest points of the hulls of (x_i, y_i e_i/√C),
-    projected on the plane. They move to the closest points of the drawn hulls as C grows. With another kernel the hulls lie in
-    feature space, and the decision line and its edges p*, q* alone are drawn through the plane.
+    The area of a ring is proportional to the weight a_i, and the largest ring of each class has the same area. With the linear
+    kernel the classes' convex hulls are drawn, and the points Σ_+ a_i x_i and Σ_- a_i x_i with the segment between them: the
+    closest points of the hulls of (x_i, y_i e_i/√C), projected on the plane. They move to the closest points of the drawn hulls
+    as C grows. With another kernel the hulls lie in feature space, and the decision line and its edges p*, q* alone are drawn
+    through the plane.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
     if points.shape[1] not in (3, 4) or not (points[:, 0] == 1.0).all():
         raise InputError(
             f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns",
-            name="classifiers",
+            name="X",
         )
     if not classifiers:
         raise InputError("classifiers must name at least one w; it is empty", name="classifiers")
@@ -222,11 +223,12 @@ _LEAST_RATIO = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class KappaPath:
-    """The validation and the solves along κ.
+    """The validation errors of a `ConicSVCCV` and the solves of its problem on all points, at each of m values of κ.
 
     Parameters
     ----------
     kappa : ndarray (m,)
+        The values, ascending.
     error, deviation : ndarray (m,)
         Mean validation error over the folds, and its standard deviation; NaN where there is no classifier.
     share : ndarray (m,)
@@ -266,7 +268,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     InputError
         Not a fitted `ConicSVCCV`, or no such pair.
     """
-    from .estimators.cross_validation import ConicSVCCV
+    from .estimators.hinge_and_conic import ConicSVCCV
     from .solvers.conic.ipm import conic_path
 
     if not isinstance(estimator, ConicSVCCV) or "cv_scores_" not in vars(estimator):
@@ -298,7 +300,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     )
 
 
-def draw_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+def draw_kappa_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     """Draw four panels against κ: validation error, Σz/n, bound and objective, rank ratio; the chosen κ as an upright line.
 
     Parameters
@@ -376,7 +378,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
         No steps; not one label for each class.
     """
     if not steps:
-        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history", name="history")
+        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history", name="steps")
     J = np.array([step["objectives"] for step in steps], dtype=np.float64)
     names = _names(labels, J.shape[1])
     if ax is None:
@@ -429,7 +431,7 @@ def draw_objectives(
         ax = new_axes((4.5, 4.5), "polar")
     if ax.name != "polar":
         raise InputError(
-            "a radar chart needs polar axes: give plt.subplots(subplot_kw={'projection': 'polar'})[1], or none", name="axes"
+            "a radar chart needs polar axes: give plt.subplots(subplot_kw={'projection': 'polar'})[1], or none", name="ax"
         )
     angles = 2.0 * np.pi * np.arange(values.shape[1]) / values.shape[1]
     rim = values.max(axis=0)
@@ -464,5 +466,5 @@ def _objective_table(objectives: Mapping[str, Sequence[float]]) -> npt.NDArray[n
 def _names(labels: Sequence[Any] | None, K: int) -> list[str]:
     names = [str(k) for k in range(K)] if labels is None else [str(label) for label in labels]
     if len(names) != K:
-        raise InputError(f"one label for each of the {K} classes is needed; there are {len(names)}", name="names")
+        raise InputError(f"one label for each of the {K} classes is needed; there are {len(names)}", name="labels")
     return names

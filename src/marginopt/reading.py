@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .data_names import is_pandas_or_polars
 from .errors import DataError, InputError
 from .files import read_bytes, without_compression
 from .instances import Instance, read as read_instance
 from .instances.tables import Categories, Missing
-from .labelled import is_of_frames
 from .models import StandardForm
 from .models.export.file_formats import file_formats, read_form
 
@@ -44,7 +44,7 @@ def read(
         What becomes of cells that hold nothing, in a frame, a CSV, ARFF or Parquet file: an error; their rows are left out; the
         column's median.
     categories : {"refuse", "indicators"}
-        What becomes of columns of words: an error; a column of 0 and 1 for each word.
+        What becomes of columns of words: an error; a column of 0 and 1 for each word, or of two words for the second alone.
     leave_out : sequence of str or int
         Columns that are no features.
 
@@ -59,7 +59,7 @@ def read(
     InputError
         A label or a name is given for a program.
     """
-    if is_of_frames(path, "DataFrame"):
+    if is_pandas_or_polars(path, "DataFrame"):
         return read_instance(path, label, name, missing=missing, categories=categories, leave_out=leave_out)
     file = Path(path)
     if not is_program(file):
@@ -70,7 +70,7 @@ def read(
 
 
 def is_program(file: Path) -> bool:
-    """Return whether a file holds a mathematical program, by its suffix, or by the arrays of an npz file."""
+    """Return whether a file is one of a mathematical program, by its suffix, or by the arrays of an npz file."""
     lowered = without_compression(file.name.lower())
     if lowered.endswith(".npz"):
         return _holds_layout(file)

@@ -1,4 +1,4 @@
-"""The line of a terminal, notebook or log that tells of a run's progress (`StatusLine`).
+"""`StatusLine`: the line of a terminal, notebook or log file that shows a run's progress.
 
 Every folder may import this module.
 """
@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, TextIO
 
-#: Seconds between two states in a file, first and largest (they double), and between two events.
-_FIRST, _MOST, _EVENTS = 2.0, 60.0, 1.0
+#: Seconds between two states in a file, which double from the first gap to the largest, and between two events.
+_FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 60.0, 1.0
 
 
 class StatusLine:
-    """The line of a terminal, notebook or log that tells of a run's progress.
+    """The line of a terminal, notebook or log file that shows a run's progress.
 
     In a terminal, cut to its width, and in a notebook each text replaces the last one. In a file each text is a line
     of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
@@ -40,7 +40,7 @@ class StatusLine:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
         self._output: Any = None
-        self._next, self._gap = 0.0, _FIRST
+        self._next, self._gap = 0.0, _FIRST_GAP
         self._next_event, self._held = 0.0, ""
 
     @property
@@ -49,7 +49,7 @@ class StatusLine:
         return sys.stderr if self._stream is None else self._stream
 
     @property
-    def alive(self) -> bool:
+    def is_terminal(self) -> bool:
         """True for a stream to a terminal that can rewrite its line."""
         return self.stream.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -57,25 +57,25 @@ class StatusLine:
         """Show the state of the run in place of the last one."""
         if self._in_notebook(text):
             return
-        if self.alive:
+        if self.is_terminal:
             self._write(f"\r{self._cut(text)}\x1b[K")
         elif time.monotonic() >= self._next:
-            self._next, self._gap = time.monotonic() + self._gap, min(2.0 * self._gap, _MOST)
+            self._next, self._gap = time.monotonic() + self._gap, min(2.0 * self._gap, _LARGEST_GAP)
             self._write(text + "\n")
 
-    def keep(self, text: str) -> None:
-        """Write a line that later states do not replace."""
+    def write_line(self, text: str) -> None:
+        """Write a line that stays: later texts begin on a new one."""
         if self._in_notebook(text):
             self._output = None  # what follows is another line
             return
-        self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
+        self._write(f"\r{self._cut(text)}\x1b[K\n" if self.is_terminal else text + "\n")
 
-    def note(self, text: str) -> None:
+    def show_event(self, text: str) -> None:
         """Show one of many events: in a terminal in place of the last one, in a file at most one a second."""
         if self._in_notebook(text):
             return
         width = shutil.get_terminal_size().columns - 1
-        if not self.alive:
+        if not self.is_terminal:
             self._held = text + "\n"
             if time.monotonic() >= self._next_event:
                 self._release()
@@ -87,18 +87,18 @@ class StatusLine:
 
     def end(self) -> None:
         """Clear the line; in a file, write the last event."""
-        if self.alive:
+        if self.is_terminal:
             self._write("\r\x1b[K")
         else:
             self._release()
 
     def _release(self) -> None:
-        self._next_event = time.monotonic() + _EVENTS
+        self._next_event = time.monotonic() + _EVENT_GAP
         self._write(self._held)
         self._held = ""
 
     def _in_notebook(self, text: str) -> bool:
-        """Shows the text as the notebook's output, one that changes, where the session is a notebook's."""
+        """In a notebook, show the text as an output that later texts replace, and return True."""
         shell = sys.modules.get("IPython")
         if self._stream is not None or shell is None or type(shell.get_ipython()).__name__ != "ZMQInteractiveShell":
             return False

@@ -99,7 +99,7 @@ def test_an_audit_of_a_machine_without_multipliers_is_refused() -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, 1, 2, 2])
     machine = NuSVC(nu=0.5).fit(X, y)
     machine._dual_coef_ = machine.dual_coef_ = 0.0 * machine.dual_coef_
-    with pytest.raises(InputError, check=about("machine")):
+    with pytest.raises(InputError, check=about("estimator")):
         mo.audit(machine, X, y)
 
 

@@ -64,8 +64,8 @@ def test_no_answer_shows_more_than_its_logs_prove(integers: mo.Margin, tmp_path:
     assert not any(lie.check().valid for lie in lies)
 
 
-def _both_signs(model: mo.Margin) -> list[questions.restricted_solves.Exclusion]:
-    exclusion = questions.restricted_solves.Exclusion
+def _both_signs(model: mo.Margin) -> list[questions.restricted_solves.CoefficientBounds]:
+    exclusion = questions.restricted_solves.CoefficientBounds
     return [exclusion.of_coefficient(model.width, 1, lower=0.0), exclusion.of_coefficient(model.width, 1, upper=0.0)]
 
 

@@ -190,5 +190,5 @@ def test_data_that_fit_did_not_see_are_told_apart() -> None:
     assert mo.audit(linear, frame, y).gap < 1e-3
     with pytest.raises(InputError, check=about("X")):
         mo.audit(linear, frame[["b", "a", "c"]], y)
-    with pytest.raises(InputError, check=about("machine")):
+    with pytest.raises(InputError, check=about("estimator")):
         mo.audit({"theirs": machine, "ours": mo.estimators.HingeSVC().fit(X, y)}, X, y)

@@ -115,7 +115,7 @@ def test_regressions_in_searches_and_pipelines() -> None:
 
 def test_other_losses_are_refused() -> None:
     for machine in (SGDClassifier(loss="perceptron"), SGDClassifier(penalty="l1")):
-        with pytest.raises(InputError, check=about("machine")):
+        with pytest.raises(InputError, check=about("estimator")):
             mo.audit(machine.fit(X, SIGNS), X, SIGNS)
     with pytest.raises(InputError, check=about("y")):
         mo.audit(SVR().fit(X, Y), X, Y[:-1])

@@ -14,7 +14,7 @@ import pytest
 from facts import about, at
 
 import marginopt as mo
-from marginopt.display import Display, Displayed, Tabular
+from marginopt.display import Display, Displayable, Tabular
 from marginopt.errors import DataError
 from marginopt.solvers.path import SolutionPath
 from marginopt.solvers.records import Trace, TraceRow
@@ -47,7 +47,7 @@ def shown() -> dict[str, Any]:
 
 def test_everything_is_shown_by_one_renderer(shown: dict[str, Any]) -> None:
     for name, thing in shown.items():
-        assert isinstance(thing, Displayed), name
+        assert isinstance(thing, Displayable), name
         page = thing._repr_html_()
         assert page == thing.display().html() and page.startswith('<div class="marginopt">')
         assert not re.search(r"https?:[^<]*src=|<script|\\son\\w+=", page), name

@@ -116,7 +116,7 @@ def test_events_outside_a_terminal_are_a_line_a_second_and_the_last_one(monkeypa
     line = StatusLine(log)
     for k in range(26):
         now[0] = 0.1 * k + 10.0
-        line.note(f"event {k}")
+        line.show_event(f"event {k}")
     line.end()
     line.end()
     assert log.getvalue().splitlines() == ["event 0", "event 10", "event 20", "event 25"]

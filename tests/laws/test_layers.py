@@ -19,7 +19,7 @@ FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
 #: rows, pictures, a run's progress.
 LEAVES = (
-    "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "status_line", "late_method", "labelled",
+    "errors", "extensions", "files", "code_cache", "rows", "drawing", "display", "status_line", "late_method", "data_names",
 )  # fmt: skip
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
@@ -28,7 +28,7 @@ ALLOWED = {
     "files": {"errors"},
     "code_cache": set(),
     "rows": {"rows", "errors", "code_cache"},
-    "labelled": {"errors"},
+    "data_names": {"errors"},
     "display": {"errors"},
     "status_line": {"display"},
     "late_method": set(),

@@ -33,7 +33,7 @@ from marginopt.conformance import (
     solver_cells,
     trial_cells,
 )
-from marginopt.conformance.solver_laws import unusable
+from marginopt.conformance.solver_laws import unusable_reason
 from marginopt.models.formulations import all_formulations, get_formulation
 from marginopt.relaxations import get_relaxation, relaxations
 from marginopt.solvers import all_solvers, get_solver
@@ -117,7 +117,7 @@ def test_solver(name: str) -> None:
         cells += result
     cells += [cell for case in generated() for cell in trial_cells(Trial(solver, case))]
     clean(cells)
-    if reason := unusable(solver):
+    if reason := unusable_reason(solver):
         pytest.skip(f"{reason}; that it says so is tested")
     assert used == {waiver for waiver in WAIVED if waiver[2] == name}, "a waiver is not needed"
 

@@ -13,7 +13,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.labelled import DataNames, labelled_arrays
+from marginopt.data_names import DataNames, labelled_arrays
 from marginopt.models.model import fingerprint
 
 pd = pytest.importorskip("pandas")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ....data_names import LABELS_OF_X, DataNames
 from ....errors import InputError, UnsupportedModelError
-from ....labelled import LABELS_OF_X, DataNames
 from ....rows import Rows
 from ...appraisal import Appraisal, ExactCost, Tilt, restricted_bound
 from ...arrays import (

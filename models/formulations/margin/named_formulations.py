@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ....data_names import LABELS_OF_X
 from ....errors import InputError
-from ....labelled import LABELS_OF_X
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
 from ...explanation import PointExplanation
 from ...kernels.feature_map import CentredPoints, centre_points

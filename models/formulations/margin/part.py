@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 
+from ....data_names import DataNames
 from ....errors import InputError
-from ....labelled import DataNames
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, plain_fields, row_norms_squared
 from ...kernels.feature_map import KernelCoordinates

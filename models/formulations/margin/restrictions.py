@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ....data_names import DataNames, is_missing
 from ....errors import InputError
-from ....labelled import DataNames, is_missing
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_positive, as_share, in_memory, to_dense
 from ...program.cones import Nonnegative, Zero

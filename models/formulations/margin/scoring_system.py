@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from ....display import Display, Displayed, Tabular
+from ....data_names import LABELS_OF_X, DataNames
+from ....display import Display, Displayable, Tabular
 from ....errors import InputError, UnsupportedModelError
-from ....labelled import LABELS_OF_X, DataNames
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...model import earlier_identity
 from ...program.form import StandardForm
@@ -479,7 +479,7 @@ def _objective(model: ScoringSystem, values: Mapping[str, Any]) -> float:
 
 
 @dataclass(frozen=True)
-class PointsTable(Displayed, Tabular):
+class PointsTable(Displayable, Tabular):
     """The points that a person adds up, and the total above which one class is predicted.
 
     Parameters

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from ....data_names import LABELS_OF_X
 from ....errors import InputError, TooLargeError, UnsupportedModelError
-from ....labelled import LABELS_OF_X
 from ...appraisal import Appraisal
 from ...arrays import FloatArray, IntArray, Points, as_classes, as_points, as_positive, as_vector, materialise_limit
 from ...decision import decided_codes

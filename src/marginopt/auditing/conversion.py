@@ -1,6 +1,6 @@
 """Convert fitted SVMs of other programs to scikit-learn's classes, which `audit` reads.
 
-Read are model files of LIBSVM and LIBLINEAR, and objects of sklearnex, cuML, ThunderSVM and Snap ML.
+They are model files of LIBSVM and LIBLINEAR, and objects of sklearnex, cuML, ThunderSVM and Snap ML.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
     try:
         lines = Path(path).read_text().splitlines()
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}", name="machine") from error
+        raise InputError(f"there is no file {path}", name="estimator") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a model file of LIBSVM or LIBLINEAR: {error}") from error
     body = next((k for k, line in enumerate(lines) if line.strip() in ("SV", "w")), len(lines))
@@ -62,7 +62,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
 
 
 def is_pickle(path: str | Path) -> bool:
-    """Return whether a file is a pickle, by its first byte or its name."""
+    """Return whether a file is a pickle, by its first byte; if there is no file, by the suffix of its name."""
     if Path(path).is_file():
         with Path(path).open("rb") as file:
             return file.read(1) == b"\x80"

@@ -25,7 +25,7 @@ from .values import (
     tube_cost,
 )
 
-#: What a bound rests on where no theorem says it.
+#: The condition of a bound by a kernel that no theorem shows to be positive semidefinite.
 _ASSUMED = "the kernel matrix is positive semidefinite"
 
 
@@ -56,7 +56,7 @@ def audit_nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: Floa
     size = float(np.abs(stored).sum())
     rho = estimator.nu * X.shape[0] / size if size > 0.0 else np.inf
     if not np.isfinite(rho) or not np.isfinite(rho * b):
-        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="machine")
+        raise InputError("the machine stores no multipliers from which its margin ρ follows", name="estimator")
     problem = "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept"
     return _audit_with_level(estimator, problem, X, signs, rho * stored, rho * b, rho)
 
@@ -127,7 +127,7 @@ def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArr
 
 
 def _of_sum_zero(sizes: FloatArray, signs: FloatArray, top: FloatArray) -> FloatArray:
-    """Return multipliers near these sizes and signs whose sum is zero exactly; zeros where all signs are equal."""
+    """Return multipliers near these sizes and signs, at most ``top``, whose sum is zero exactly; zeros where no sign is -1."""
     if not (signs < 0.0).any():
         return np.zeros(sizes.size)
     a = feasible_multipliers(sizes, signs, top, None)
@@ -142,7 +142,7 @@ def _refuse_weights(estimator: Any, weights: FloatArray) -> None:
 
 
 def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
-    """Return the kernel matrix of the training data, with its errors, and what its semidefiniteness rests on."""
+    """Return the kernel matrix of the training data, with its errors, and the condition of a bound by it; empty if none."""
     from sklearn.metrics.pairwise import pairwise_kernels
 
     name = estimator.kernel

@@ -33,15 +33,15 @@ from .values import (
     tube_cost,
 )
 
-#: Gap to which our own multipliers of the logistic loss are found, and steps that they may take.
+#: Relative gap of Newton's method for multipliers of the logistic loss, and its largest number of steps.
 _NEWTON_TOL, _NEWTON_STEPS = 1e-12, 60
-#: The relative gap to which our own optimum is found.
+#: The relative gap of our own solves.
 _SOLVE_TOL = 1e-9
-#: Proximal steps of our own, and the relative gap at which they end.
+#: Largest number of proximal gradient steps, and the relative gap at which they end.
 _PROXIMAL_STEPS, _PROXIMAL_TOL = 20_000, 1e-10
 #: Relative distance from the box that covers the rounding of the scaled multipliers.
 _INSIDE = 1e-12
-#: Dual coordinate ascent takes 200 passes, and more of small data; largest step, relative to the curvature, at which it ends.
+#: Passes of dual coordinate ascent, updates for which small data get more, and the largest step times curvature at its end.
 _PASSES, _UPDATES, _ASCENT_TOL = 200, 400_000, 1e-12
 
 
@@ -65,12 +65,12 @@ def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: 
         raise InputError(
             "audit of SGDClassifier knows hinge, squared_hinge and log_loss with penalty='l2'; "
             f"it has {loss} with {estimator.penalty}",
-            name="machine",
+            name="estimator",
         )
     if estimator.early_stopping:
         raise InputError(
             "SGDClassifier with early_stopping holds rows out that it does not name: fit with early_stopping=False",
-            name="machine",
+            name="estimator",
         )
     costs = class_weights(estimator, signs > 0) * weights / (estimator.alpha * X.shape[0])
     counted = costs > 0.0

@@ -1,6 +1,6 @@
-r"""`audit`: the distance of a fitted scikit-learn machine from the optimum of the problem that its documentation states.
+r"""`audit`: the gap between the objective of a fitted scikit-learn SVM (a *machine*) and a proved bound of its problem's optimum.
 
-Which problem that is, exactly (c_i is C times the class's weight times the sample's):
+The problem is the one that scikit-learn's documentation states (c_i is C times the class's weight times the sample's):
 
 ``SVC``
     min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
@@ -31,9 +31,9 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
 to their box and shrunk until the equation holds; for ``LogisticRegression`` of c_i times the probability of the other label, or
 of our own optimum; for ``LinearSVC`` and ``SGDClassifier``, which store none, of our own optimum. It is a bound only where the
-kernel matrix is positive semidefinite, which is known of linear, RBF and polynomial kernels; of others it is said that it rests
-on it. The value is rounded up, the bound down, kernel entries counted with their own error, and multipliers satisfy their
-equation exactly.
+kernel matrix is positive semidefinite, which is known of linear, RBF and polynomial kernels; for other kernels
+`Audit.condition` says so. The value is rounded up, the bound down, kernel entries counted with their own error, and multipliers
+satisfy their equation exactly.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data_names import is_pandas_or_polars, labelled_arrays
 from ..errors import InputError
-from ..labelled import is_of_frames, labelled_arrays
 from ..models.arrays import FloatArray, IntArray, as_points, as_vector, to_dense
 from ..unpickling import load_estimator
 from .conversion import as_array, as_sklearn_machine, is_pickle, machine_of_file
@@ -63,9 +63,9 @@ from .values import Audit, AuditTable, class_codes, class_weights
 
 #: Relative difference of a stored support vector from its row, by single precision.
 _STORED = 1e-6
-#: Rows up to which a kernel matrix is formed.
+#: Rows that an audit reads at most: kernel matrices are formed.
 _MOST_ROWS = 20_000
-#: The gap that a larger iteration limit is sought for, the seconds of that search, and the largest factor.
+#: The gap for which a larger iteration limit is searched, the seconds of that search, and the largest factor of the limit.
 _ENOUGH, _SECONDS, _FACTOR = 1e-4, 3.0, 1024
 
 
@@ -73,7 +73,7 @@ def audit(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, C: float | None = None, epsilon: float | None = None,
     nu: float | None = None,
 ) -> Audit | AuditTable:  # fmt: skip
-    """Return the true gap of a fitted machine, on the data that it was fitted on.
+    """Return the audit of a fitted machine on the data that it was fitted on: its objective, and a proved bound of the optimum.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def audit(
     y : array (n,), optional
         Labels, or numbers for the regressions; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
-        As in ``fit``; not for NuSVC and OneClassSVM.
+        As in ``fit``; not for NuSVC, NuSVR, OneClassSVM, OneVsRestClassifier and OneVsOneClassifier.
     C, epsilon, nu : float, optional
-        What a model file does not hold: ``-c`` and, for regressions and ν, ``-p`` and ``-n`` of the training program.
+        Training options that a model file does not hold: ``-c`` and, for regressions and ν, ``-p`` and ``-n`` of its program.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def _labels_of_rows(y: Any, X: Any) -> Any:
 
 def _rows_of_numbers(X: Any) -> FloatArray:
     """Return X as a dense matrix of finite numbers."""
-    labelled = labelled_arrays(X, None) if is_of_frames(X, "DataFrame") else None
+    labelled = labelled_arrays(X, None) if is_pandas_or_polars(X, "DataFrame") else None
     data = to_dense(as_points(as_array(X if labelled is None else labelled[0])))
     if data.shape[0] > _MOST_ROWS:
         raise InputError(f"audit reads {_MOST_ROWS:,} rows at most; X has {data.shape[0]:,}", name="X")
@@ -154,7 +154,7 @@ def _rows_of_numbers(X: Any) -> FloatArray:
 
 def _part_rows(part: Any, X: Any, rows: IntArray) -> Any:
     """Return the rows of a part of a wrapper, in a data frame if the part was fitted on one: not all wrappers hand it on."""
-    if is_of_frames(X, "DataFrame") and hasattr(part, "feature_names_in_"):
+    if is_pandas_or_polars(X, "DataFrame") and hasattr(part, "feature_names_in_"):
         return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
     return (X if sp.issparse(X) else np.asarray(X))[rows]
 
@@ -185,7 +185,7 @@ def _checked_fitted(estimator: Any) -> Any:
 def _check_columns(machine: Any, X: Any) -> None:
     """Raise InputError for a frame whose columns are not those of fit, in their order."""
     names = vars(machine).get("feature_names_in_")
-    if names is None or not is_of_frames(X, "DataFrame") or list(X.columns) == list(names):
+    if names is None or not is_pandas_or_polars(X, "DataFrame") or list(X.columns) == list(names):
         return
     raise InputError(
         f"the machine was fitted on the columns {', '.join(names)}; X has {', '.join(map(str, X.columns))}", name="X"
@@ -301,7 +301,7 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         type_name = type(estimator).__name__
         supported = f"{', '.join(kind.__name__ for kind in kinds)}, alone, in pipelines, searches, OneVsRest and OneVsOne"
         advice = "; its certificate_ says it already" if "certificate_" in vars(estimator) else ""
-        raise InputError(f"audit knows {supported}; it was given {type_name}{advice}", name="machine")
+        raise InputError(f"audit knows {supported}; it was given {type_name}{advice}", name="estimator")
     estimator, data = _with_dense_attributes(estimator), _rows_of_numbers(X)
     columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
     if data.shape[1] != columns:
@@ -351,7 +351,7 @@ def _signs(estimator: Any, y: Any) -> FloatArray:
             f"audit of {type(estimator).__name__} reads two classes; the machine has {len(estimator.classes_)}: audit "
             "OneVsRestClassifier or OneVsOneClassifier of it; SVC, LinearSVC, SGDClassifier, and LogisticRegression but by "
             "liblinear, may have several",
-            name="machine",
+            name="estimator",
         )
     return np.where(class_codes(estimator, y) == 1, 1.0, -1.0)
 
@@ -367,7 +367,7 @@ class BinaryMachine:
     Attributes
     ----------
     name : str
-        Its two classes.
+        Its two classes: "a, b" for a pair, "a, rest" for a class against all others.
     stored : object
         Its parameters and coefficients as attributes, named as those of a classifier of two classes.
     rows : ndarray of int (m,)

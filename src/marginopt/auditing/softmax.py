@@ -25,7 +25,7 @@ from .values import (
     take_from_largest,
 )
 
-#: Steps of our own, and the largest entry of the gradient, per unit of cost, at which they end.
+#: Largest number of L-BFGS steps, and the largest entry of the gradient, per unit of cost, at which they end.
 _STEPS, _GRADIENT = 5_000, 1e-9
 #: Probabilities are rounded down to multiples of 2⁻ᵏ of the largest cost.
 _DIGITS = 32

@@ -1,6 +1,6 @@
 """`Audit`, the proved gap of a fitted machine, and its arithmetic: values rounded up, bounds down, exactly feasible multipliers.
 
-A *machine* is a fitted linear or kernel model, as scikit-learn has it.
+A *machine* is a fitted linear or kernel model of scikit-learn, which `audit` reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
+from ..display import Display, Displayable, Tabular
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.kernels.gram import GramOperator
@@ -26,18 +26,19 @@ _DIGITS = 32
 
 @dataclass(frozen=True)
 class Audit:
-    """The objective of a fitted machine beside a lower bound of the optimum of its problem.
+    """The objective of a fitted machine, and a lower bound of the optimum of its problem.
 
     Parameters
     ----------
     machine, problem : str
-        The class of the machine, and the problem that its documentation states, in one line.
+        The name of the machine's class, and the problem that its documentation states, in one line.
     value, bound : float
         The objective of the stored coefficients, rounded up, and the dual value of multipliers, rounded down.
     condition : str
         The assumption under which the bound is proved; empty where it is proved without one.
     violation : float
-        The largest violation of a bound or of the equation by the stored multipliers, relative to the largest upper bound.
+        The largest violation of a bound or of the equation by the stored multipliers, relative to the largest upper bound; 0
+        where the machine stores none.
     rounding : float
         The sum of the rounding errors by which value and bound were moved apart.
     advice : str
@@ -76,7 +77,7 @@ class Audit:
 
 
 def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0) -> Audit:
-    """Return the audit of a machine: its value rounded up, the bound rounded down."""
+    """Return the audit of a machine of this class: its value rounded up, the bound rounded down, -∞ where it is not finite."""
     lower = bound.lower if math.isfinite(bound.value) and math.isfinite(bound.error) else -math.inf
     return Audit(machine, problem, value.upper, lower, condition, violation, value.error + bound.error)
 
@@ -195,15 +196,15 @@ def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class AuditTable(Displayed, Tabular):
+class AuditTable(Displayable, Tabular):
     """The audits of the binary machines of a classifier of several classes, or of several machines given to `audit`.
 
     Parameters
     ----------
     machine : str
-        Type of the classifier.
+        The name of the classifier's class; "audit" for several machines.
     audits : mapping of str to Audit
-        By the machine's classes: "a, b" for a pair, "a, rest" for a class.
+        By the machine's classes, "a, b" for a pair and "a, rest" for a class, or by the name of the machine given.
     """
 
     machine: str
@@ -225,7 +226,7 @@ class AuditTable(Displayed, Tabular):
         return self.audits[name]
 
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """Return one record a machine: classes, value, bound, gap, condition, violation."""
+        """Return one record for each machine: its name in `audits`, value, bound, gap, condition, violation and advice."""
         return [
             {
                 "machine": name, "value": a.value, "bound": a.bound, "gap": a.gap, "condition": a.condition,

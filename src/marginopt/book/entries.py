@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, unknown_name
-from ..files import parse_json, printable, read_text, write_text
+from ..files import parse_json, read_text, replace_control_characters, write_text
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Entry:
     bound : float
         Best proved lower bound.
     evidence : {"log", "multipliers", "certificate"}
-        What the bound rests on.
+        The proof of the bound: a proof log, ``multipliers``, or a certificate that the solver computes again.
     solver, date, who : str
         The solver that found point and bound, the day, and the person.
     seconds : float
         Processor time of the solve.
     log : str
-        SHA-256 of the proof log.
+        SHA-256 of the proof log; empty where the evidence is another.
     multipliers : tuple of float
         One for each point; of a semidefinite program the lower triangles of its dual matrices.
     """
@@ -67,7 +67,7 @@ class Entry:
 
     @property
     def gap(self) -> float:
-        """(value - bound)/|value|; 0 where both are."""
+        """(value - bound)/|value|; 0 where the value is 0."""
         return (self.value - self.bound) / abs(self.value) if self.value else 0.0
 
     @property
@@ -80,7 +80,7 @@ class Entry:
 
     @classmethod
     def from_record(cls, record: Any) -> Entry:
-        """Return an entry from an object of JSON."""
+        """Return an entry from an object of JSON; raise DataError for a field that is missing, unknown or not of its kind."""
         if not isinstance(record, dict):
             raise DataError("an entry of the book is not an object")
         name = record.get("name", "without a name")
@@ -90,7 +90,7 @@ class Entry:
             raise DataError(
                 f"entry {name}: fields {sorted(missing)} are missing, {sorted(set(record) - field_names)} are unknown"
             )
-        wrong = [key for key, value in record.items() if not (_FITS[key](value) and printable(value) == value)]
+        wrong = [key for key, value in record.items() if not (_FITS[key](value) and replace_control_characters(value) == value)]
         if wrong:
             raise DataError(f"entry {name!r}: {', '.join(wrong)} are not what they must be; names are like zero-one/my-set.1")
         # exempt (text): the name of an entry in a file
@@ -126,6 +126,7 @@ def _matches(pattern: str) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
 
 
+#: Size that numbers of an entry stay below, and the largest number of characters of a short text.
 _HUGE, _LONGEST = 1e300, 100
 _DIGEST = "[0-9a-f]{64}"
 #: What each field of a record must be.
@@ -149,7 +150,13 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def load_entries(path: str | Path | None = None) -> list[Entry]:
-    """Return the entries of the book, or of a file of entries."""
+    """Return the entries of the book, or of a file of entries.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, a line of it is no entry, or two entries have the same name, log or instance.
+    """
     if path is None:
         text = resources.files(__package__).joinpath("entries.jsonl").read_text(encoding="utf-8")
     else:
@@ -182,7 +189,7 @@ def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:
 
 
 def find_entry(name: str, entries: Iterable[Entry]) -> Entry:
-    """Return the entry of a name."""
+    """Return the entry of this name; raise InputError if there is none."""
     table = {entry.name: entry for entry in entries}
     if name not in table:
         raise unknown_name("entry of the book", name, table)

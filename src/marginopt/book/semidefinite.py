@@ -1,4 +1,4 @@
-"""Semidefinite programs of the book: their data from SDPA files, values and bounds in rational arithmetic.
+"""Semidefinite programs of the open book of margins: their data from SDPA files, values and bounds in rational arithmetic.
 
     min c'x  such that  S = Σ x_k F_k - F_0 ⪰ 0;      the dual: max F_0 • Y  such that  F_k • Y = c_k, Y ⪰ 0.
 
@@ -45,7 +45,7 @@ def read_sdpa(path: Path) -> tuple[FloatArray, FloatArray]:
 
 
 def shifted_form(X: FloatArray, y: FloatArray, shift: float) -> StandardForm:
-    """Return the program with the shift δ."""
+    """Return the program with F_0 + δI for F_0 and c_k - δ Tr F_k for c_k, δ = ``shift``."""
     places = X[:, :4].astype(np.int64) - [0, 1, 1, 1]
     costs = y.copy()
     traces = np.bincount(places[:, 0], X[:, 4] * (X[:, 2] == X[:, 3]), len(y) + 1)
@@ -77,7 +77,7 @@ def dual_matrices(svecs: Sequence[FloatArray], shift: float) -> list[float]:
 
 
 def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
-    """Return c'x of a feasible x."""
+    """Return c'x of x; raise InputError unless Σ x_k F_k - F_0 is positive semidefinite."""
     matrices = _matrices(X, len(y))
     slack = [_zeros(order) for order in _orders(X)]
     for weight, entries in zip([Fraction(-1), *x], matrices, strict=True):
@@ -88,7 +88,20 @@ def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
 
 
 def exact_dual_value(X: FloatArray, y: FloatArray, triangles: Sequence[Fraction]) -> Fraction:
-    """Return F_0 • Y for the Y next to the given one with F_k • Y = c_k, which must be positive semidefinite."""
+    """Return F_0 • Y of the Y with F_k • Y = c_k that is nearest to the given one.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        The program's entries and costs.
+    triangles : sequence of Fraction
+        The lower triangles of the given matrices, as `dual_matrices` returns them.
+
+    Raises
+    ------
+    InputError
+        Triangles of other sizes, no such Y, or one that is not positive semidefinite.
+    """
     orders = _orders(X)
     if len(triangles) != sum(order * (order + 1) // 2 for order in orders):
         raise InputError("the multipliers must be the lower triangles of all blocks", name="multipliers")

@@ -1,4 +1,4 @@
-"""Solve instances of the book of open instances, and make entries from the results: new, improved, or with new evidence."""
+"""Solve instances of the open book of margins, and make entries of the results: new, improved, or with new evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TOLERANCE = 1e-6
 #: An open entry is made anew to this share of its gap, so that rounding does not leave it below its bound.
 _GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts, with more points than this from one column more on: in six
-#: columns logs of boxes take sixty times as long to check at 100 points, and less long at 500.
+#: columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they are many.
 _CONFLICT_COLUMNS, _MANY_POINTS = 6, 200
 #: The fields of an entry that go with its value, and with its bound.
 _OF_POINT = ("value", "point", "who", "date")
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def row(self) -> dict[str, Any]:
-        """Name, solver, status, exact value, bound (the new entry's, else the solver's) and its kind, gap, seconds."""
+        """The run as one record: solver, status, exact value, bound (the new entry's, else the solver's), the book's, seconds."""
         best, value, proved = self.entry.value, self.value, self.new_entry
         return {
             "name": self.entry.name,
@@ -226,7 +226,7 @@ def with_stated_bound(entry: Entry) -> Entry:
 
 
 def improved_entry(entry: Entry, other: Entry) -> Entry:
-    """Return the entry with the value and the point, and the bound and its evidence, of another one where those are better."""
+    """Return the entry with the better value (and point) and the better bound (and evidence) of itself and another entry."""
     better = entry
     for is_better, parts in ((other.value < entry.value, _OF_POINT), (other.bound > entry.bound, _OF_BOUND)):
         if is_better:

@@ -1,18 +1,15 @@
-"""Verify entries of the book of open instances in rational arithmetic, and write the book's web page.
+"""Verify entries of the open book of margins in rational arithmetic: `verify_entry`.
 
-`verify_entry` makes the data anew, recomputes the value of the point and a bound by multipliers, and checks a proof log that is
-given. It does not check a bound that rests on a certificate. `MODELS` says for each model of the book how that is done.
+It makes the data anew, recomputes the value of the point and a bound by multipliers, and checks a proof log that is given. It
+does not check a bound that rests on a certificate. `MODELS` has the exact objective and the evidence of each model of the book.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +28,7 @@ from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import as_model
 from ..models.program.convexity import is_semidefinite
 from ..solvers.proofs import check_proof
-from .data import build_data, data_digest, describe_data
+from .data import build_data, data_digest
 from .entries import Entry
 from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
@@ -235,7 +232,7 @@ def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BookModel:
-    """The rules by which the book states and checks the points and bounds of one model.
+    """The rules by which the book states one model, and checks its points and bounds.
 
     Parameters
     ----------
@@ -249,8 +246,8 @@ class BookModel:
         The solvers whose bounds the book states, the default one first.
     evidence : {"log", "multipliers", "certificate"}
         What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
-    trade_off : str
-        Name of the required, positive parameter, which the page shows: "lam", "C", "C0" or "shift".
+    main_parameter : str
+        Name of the one required parameter, a positive number: "lam", "C", "C0" or "shift". The page shows its value.
     optional_parameters : mapping
         The optional parameters, by name, each with a test of its value.
     point_parts : tuple of str
@@ -272,7 +269,7 @@ class BookModel:
     make_model: Callable[[FloatArray, FloatArray, Parameters], Model]
     solvers: tuple[str, ...]
     evidence: str = "log"
-    trade_off: str = "lam"
+    main_parameter: str = "lam"
     optional_parameters: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     point_parts: tuple[str, ...] = ("w",)
     make_point: Callable[[Point, FloatArray], dict[str, Any]] = _w
@@ -282,6 +279,7 @@ class BookModel:
     make_multipliers: Callable[[Mapping[str, Any], Parameters], list[float]] | None = None
 
 
+#: The optional parameter of models whose intercept may be free.
 _INTERCEPT: Mapping[str, Callable[[Any], bool]] = {"intercept": lambda value: value in ("penalised", "free")}
 
 
@@ -293,6 +291,7 @@ def _is_range(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(end, int) for end in value)
 
 
+#: The models of the book by name; u_i = y_i x_i'w.
 MODELS: dict[str, BookModel] = {
     "zero-one": BookModel(
         "min ||w||² + λ Σ 1{u_i < 1}", _margin_loss(lambda u: int(u < 1)), _by_name("zero-one"), ("zero-one-bb",),
@@ -300,7 +299,7 @@ MODELS: dict[str, BookModel] = {
     ),
     "balanced": BookModel(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
-        _balanced, _balanced_model, ("zero-one-bb",), trade_off="C",
+        _balanced, _balanced_model, ("zero-one-bb",), main_parameter="C",
     ),
     "hinge": BookModel(
         "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
@@ -316,22 +315,22 @@ MODELS: dict[str, BookModel] = {
     ),
     "scoring": BookModel(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
-        _scoring, _scoring_system, ("supports-bb",), trade_off="C0",
+        _scoring, _scoring_system, ("supports-bb",), main_parameter="C0",
         optional_parameters={"max_features": _is_count, "intercept_range": _is_range},
     ),
     "semi-supervised": BookModel(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
-        _semi_supervised, _semi_supervised_model, ("margin-bb",), trade_off="C",
+        _semi_supervised, _semi_supervised_model, ("margin-bb",), main_parameter="C",
     ),
     "kernel-ramp": BookModel(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
-        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), trade_off="C", point_parts=("u", "b"),
+        _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), main_parameter="C", point_parts=("u", "b"),
         make_point=_kernel_weights,
         start_coefficients=_coefficients_of_weights,
     ),
     "semidefinite": BookModel(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
-        _semidefinite, _shifted, ("clarabel",), "multipliers", trade_off="shift",
+        _semidefinite, _shifted, ("clarabel",), "multipliers", main_parameter="shift",
         point_parts=("x",), make_point=_x, values_block="x",
         multiplier_bound=_semidefinite_bound, make_multipliers=_semidefinite_multipliers,
     ),
@@ -339,33 +338,52 @@ MODELS: dict[str, BookModel] = {
 
 
 def stated_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
-    """Return the model of an entry."""
-    return _model_of(name, parameters).make_model(X, y, parameters)
+    """Return a model of the book, by its name and parameters, on data X, y.
+
+    Raises
+    ------
+    InputError
+        As `get_book_model`.
+    """
+    return get_book_model(name, parameters).make_model(X, y, parameters)
 
 
-def _model_of(name: str, parameters: Parameters) -> BookModel:
-    """Return a model of the book, its parameters checked: others would state another problem than the value is of."""
+def get_book_model(name: str, parameters: Parameters) -> BookModel:
+    """Return the rules of a model of the book.
+
+    Raises
+    ------
+    InputError
+        There is no such model, or it has other parameters: an entry's value would be of another problem.
+    """
     if name not in MODELS:
         raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
     model = MODELS[name]
-    price = parameters.get(model.trade_off)
+    price = parameters.get(model.main_parameter)
     try:
-        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.trade_off == "C0")  # type: ignore[arg-type]
+        positive = 0 < Fraction(price) <= 10**12 and isinstance(price, str) == (model.main_parameter == "C0")  # type: ignore[arg-type]
     except (TypeError, ValueError, ArithmeticError):
         positive = False
     if not positive:
         raise InputError(
-            f"{model.trade_off} of {name} must be a positive number up to 1e12; it is {price!r:.40}", name=model.trade_off
+            f"{model.main_parameter} of {name} must be a positive number up to 1e12; it is {price!r:.40}",
+            name=model.main_parameter,
         )
     for key, value in parameters.items():
-        if key != model.trade_off and not (key in model.optional_parameters and model.optional_parameters[key](value)):
+        if key != model.main_parameter and not (key in model.optional_parameters and model.optional_parameters[key](value)):
             raise InputError(f"an entry of {name} has no parameter {key} = {value!r:.40}", name=key)
     return model
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
-    """Return the objective of a point of an entry, exact or, for quotients, rounded up by less than λ 2⁻⁹⁰ for each point."""
-    book_model = _model_of(model, parameters)
+    """Return the objective of an entry's point in rational arithmetic; the conic one is rounded up by less than λ 2⁻⁹⁰ a term.
+
+    Raises
+    ------
+    InputError
+        The point is not feasible, or has other parts or sizes than the model's; and as `get_book_model`.
+    """
+    book_model = get_book_model(model, parameters)
     if set(point) != set(book_model.point_parts):
         raise InputError(
             f"a point of {model} has the parts {', '.join(book_model.point_parts)}; it has {', '.join(map(str, point)) or 'none'}"
@@ -376,8 +394,14 @@ def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: Flo
 def exact_bound(
     model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, multipliers: Sequence[float]
 ) -> Fraction:
-    """Return the bound that the multipliers of an entry prove, in rational arithmetic."""
-    bound = _model_of(model, parameters).multiplier_bound
+    """Return the lower bound that the multipliers of an entry prove, in rational arithmetic.
+
+    Raises
+    ------
+    InputError
+        The model's bounds rest on no multipliers, or these are not feasible; and as `get_book_model`.
+    """
+    bound = get_book_model(model, parameters).multiplier_bound
     if bound is None:
         raise InputError(f"bounds of {model} rest on no multipliers")
     return bound(X, y, parameters, multipliers)
@@ -422,8 +446,9 @@ class EntryVerdict:
     ----------
     name : str
     stands : bool or None
-        Whether the entry stands; None where its data are not on this machine.
+        False for an entry that is refused, None where its data are not on this machine.
     message : str
+        What was verified, or the reason of a refusal.
     value : Fraction or None
         Exact objective of the point.
     bound : Fraction or None
@@ -442,7 +467,7 @@ class EntryVerdict:
 
 
 def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
-    """Check what an entry claims.
+    """Verify the value and, where its evidence is at hand, the bound of an entry.
 
     The value is recomputed from the point in rational arithmetic, with every constraint, and so is a bound by multipliers.
     A bound by a log is checked where the log is given. A bound above the value is refused.
@@ -517,50 +542,3 @@ def _support(entry: Entry, bound: Fraction | None) -> str:
     if entry.evidence == "log":
         return f"bound {entry.bound:.12g} not checked: it rests on the log {entry.log[:16]}, which --remake makes again"
     return f"bound {entry.bound:.12g} not checked: it rests on a certificate, which --remake computes again"
-
-
-# The page of the book: a table of all entries that sorts and filters, written from the entries.
-
-_COLUMNS = ("instance", "model", "data", "parameter", "value", "bound", "gap", "status", "evidence", "solver", "seconds", "date")
-
-
-def book_page(entries: Sequence[Entry]) -> str:
-    """Return the book's web page in Markdown, with the table of the entries in HTML."""
-    models, statuses = Counter(e.model for e in entries), Counter(e.status for e in entries)
-    counts = ", ".join(f"{count} {model}" for model, count in sorted(models.items()))
-    counts_by_status = f"{statuses['closed']} are closed (a gap of 1e-6), {statuses['open']} are open"
-    parts = {
-        "counts": f"**{len(entries)} entries**: {counts}. {counts_by_status}.",
-        "models": "\n".join(f"| {name} | `{model.statement.replace('||', '‖')}` |" for name, model in MODELS.items()),
-        "heads": "".join(f'<th><button type="button">{name}</button></th>' for name in _COLUMNS),
-        "rows": "\n".join(map(_row, entries)),
-    }
-    text = resources.files(__package__).joinpath("template.md").read_text(encoding="utf-8")
-    for name, part in parts.items():
-        text = text.replace(f"{{{{ {name} }}}}", part)
-    return text
-
-
-def proof_page_path(entry: Entry) -> str:
-    """Return the path of the site's page that verifies an entry's log in a browser; empty where it has none.
-
-    Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
-    """
-    n = entry.data.get("n")
-    small = entry.model == "zero-one" and entry.data.get("seed") == 0 and isinstance(n, int) and n <= 40
-    return f"proofs/{entry.name.split('/')[1]}.html" if small and entry.data["kind"] != "half-space" else ""
-
-
-def _row(e: Entry) -> str:
-    price = float(Fraction(e.parameters[_model_of(e.model, e.parameters).trade_off]))
-    cells: list[tuple[str, float | None]] = [
-        (e.name, None), (e.model, None), (describe_data(e.data), None), (f"{price:.4g}", price),
-        (f"{e.value:.10g}", e.value), (f"{e.bound:.10g}", e.bound), (f"{max(e.gap, 0.0):.1e}", e.gap), (e.status, None),
-        (f"{e.evidence} {e.log[:8]}".strip(), None), (e.solver, None), (f"{e.seconds:.3g}", e.seconds), (e.date, None),
-    ]  # fmt: skip
-    shown = "".join(
-        f"<td>{escape(text)}</td>" if key is None else f'<td data-key="{key:.17g}">{escape(text)}</td>' for text, key in cells
-    )
-    if page := proof_page_path(e):
-        shown = shown.replace(f"log {e.log[:8]}", f'log {e.log[:8]}, <a href="{page}">prove it here</a>')
-    return f'<tr data-status="{e.status}" data-gap="{max(e.gap, 0.0):.17g}">{shown}</tr>'

@@ -1,6 +1,4 @@
-"""The command ``marginopt book``: list, verify and run the entries of the open book of margins, submit results, write its
-page.
-"""
+"""The command ``marginopt book``: list, verify and run entries of the open book of margins, submit results, write its page."""
 
 from __future__ import annotations
 
@@ -10,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from ..book import book_page
 from ..book.entries import Entry, find_entry, load_entries, save_entries
 from ..book.solving import remake_entry, run_entry, submit_result
-from ..book.verification import book_page, verify_entry
+from ..book.verification import verify_entry
 from ..errors import InputError
 from ..files import write_text
 from . import NOT_SOLVED, SOLVED
@@ -45,79 +44,81 @@ def add_options(command: Command) -> None:
     command.set_defaults(run=book)
 
 
-def book(a: argparse.Namespace) -> int:
+def book(args: argparse.Namespace) -> int:
     """Run one action of ``marginopt book`` and return the exit code; raise InputError for an option of another action."""
     for option in ("log", "remake", "solver", "time_limit", "proof", "of", "who", "out"):
-        if getattr(a, option) and option not in _OPTIONS.get(a.action, ()):
+        if getattr(args, option) and option not in _OPTIONS.get(args.action, ()):
             readers = [action for action, options in _OPTIONS.items() if option in options]
-            raise InputError(f"--{option.replace('_', '-')} is an option of book {' and '.join(readers)}, not of book {a.action}")
-    return _ACTIONS[a.action](a, load_entries(a.entries))
+            raise InputError(
+                f"--{option.replace('_', '-')} is an option of book {' and '.join(readers)}, not of book {args.action}"
+            )
+    return _ACTIONS[args.action](args, load_entries(args.entries))
 
 
-def _list(a: argparse.Namespace, entries: list[Entry]) -> int:
+def _list(args: argparse.Namespace, entries: list[Entry]) -> int:
     head = ("instance", "value", "bound", "gap", "status")
     rows = [(e.name, f"{e.value:.8g}", f"{e.bound:.8g}", f"{max(e.gap, 0.0):.1e}", e.status) for e in entries]
-    print_answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(head, rows, right=(1, 2, 3)))
+    print_answer_by(args, [asdict(entry) for entry in entries], lambda: print_table(head, rows, right=(1, 2, 3)))
     return SOLVED
 
 
-def _verify(a: argparse.Namespace, entries: list[Entry]) -> int:
+def _verify(args: argparse.Namespace, entries: list[Entry]) -> int:
     """Verify one entry or all: 1 where one is refused."""
-    if a.log is not None and a.name is None:
+    if args.log is not None and args.name is None:
         raise InputError("--log is the proof log of one entry: name it, `marginopt book verify NAME --log FILE`")
-    if a.log is not None and a.remake:
+    if args.log is not None and args.remake:
         raise InputError("--remake makes the log anew: leave --log out")
-    chosen = entries if a.name is None else [find_entry(a.name, entries)]
+    chosen = entries if args.name is None else [find_entry(args.name, entries)]
     verdicts = []
     for entry in chosen:
-        verdicts.append(remake_entry(entry, _seconds(a)) if a.remake else verify_entry(entry, a.log))
-        if a.remake and not a.json:  # some take minutes
+        verdicts.append(remake_entry(entry, _seconds(args)) if args.remake else verify_entry(entry, args.log))
+        if args.remake and not args.json:  # some take minutes
             print(verdicts[-1], flush=True)
     failures = [verdict for verdict in verdicts if verdict.stands is False]
     absent = [verdict for verdict in verdicts if verdict.stands is None]
     verified_count = len(verdicts) - len(failures) - len(absent)
-    shown = [] if a.remake else verdicts if a.name is not None else failures
+    shown = [] if args.remake else verdicts if args.name is not None else failures
     lines = [*map(str, shown), f"{verified_count} stand, {len(failures)} are refused, the data of {len(absent)} are not here"]
     unchecked = sum(verdict.stands is True and verdict.bound is None for verdict in verdicts)
     if unchecked:
         lines.append(f"the bounds of {unchecked} rest on logs or certificates, which --remake makes anew and checks")
     record = [{"name": v.name, "stands": v.stands, "message": v.message} for v in verdicts]
-    print_answer(a, record, "\n".join(lines))
+    print_answer(args, record, "\n".join(lines))
     return NOT_SOLVED if failures else SOLVED
 
 
-def _run(a: argparse.Namespace, entries: list[Entry]) -> int:
+def _run(args: argparse.Namespace, entries: list[Entry]) -> int:
     """Solve an instance, and store the result: 0 where it is solved."""
-    run = run_entry(find_entry(_named(a), entries), a.solver, time_limit=_seconds(a), proof=a.proof)
+    run = run_entry(find_entry(_named(args), entries), args.solver, time_limit=_seconds(args), proof=args.proof)
     lines = [f"{key:<12} {f'{value:.12g}' if isinstance(value, float) else value}" for key, value in run.row.items()]
-    if a.out is not None:
-        run.result.save(a.out)
-        lines.append(f"{a.out} holds the result: `marginopt book submit {a.out}` makes an entry of it where it is better")
-    print_answer(a, run.row, "\n".join(lines))
+    if args.out is not None:
+        run.result.save(args.out)
+        lines.append(f"{args.out} holds the result: `marginopt book submit {args.out}` makes an entry of it where it is better")
+    print_answer(args, run.row, "\n".join(lines))
     return SOLVED if run.result.solved else NOT_SOLVED
 
 
-def _submit(a: argparse.Namespace, entries: list[Entry]) -> int:
-    entry = submit_result(_named(a), entries, name=a.of, proof=a.log, who=a.who or getpass.getuser())
-    path = save_entries(a.out or "book-entry.jsonl", [entry])
-    print_answer(a, asdict(entry), f"{path} holds the entry {entry.name}: value {entry.value:.12g}, bound {entry.bound:.12g}")
+def _submit(args: argparse.Namespace, entries: list[Entry]) -> int:
+    entry = submit_result(_named(args), entries, name=args.of, proof=args.log, who=args.who or getpass.getuser())
+    path = save_entries(args.out or "book-entry.jsonl", [entry])
+    print_answer(args, asdict(entry), f"{path} holds the entry {entry.name}: value {entry.value:.12g}, bound {entry.bound:.12g}")
     return SOLVED
 
 
-def _page(a: argparse.Namespace, entries: list[Entry]) -> int:
-    path = write_text(_named(a), book_page(entries))
-    print_answer(a, {"page": str(path)}, f"{path} holds {len(entries)} entries")
+def _page(args: argparse.Namespace, entries: list[Entry]) -> int:
+    path = write_text(_named(args), book_page(entries))
+    print_answer(args, {"page": str(path)}, f"{path} holds {len(entries)} entries")
     return SOLVED
 
 
-def _seconds(a: argparse.Namespace) -> float:
-    return 60.0 if a.time_limit is None else float(a.time_limit)
+def _seconds(args: argparse.Namespace) -> float:
+    return 60.0 if args.time_limit is None else float(args.time_limit)
 
 
-def _named(a: argparse.Namespace) -> str:
-    if a.name is None:
-        raise InputError(f"`marginopt book {a.action}` needs a name after it")
-    return str(Path(a.name)) if a.action in ("submit", "page") else str(a.name)
+def _named(args: argparse.Namespace) -> str:
+    if args.name is None:
+        raise InputError(f"`marginopt book {args.action}` needs a name after it")
+    return str(Path(args.name)) if args.action in ("submit", "page") else str(args.name)
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace, list[Entry]], int]] = {

@@ -1,4 +1,7 @@
-"""The commands on one problem: inspect, solve, compare, certify, prove, audit, and verify a proof log."""
+"""The commands on one data set, problem, result or proof log, such as ``solve`` and ``certify``, and ``warm-up``.
+
+The function of a command takes its parsed arguments, prints the answer and returns the exit code; `options` names it.
+"""
 
 from __future__ import annotations
 
@@ -39,29 +42,29 @@ from .parsing import comma_separated, print_message
 from .screen import print_answer, print_answer_by, print_table, print_text
 
 
-def data(a: argparse.Namespace) -> int:
+def data(args: argparse.Namespace) -> int:
     """List the catalogue of data sets, or print the figures of one set."""
-    if a.name is None:
+    if args.name is None:
         entries = catalogue()
         rows = [(entry.name, _summary(entry)) for entry in entries]
-        print_answer_by(a, [asdict(entry) for entry in entries], lambda: print_table(("data set", "summary"), rows))
+        print_answer_by(args, [asdict(entry) for entry in entries], lambda: print_table(("data set", "summary"), rows))
         return SOLVED
-    instance = load_instance(a.name, a)
+    instance = load_instance(args.name, args)
     shown = instance.display()
     record = {"name": instance.name, "source": instance.source, **_sizes(instance)}
-    print_answer_by(a, record, lambda: print_table(("", ""), [("data set", shown.title), *shown.facts]))
+    print_answer_by(args, record, lambda: print_table(("", ""), [("data set", shown.title), *shown.facts]))
     return SOLVED
 
 
-def inspect(a: argparse.Namespace) -> int:
+def inspect(args: argparse.Namespace) -> int:
     """Print the mathematics of a formulation on data, and its standard form (or why it has none)."""
-    if a.data is None:
-        return _inspect_file(a)
-    model = model_from_arguments(a)
-    if a.why:
-        _print_conflict(_form(model), a)
+    if args.data is None:
+        return _inspect_file(args)
+    model = model_from_arguments(args)
+    if args.why:
+        _print_conflict(_form(model), args)
         return SOLVED
-    if a.latex and not a.json:
+    if args.latex and not args.json:
         print(model.latex())
         return SOLVED
     form = _form(model)
@@ -71,22 +74,22 @@ def inspect(a: argparse.Namespace) -> int:
         facts |= {"variables": form.n, "rows": form.rows, "features": features, "bytes": form.bytes}
     else:
         facts["no_form"] = form
-    print_answer(a, facts, f"{model}\n\n{form}")
+    print_answer(args, facts, f"{model}\n\n{form}")
     return SOLVED
 
 
-def _inspect_file(a: argparse.Namespace) -> int:
+def _inspect_file(args: argparse.Namespace) -> int:
     """Print the program in a file."""
-    program = _named_program(a, "inspect")
-    if a.why:
-        _print_conflict(program, a)
+    program = _named_program(args, "inspect")
+    if args.why:
+        _print_conflict(program, args)
         return SOLVED
     record = {"model": program.name, "variables": program.n, "rows": program.rows}
-    print_answer(a, record | ({"latex": program.latex()} if a.latex else {}), program.latex() if a.latex else program)
+    print_answer(args, record | ({"latex": program.latex()} if args.latex else {}), program.latex() if args.latex else program)
     return SOLVED
 
 
-def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
+def _named_program(args: argparse.Namespace, command: str) -> StandardForm:
     """Return the form of a formulation on data, or the program in a file that stands in place of both.
 
     Raises
@@ -94,9 +97,9 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
     InputError
         A formulation without data or without a form, a file of data, or options that a program's file does not take.
     """
-    name = a.model
-    if a.data is not None:
-        form = _form(model_from_arguments(a))
+    name = args.model
+    if args.data is not None:
+        form = _form(model_from_arguments(args))
         if isinstance(form, str):
             raise InputError(f"{command} needs a standard form: {form}")
         return form
@@ -106,30 +109,30 @@ def _named_program(a: argparse.Namespace, command: str) -> StandardForm:
         raise InputError(
             f"{name} is no program's file; name the formulation before data: marginopt {command} FORMULATION {name}", name=name
         )
-    refuse_options_of_data(a)
+    refuse_options_of_data(args)
     return read_form(name)
 
 
-def _stated_model(a: argparse.Namespace, command: str) -> Model | StandardForm:
+def _stated_model(args: argparse.Namespace, command: str) -> Model | StandardForm:
     """Return the formulation on data, or the program of the file that stands in place of both."""
-    return model_from_arguments(a) if a.data is not None else _named_program(a, command)
+    return model_from_arguments(args) if args.data is not None else _named_program(args, command)
 
 
-def dual(a: argparse.Namespace) -> int:
+def dual(args: argparse.Namespace) -> int:
     """Print the Lagrangian dual of a formulation on data or of a program's file, or write it."""
-    primal = _named_program(a, "dual")
-    program = (primal.relaxed() if a.relaxed else primal).dual()
-    if a.out is not None:
-        check_target(a.out, "--out: the dual")
-        program.write(a.out)
-    record = {"program": program.name, "variables": program.n, "rows": program.rows, "file": a.out}
-    print_answer(a, record, program if a.out is None else f"wrote {a.out}: {program.n} variables, {program.rows} rows")
+    primal = _named_program(args, "dual")
+    program = (primal.relaxed() if args.relaxed else primal).dual()
+    if args.out is not None:
+        check_target(args.out, "--out: the dual")
+        program.write(args.out)
+    record = {"program": program.name, "variables": program.n, "rows": program.rows, "file": args.out}
+    print_answer(args, record, program if args.out is None else f"wrote {args.out}: {program.n} variables, {program.rows} rows")
     return SOLVED
 
 
-def conflict_rows(a: argparse.Namespace) -> int:
+def conflict_rows(args: argparse.Namespace) -> int:
     """Print rows of a program that exclude each other: 0 where there are some, 1 where the program has a point."""
-    return SOLVED if _print_conflict(_named_program(a, "conflict"), a) else NOT_SOLVED
+    return SOLVED if _print_conflict(_named_program(args, "conflict"), args) else NOT_SOLVED
 
 
 def _form(model: Model) -> StandardForm | str:
@@ -139,37 +142,37 @@ def _form(model: Model) -> StandardForm | str:
         return str(error)
 
 
-def solve(a: argparse.Namespace) -> int:
-    """Solve one formulation by one solver."""
-    native = native_options(a.set) | ({} if a.proof is None else {"proof": a.proof})
-    for path, description in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
+def solve(args: argparse.Namespace) -> int:
+    """Solve a formulation on data, or the program of a file: 0 if it is solved, else 1."""
+    native = native_options(args.set) | ({} if args.proof is None else {"proof": args.proof})
+    for path, description in ((args.save, "--save: the result"), (args.proof, "--proof: the log")):
         if path is not None:
             check_target(path, description)
-    common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
-    model = _stated_model(a, "solve")
+    common = {"time_limit": args.time_limit, "tol": args.tol, "threads": args.threads, "seed": args.seed}
+    model = _stated_model(args, "solve")
     try:
-        result = run_solve(model, a.solver, progress=not (a.quiet or a.json), **common, **native)
+        result = run_solve(model, args.solver, progress=not (args.quiet or args.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not the result
-            print_answer(a, result_record(error.result), error.result)
+            print_answer(args, result_record(error.result), error.result)
         raise
     record = result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
-    failure = _save(model, result, a) if a.save else None  # before the screen, whose reader may leave
-    print_answer(a, record, result)
-    if isinstance(model, StandardForm) and result.values and not a.json:
+    failure = _save(model, result, args) if args.save else None  # before the screen, whose reader may leave
+    print_answer(args, record, result)
+    if isinstance(model, StandardForm) and result.values and not args.json:
         _print_values(record["values"])
     if failure is not None:
         raise WriteError(f"{failure}; the result stands above", result) from failure
-    if a.save and a.save.endswith(".sol") and not result.values:
-        print_message(f"marginopt: {a.save} is not written: there is no point")
-    elif a.save and not a.json:
-        print_text(f"wrote {a.save}")
+    if args.save and args.save.endswith(".sol") and not result.values:
+        print_message(f"marginopt: {args.save} is not written: there is no point")
+    elif args.save and not args.json:
+        print_text(f"wrote {args.save}")
     return SOLVED if result.solved else NOT_SOLVED
 
 
-#: Variables of a program whose values the screen shows.
+#: Number of variables whose values the screen shows.
 _SHOWN = 30
 
 
@@ -189,14 +192,14 @@ def _print_values(values: Mapping[str, float]) -> None:
         print_text(f"{'all others are' if rows else 'all are'} 0")
 
 
-def _save(model: Model | StandardForm, result: Result, a: argparse.Namespace) -> WriteError | None:
+def _save(model: Model | StandardForm, result: Result, args: argparse.Namespace) -> WriteError | None:
     """Write the result, or its point as a solution file; return the error of a file that could not be written."""
-    path: str = a.save
+    path: str = args.save
     try:
         if not path.endswith(".sol"):
             result.save(path)
         elif result.values:
-            write_solution(model, result.values, path, program=a.model if a.data is None else None)
+            write_solution(model, result.values, path, program=args.model if args.data is None else None)
     except WriteError as error:
         return error
     return None
@@ -216,7 +219,7 @@ def native_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _print_conflict(form: StandardForm | str, a: argparse.Namespace) -> bool:
+def _print_conflict(form: StandardForm | str, args: argparse.Namespace) -> bool:
     """Print why a form has no point, and return True; or print that it has one."""
     if isinstance(form, str):
         raise InputError(f"--why needs a standard form: {form}")
@@ -225,33 +228,33 @@ def _print_conflict(form: StandardForm | str, a: argparse.Namespace) -> bool:
     except DataError:
         raise
     except InputError as error:
-        print_answer(a, {"conflict": None, "message": str(error)}, str(error))
+        print_answer(args, {"conflict": None, "message": str(error)}, str(error))
         return False
-    print_answer(a, asdict(reason), reason)
+    print_answer(args, asdict(reason), reason)
     return True
 
 
-def compare(a: argparse.Namespace) -> int:
-    """Solve one formulation, or the program of a file, by several solvers."""
-    names = comma_separated(a.solvers)
+def compare(args: argparse.Namespace) -> int:
+    """Solve a formulation on data, or the program of a file, by several solvers: 0 if one of them solves it, else 1."""
+    names = comma_separated(args.solvers)
     table = run_compare(
-        _stated_model(a, "compare"),
+        _stated_model(args, "compare"),
         names,
-        time_limit=a.time_limit,
-        tol=a.tol,
-        threads=a.threads,
-        seed=a.seed,
-        progress=not a.quiet,
+        time_limit=args.time_limit,
+        tol=args.tol,
+        threads=args.threads,
+        seed=args.seed,
+        progress=not args.quiet,
     )
-    print_answer_by(a, table.records(), lambda: show_comparison(table))
+    print_answer_by(args, table.records(), lambda: show_comparison(table))
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
 
 
-def warm_up(a: argparse.Namespace) -> int:
-    """Compile what solvers would compile in their first runs."""
-    seconds = compile_ahead(*a.solvers)
+def warm_up(args: argparse.Namespace) -> int:
+    """Compile the loops of solvers ahead of time, and print the seconds of each."""
+    seconds = compile_ahead(*args.solvers)
     rows = [(name, f"{value:.1f}") for name, value in seconds.items()]
-    print_answer_by(a, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
+    print_answer_by(args, seconds, lambda: print_table(("solver", "compiled s"), rows, right=(1,)))
     return SOLVED
 
 
@@ -279,50 +282,50 @@ def _summary(entry: Any) -> str:
     return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
 
 
-def result_record(r: Result) -> dict[str, Any]:
+def result_record(result: Result) -> dict[str, Any]:
     """Return the record of a result that ``--json`` prints."""
-    c = r.certificate
+    certificate = result.certificate
     return {
-        "model": r.model,
-        "solver": r.solver,
-        "version": r.version,
-        "status": r.status.name,
-        "solved": r.solved,
-        "objective": r.objective,
-        "bound": r.bound,
-        "bound_kind": r.bound_kind,
-        "gap": r.gap,
-        "solver_says": r.claim.native_status,
-        "primal_residual": None if c is None else c.primal_residual,
-        "dual_residual": None if c is None else c.dual_residual,
-        "nodes": r.nodes,
-        "iterations": r.iterations,
-        "build_seconds": r.build_seconds,
-        "solve_seconds": r.solve_seconds,
-        "compile_seconds": r.compile_seconds,
-        "summary": dict(r.summary),
-        "values": {label: np.asarray(value).tolist() for label, value in r.values.items()},
+        "model": result.model,
+        "solver": result.solver,
+        "version": result.version,
+        "status": result.status.name,
+        "solved": result.solved,
+        "objective": result.objective,
+        "bound": result.bound,
+        "bound_kind": result.bound_kind,
+        "gap": result.gap,
+        "solver_says": result.claim.native_status,
+        "primal_residual": None if certificate is None else certificate.primal_residual,
+        "dual_residual": None if certificate is None else certificate.dual_residual,
+        "nodes": result.nodes,
+        "iterations": result.iterations,
+        "build_seconds": result.build_seconds,
+        "solve_seconds": result.solve_seconds,
+        "compile_seconds": result.compile_seconds,
+        "summary": dict(result.summary),
+        "values": {label: np.asarray(value).tolist() for label, value in result.values.items()},
     }
 
 
-#: The relative gap at which `prove` has proved an optimum.
+#: The relative gap up to which bound and value of a certificate meet.
 _CLOSED = 1e-6
 
 
-def certify(a: argparse.Namespace) -> int:
-    """Say whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
+def certify(args: argparse.Namespace) -> int:
+    """Check whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
 
-    Returns 0 where the point is feasible and no claim is contradicted, 1 otherwise. An integer program's file claims an optimum
-    and has nothing to support it: that is said, and no contradiction.
+    Return 0 if the point is feasible and every claim is supported, else 1. That a solution file of an integer program claims an
+    optimum without a bound is no reason for 1.
     """
-    program = _program(a.file, "certify")
-    if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
-        result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
+    program = _program(args.file, "certify")
+    if args.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
+        result = certified_anew(replace(load_result(args.solution), digest="", unverified=""), program, args.solution)
         point: Mapping[str, FloatArray] | str | None = result.values
     else:
-        result = read_solution(program, a.solution)
-        point = a.solution if result.answer.values else None  # the file's, whatever better point was found beside it
-    verification = result.verify(program, exact=a.exact)
+        result = read_solution(program, args.solution)
+        point = args.solution if result.answer.values else None  # the file's, whatever better point was found beside it
+    verification = result.verify(program, exact=args.exact)
     check = check_point(program, point) if point else None
     record = result_record(result)
     if check is not None:
@@ -332,7 +335,7 @@ def certify(a: argparse.Namespace) -> int:
     parts = [] if check is None else [f"{check}{_stated_bound(result, check)}"]
     if check is None or _claims_more(result):
         parts += [str(result), str(verification)]
-    print_answer(a, record, "\n\n".join(parts))
+    print_answer(args, record, "\n\n".join(parts))
     integers = result.certificate is not None and result.certificate.integrality is not None
     silent = not _claims_more(result) or (integers and result.answer.bound is None)
     supported = result.solved or (check is not None and silent)
@@ -353,27 +356,27 @@ def _stated_bound(result: Result, check: PointCheck) -> str:
     return f"\n  the file states the bound {-bound if check.sense == 'maximise' else bound:.12g}"
 
 
-def prove(a: argparse.Namespace) -> int:
-    """Write a VIPR certificate of a program's file: 0 where bound and value meet, or no point is proved to be there."""
+def prove(args: argparse.Namespace) -> int:
+    """Write a VIPR certificate of a program's file: 0 if bound and value meet, or if it proves that there is no point; else 1."""
     from ..solvers.exact.vipr_certificate import write_vipr
 
-    program = _program(a.file, "prove")
-    start = None if a.start is None else read_solution(program, a.start).values
-    certificate = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
-    print_answer(a, {**asdict(certificate), "gap": certificate.gap}, certificate)
+    program = _program(args.file, "prove")
+    start = None if args.start is None else read_solution(program, args.start).values
+    certificate = write_vipr(program, args.certificate, start=start, time_limit=args.time_limit)
+    print_answer(args, {**asdict(certificate), "gap": certificate.gap}, certificate)
     return SOLVED if certificate.gap <= _CLOSED else NOT_SOLVED
 
 
-def audit(a: argparse.Namespace) -> int:
+def audit(args: argparse.Namespace) -> int:
     """Audit a model file on its training data: 0, or 1 where the gap is larger than ``--tol``."""
     from ..auditing import Audit, audit as audit_machine
     from ..auditing.conversion import training_rows
 
-    X, y = training_rows(a.data)
-    result = audit_machine(a.model, X, y, C=a.C, epsilon=a.epsilon, nu=a.nu)
+    X, y = training_rows(args.data)
+    result = audit_machine(args.model, X, y, C=args.C, epsilon=args.epsilon, nu=args.nu)
     record = {**asdict(result), "gap": result.gap} if isinstance(result, Audit) else list(result.records())
-    print_answer(a, record, result)
-    return SOLVED if a.tol is None or result.gap <= a.tol else NOT_SOLVED
+    print_answer(args, record, result)
+    return SOLVED if args.tol is None or result.gap <= args.tol else NOT_SOLVED
 
 
 def _program(path: str, command: str) -> StandardForm:
@@ -383,22 +386,22 @@ def _program(path: str, command: str) -> StandardForm:
         raise InputError(f"{command} needs the file of a program, as model.write makes it: {error}") from error
 
 
-def check_proof(a: argparse.Namespace) -> int:
+def check_proof(args: argparse.Namespace) -> int:
     """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
     from ..solvers.proofs import check_proof as verify
 
-    if not Path(a.file).is_file():
-        raise InputError(f"there is no file {a.file}; `marginopt solve {a.model} DATA --proof FILE` writes one")
-    report = verify(a.file, None if a.data is None else model_from_arguments(a), jobs=a.jobs, cluster=a.cluster)
-    print_answer(a, {**asdict(report), "gap": report.gap}, report)
+    if not Path(args.file).is_file():
+        raise InputError(f"there is no file {args.file}; `marginopt solve {args.model} DATA --proof FILE` writes one")
+    report = verify(args.file, None if args.data is None else model_from_arguments(args), jobs=args.jobs, cluster=args.cluster)
+    print_answer(args, {**asdict(report), "gap": report.gap}, report)
     return SOLVED if report.valid else NOT_SOLVED
 
 
-def proof_page(a: argparse.Namespace) -> int:
+def proof_page(args: argparse.Namespace) -> int:
     """Write the page of a proof log: 0 once it is written, whatever the page says of the log."""
     from ..proof_page import write_proof_page
 
-    out = f"{a.log.removesuffix('.gz').removesuffix('.jsonl')}.html" if a.out is None else a.out
-    path = write_proof_page(a.log, out, title=a.title)
-    print_answer(a, {"page": str(path)}, f"{path} verifies {a.log} in a browser, without a network")
+    out = f"{args.log.removesuffix('.gz').removesuffix('.jsonl')}.html" if args.out is None else args.out
+    path = write_proof_page(args.log, out, title=args.title)
+    print_answer(args, {"page": str(path)}, f"{path} verifies {args.log} in a browser, without a network")
     return SOLVED

@@ -1,4 +1,4 @@
-"""Command-line options of data sets and formulations, and the model that they describe."""
+"""The command-line options of data sets and formulations, and the models that given arguments describe."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], list
         )
 
 
-def model_from_arguments(a: argparse.Namespace) -> Model:
+def model_from_arguments(args: argparse.Namespace) -> Model:
     """Return the model that the arguments describe, on its data.
 
     Raises
@@ -98,35 +98,37 @@ def model_from_arguments(a: argparse.Namespace) -> Model:
     InputError
         An unknown formulation or parameter, a missing file, or data that the model rejects.
     """
-    return model_on_data(a.model, a.data, a)
+    return model_on_data(args.model, args.data, args)
 
 
-def model_on_data(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
+def model_on_data(name: str, data: str | Instance, args: argparse.Namespace) -> Model:
     """Return the model of a named formulation on a data set, with the parameters that the arguments give."""
     info = _formulation(name, data)
-    parameters = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
+    parameters = {name.removeprefix(_GIVEN): v for name, v in vars(args).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.parameter_values(parameters)
     if info.data is DataKind.ARRAYS:
         if not isinstance(data, str):
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.make_model(_arrays(info, data), parameters)
     instance = (
-        data if isinstance(data, Instance) else prepare_instance(load_instance(data, a), a, intercept=info.intercept(chosen))
+        data
+        if isinstance(data, Instance)
+        else prepare_instance(load_instance(data, args), args, intercept=info.intercept(chosen))
     )
     if info.data is DataKind.TWO_CLASSES:
         require_two_classes(instance, info.name)
     return info.make_model({"X": instance.X, "y": instance.y}, parameters)
 
 
-def refuse_options_of_data(a: argparse.Namespace) -> None:
+def refuse_options_of_data(args: argparse.Namespace) -> None:
     """Raise InputError if the arguments, whose model is a program's file, have options of data or of a formulation."""
     defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
     defaults |= dict.fromkeys(("missing", "categories"), "refuse")
-    unread = [name for name, value in defaults.items() if getattr(a, name) != value]
-    unread += [name.removeprefix(_GIVEN) for name, value in vars(a).items() if name.startswith(_GIVEN) and value is not None]
+    unread = [name for name, value in defaults.items() if getattr(args, name) != value]
+    unread += [name.removeprefix(_GIVEN) for name, value in vars(args).items() if name.startswith(_GIVEN) and value is not None]
     if unread:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in unread)
-        raise InputError(f"{a.model} is a program's file, which is taken as it is: leave {options} out", name=unread[0])
+        raise InputError(f"{args.model} is a program's file, which is taken as it is: leave {options} out", name=unread[0])
 
 
 def _formulation(name: str, data: str | Instance) -> FormulationInfo:
@@ -153,19 +155,19 @@ def _formulation(name: str, data: str | Instance) -> FormulationInfo:
         raise
 
 
-def models_from_arguments(a: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
+def models_from_arguments(args: argparse.Namespace) -> Iterator[tuple[str, str, Model | StandardForm]]:
     """Yield name of the formulation, name of the data set, and model, for every combination in the arguments."""
-    names, sets = comma_separated(a.formulations), comma_separated(a.set)
+    names, sets = comma_separated(args.formulations), comma_separated(args.set)
     if not names or not sets:
         raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")
     for name in sets:
-        instances: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
+        instances: list[str | Instance] = [*default_report_instances(args.seed)] if name == "built-in" else [name]
         if name != "built-in" and is_program(Path(name)):
             yield "program", Path(without_compression(Path(name).name)).stem, read_form(name)
             continue
         for data in instances:
-            called = data.name if isinstance(data, Instance) else Path(name).stem
-            yield from ((formulation, called, model_on_data(formulation, data, a)) for formulation in names)
+            data_name = data.name if isinstance(data, Instance) else Path(name).stem
+            yield from ((formulation, data_name, model_on_data(formulation, data, args)) for formulation in names)
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
@@ -190,20 +192,20 @@ def require_two_classes(instance: Instance, noun: str) -> Instance:
     return instance
 
 
-def load_instance(name: str, a: argparse.Namespace) -> Instance:
+def load_instance(name: str, args: argparse.Namespace) -> Instance:
     """Return a data set from the catalogue or a file, with the classes and the points that the arguments select."""
     path = Path(name)
-    label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
+    label = int(args.label) if args.label is not None and args.label.lstrip("-").isdigit() else args.label
     if path.suffix or path.exists() or path.name != name:
-        leave_out = tuple(comma_separated(a.leave_out or ""))
-        instance = read(path, label, missing=a.missing, categories=a.categories, leave_out=leave_out)
-    elif a.leave_out or (a.missing, a.categories) != ("refuse", "refuse"):
+        leave_out = tuple(comma_separated(args.leave_out or ""))
+        instance = read(path, label, missing=args.missing, categories=args.categories, leave_out=leave_out)
+    elif args.leave_out or (args.missing, args.categories) != ("refuse", "refuse"):
         raise InputError(f"--missing, --categories and --leave-out are for CSV and ARFF files; {name} is a set of the catalogue")
     else:
-        instance = load(name) if a.part is None else load(name, part=a.part)
-    if a.pair is not None:
-        instance = instance.pair(*(_class_of(instance, text) for text in a.pair))
-    return instance if a.n is None else instance.subsample(a.n, seed=a.seed)
+        instance = load(name) if args.part is None else load(name, part=args.part)
+    if args.pair is not None:
+        instance = instance.pair(*(_class_of(instance, text) for text in args.pair))
+    return instance if args.n is None else instance.subsample(args.n, seed=args.seed)
 
 
 def _class_of(instance: Instance, text: str) -> Any:
@@ -222,6 +224,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def prepare_instance(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
+def prepare_instance(instance: Instance, args: argparse.Namespace, *, intercept: bool) -> Instance:
     """Return the instance standardised, with a column of ones if ``intercept``; with ``--raw`` return it unchanged."""
-    return instance if a.raw else instance.prepared(standardise=True, intercept=intercept)
+    return instance if args.raw else instance.prepared(standardise=True, intercept=intercept)

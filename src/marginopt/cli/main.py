@@ -18,7 +18,7 @@ from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from ..status_line import announce_compilations
 from . import NOT_SOLVED, SOLVED, WRONG_USE
-from .parsing import Command, CommandLine, in_option_names, print_message, show_warning
+from .parsing import Command, CommandLine, print_message, show_warning, with_option_names
 
 #: The help of each command. The function of `options` of the same name, imported when the command is chosen, adds its options.
 COMMANDS: dict[str, str] = {
@@ -63,10 +63,10 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        print_message(f"marginopt: {in_option_names(str(error), _given(arguments), getattr(error, 'name', ''))}")
+        print_message(f"marginopt: {with_option_names(str(error), _given(arguments), getattr(error, 'name', ''))}")
         return WRONG_USE
     except MarginoptError as error:
-        print_message(f"marginopt: {in_option_names(str(error))}")
+        print_message(f"marginopt: {with_option_names(str(error))}")
         return NOT_SOLVED
     except KeyboardInterrupt:
         print("marginopt: interrupted", file=sys.stderr)

@@ -46,7 +46,7 @@ def inspect(command: Command) -> None:
 def solve(command: Command) -> None:
     """Add the options of ``solve``."""
     data_options.add_model_options(command)
-    _limits(command)
+    _add_limits(command)
     command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
     command.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver's own (marginopt solvers NAME)"
@@ -77,7 +77,7 @@ def conflict(command: Command) -> None:
 def compare(command: Command) -> None:
     """Add the options of ``compare``."""
     data_options.add_model_options(command)
-    _limits(command)
+    _add_limits(command)
     command.add_argument("--solvers", required=True, metavar="NAME,..", help="names separated by commas")
     command.set_defaults(run=commands.compare)
 
@@ -85,19 +85,19 @@ def compare(command: Command) -> None:
 def benchmark(command: Command) -> None:
     """Add the options of ``benchmark``."""
     command.add_argument("solvers", metavar="SOLVERS", help="names separated by commas")
-    _many(command)
-    _limits(command)
+    _add_problem_set(command)
+    _add_limits(command)
     command.add_argument("--out", metavar="DIR", help="write the runs (CSV, JSON) and the profile (SVG) there")
     command.set_defaults(run=runs.benchmark, time_limit=60.0)
 
 
 def export(command: Command) -> None:
     """Add the options of ``export``."""
-    _many(command)
+    _add_problem_set(command)
     command.add_argument("folder", metavar="DIR", help="folder to write to; for one problem also a file, such as plan.lp")
     command.add_argument("--format", help="in a folder: of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
     command.add_argument("--solver", default="auto", help="finds the optima of the manifest; none for files alone")
-    _limits(command)
+    _add_limits(command)
     command.set_defaults(run=runs.export, time_limit=60.0)
 
 
@@ -166,8 +166,8 @@ def book(command: Command) -> None:
     booking.add_options(command)
 
 
-def _many(command: Command) -> None:
-    """A set of problems: formulations on data sets."""
+def _add_problem_set(command: Command) -> None:
+    """Add the options of a set of problems: formulations on data sets, or files of programs."""
     command.add_argument(
         "set",
         metavar="SET",
@@ -178,7 +178,7 @@ def _many(command: Command) -> None:
     data_options.add_parameters(command)
 
 
-def _limits(command: Command) -> None:
+def _add_limits(command: Command) -> None:
     group = command.add_argument_group("limits")
     group.add_argument("--time-limit", type=float, help="seconds of each solve")
     group.add_argument("--tol", type=float, help="relative gap to reach")

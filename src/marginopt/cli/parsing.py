@@ -1,4 +1,4 @@
-"""Parsers of the command line, and its messages: errors suggest near names, and name options in place of Python's arguments."""
+"""The parsers of the command line (`CommandLine`, `Command`), and its messages, which name options, not Python's arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def in_option_names(message: str, options: Container[str] = (), name: str = "") -> str:
+def with_option_names(message: str, options: Container[str] = (), name: str = "") -> str:
     """Return a message of the library with the command line's options in place of Python's calls and arguments.
 
     Parameters
@@ -64,7 +64,7 @@ def print_message(text: str, stream: TextIO | None = None) -> None:
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning without the file and the line that Python shows."""
-    print_message(f"marginopt: warning: {in_option_names(str(message))}")
+    print_message(f"marginopt: warning: {with_option_names(str(message))}")
 
 
 def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "") -> list[Any]:

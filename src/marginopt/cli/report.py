@@ -1,4 +1,4 @@
-"""The command ``marginopt report``: its options and its execution."""
+"""The command ``marginopt report``: write a relaxation-gap report on data sets or formulations, in every format."""
 
 from __future__ import annotations
 
@@ -70,15 +70,15 @@ def add_options(command: Command) -> None:
     group.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers compute the cells")
 
 
-def report(a: argparse.Namespace) -> int:
-    """Write a gap report in all formats, and return the exit status."""
-    if a.resume:
-        _load_request(a)
-    folder = output_folder(a.out, "--out")
-    gap_report = _run(a, _instances(a))
+def report(args: argparse.Namespace) -> int:
+    """Write a gap report in all formats, and return the exit code."""
+    if args.resume:
+        _load_request(args)
+    folder = output_folder(args.out, "--out")
+    gap_report = _run(args, _instances(args))
     gap_report = replace(gap_report, meta={**gap_report.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
     written = [str(path) for path in gap_report.write_all(folder)]
-    print_answer_by(a, {"written": written}, partial(_print_findings, gap_report, written))
+    print_answer_by(args, {"written": written}, partial(_print_findings, gap_report, written))
     return SOLVED
 
 
@@ -94,40 +94,40 @@ def _listed(written: list[str]) -> str:
     return ", ".join([*(path for path in written if not path.endswith(".svg")), *places])
 
 
-def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
-    exact = comma_separated(a.exact, str, "--exact")
-    kappa = None if a.kappa is None else comma_separated(a.kappa, float, "--kappa")
-    if a.kappas is not None:
-        if kappa is not None or a.kappas < 1:
+def _run(args: argparse.Namespace, instances: list[Instance]) -> GapReport:
+    exact = comma_separated(args.exact, str, "--exact")
+    kappa = None if args.kappa is None else comma_separated(args.kappa, float, "--kappa")
+    if args.kappas is not None:
+        if kappa is not None or args.kappas < 1:
             raise InputError("give --kappa VALUES or --kappas COUNT, a number of values of at least 1")
-        kappa = [0.5 * (k + 1) / a.kappas for k in range(a.kappas)]
-    relaxed = None if a.relaxations is None else comma_separated(a.relaxations, str, "--relaxations")
+        kappa = [0.5 * (k + 1) / args.kappas for k in range(args.kappas)]
+    relaxed = None if args.relaxations is None else comma_separated(args.relaxations, str, "--relaxations")
     dimensions: dict[str, Any] = {
         "relaxations": None if relaxed is None else [get_relaxation(name).reduction for name in relaxed],
         "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
-        "lam": "auto" if a.lam == "auto" else comma_separated(a.lam, float, "--lam"),
-        "encodings": comma_separated(a.encodings, str, "--encodings"),
-        "big_m": None if a.big_m is None else comma_separated(a.big_m, str, "--big-m"),
+        "lam": "auto" if args.lam == "auto" else comma_separated(args.lam, float, "--lam"),
+        "encodings": comma_separated(args.encodings, str, "--encodings"),
+        "big_m": None if args.big_m is None else comma_separated(args.big_m, str, "--big-m"),
         "kappa": kappa,
-        "seeds": None if a.seeds is None else comma_separated(a.seeds, int, "--seeds"),
-        "held_out": a.held_out,
+        "seeds": None if args.seeds is None else comma_separated(args.seeds, int, "--seeds"),
+        "held_out": args.held_out,
     }
-    if a.store is not None and not a.resume:
-        _save_request(a)
-    with _backend(a.backend):
+    if args.store is not None and not args.resume:
+        _save_request(args)
+    with _backend(args.backend):
         return gap_report(
-            instances if a.formulations is None else _models_on(a, instances),
+            instances if args.formulations is None else _models_on(args, instances),
             **dimensions,
-            time_limit=a.time_limit,
-            seed=a.seed,
-            proofs=a.proofs,
-            progress=not a.quiet,
-            threads=a.threads,
-            store=a.store,
-            node_limit=a.node_limit,
-            memory_limit=None if a.memory_limit is None else a.memory_limit * 2**30,
-            jobs=a.jobs,
-            cluster=a.cluster,
+            time_limit=args.time_limit,
+            seed=args.seed,
+            proofs=args.proofs,
+            progress=not args.quiet,
+            threads=args.threads,
+            store=args.store,
+            node_limit=args.node_limit,
+            memory_limit=None if args.memory_limit is None else args.memory_limit * 2**30,
+            jobs=args.jobs,
+            cluster=args.cluster,
         )
 
 
@@ -142,53 +142,56 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
         raise InputError(f"--backend: joblib has no {name}: {error}") from error
 
 
-def _sized(name: str, n: int | None, a: argparse.Namespace) -> Sequence[Instance]:
+def _sized(name: str, n: int | None, args: argparse.Namespace) -> Sequence[Instance]:
     """Return the data set with n of its points, if n is given, for each seed of ``--subsample-seeds``."""
-    if a.subsample_seeds is None:
-        instance = load_instance(name, a)
-        return [instance if n is None else instance.subsample(n, seed=a.seed)]
-    size = a.n if n is None else n
-    first, _, last = a.subsample_seeds.partition("-")
+    if args.subsample_seeds is None:
+        instance = load_instance(name, args)
+        return [instance if n is None else instance.subsample(n, seed=args.seed)]
+    size = args.n if n is None else n
+    first, _, last = args.subsample_seeds.partition("-")
     if size is None or not first.isdigit() or not (last or first).isdigit():
-        raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {a.subsample_seeds!r}")
-    full_instance = load_instance(name, argparse.Namespace(**{**vars(a), "n": None}))
+        raise InputError(f"--subsample-seeds takes A-B, such as 0-9, beside --n or --sizes; it is {args.subsample_seeds!r}")
+    full_instance = load_instance(name, argparse.Namespace(**{**vars(args), "n": None}))
     return full_instance.subsamples(size, range(int(first), int(last or first) + 1))
 
 
-def _instances(a: argparse.Namespace) -> list[Instance]:
+def _instances(args: argparse.Namespace) -> list[Instance]:
     """Return the named data sets, subsampled at every size, and generated ones; the built-in ones if none is named."""
-    sizes = None if a.sizes is None else comma_separated(a.sizes, int, "--sizes")
-    if sizes is not None and a.n is not None:
+    sizes = None if args.sizes is None else comma_separated(args.sizes, int, "--sizes")
+    if sizes is not None and args.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
     size_list: list[int | None] = [None] if sizes is None else [*sizes]
-    parts = [part for name in a.data for n in size_list for part in _sized(name, n, a)]
-    instances = [prepare_instance(require_two_classes(part, "a gap report"), a, intercept=True) for part in parts]
-    if a.generate is not None:
+    parts = [part for name in args.data for n in size_list for part in _sized(name, n, args)]
+    instances = [prepare_instance(require_two_classes(part, "a gap report"), args, intercept=True) for part in parts]
+    if args.generate is not None:
         from ..instances import gaussian_clusters
 
         if sizes is None:
             raise InputError("--generate needs --sizes: how many points to draw")
         try:
-            p, sigma = comma_separated(a.generate[0], int, "--generate"), comma_separated(a.generate[1], float, "--generate")
+            p, sigma = (
+                comma_separated(args.generate[0], int, "--generate"),
+                comma_separated(args.generate[1], float, "--generate"),
+            )
         except InputError as error:
             raise InputError(
                 "--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered or 3,5 0.2,0.5 clustered; "
-                f"it is {' '.join(a.generate)}"
+                f"it is {' '.join(args.generate)}"
             ) from error
         instances += [
-            gaussian_clusters(n, features, deviation, outliers=kind, seed=a.seed)
-            for features, deviation, kind in product(p, sigma, comma_separated(a.generate[2], str, "--generate"))
+            gaussian_clusters(n, features, deviation, outliers=kind, seed=args.seed)
+            for features, deviation, kind in product(p, sigma, comma_separated(args.generate[2], str, "--generate"))
             for n in sizes
         ]
     if not instances and sizes is not None:
         raise InputError("--sizes needs data: catalogue names, files, or --generate")
-    return instances or default_report_instances(a.seed)
+    return instances or default_report_instances(args.seed)
 
 
-def _models_on(a: argparse.Namespace, instances: list[Instance]) -> list[ModelProblem | ModelOfLam]:
+def _models_on(args: argparse.Namespace, instances: list[Instance]) -> list[ModelProblem | ModelOfLam]:
     """Return the formulations on every instance, as functions of λ if they have one."""
     models: list[ModelProblem | ModelOfLam] = []
-    for instance, name in product(instances, comma_separated(a.formulations, str, "--formulations")):
+    for instance, name in product(instances, comma_separated(args.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
             raise InputError(f"--formulations takes formulations of two classes; {name} is stated on {info.data.value}")
@@ -210,21 +213,23 @@ def _relaxations_help() -> str:
     return f"of {', '.join(relaxations())} (default: {', '.join(default)})"
 
 
-def _save_request(a: argparse.Namespace) -> None:
+def _save_request(args: argparse.Namespace) -> None:
     """Save the arguments in the store, for `--continue`."""
-    request = {name: value for name, value in vars(a).items() if name not in _NOT_STORED}
+    request = {name: value for name, value in vars(args).items() if name not in _NOT_STORED}
     created = datetime.datetime.now(datetime.UTC).isoformat()
-    CellStore(a.store).put(digest({"request": request, "created": created}), "request", {"created": created, "asked": request})
+    CellStore(args.store).put(digest({"request": request, "created": created}), "request", {"created": created, "asked": request})
 
 
-def _load_request(a: argparse.Namespace) -> None:
+def _load_request(args: argparse.Namespace) -> None:
     """Fill arguments that were not given now from the newest ones in the store."""
-    if a.store is None or not Path(a.store).is_file():
-        raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {a.store}")
-    if a.data:
+    if args.store is None or not Path(args.store).is_file():
+        raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {args.store}")
+    if args.data:
         raise InputError("--continue takes the data of the report that was begun; leave them out")
-    requests = CellStore(a.store).records("request")
+    requests = CellStore(args.store).records("request")
     if not requests:
-        raise InputError(f"{a.store} holds cells but no request of the command line: repeat the command with --store {a.store}")
+        raise InputError(
+            f"{args.store} holds cells but no request of the command line: repeat the command with --store {args.store}"
+        )
     for name, value in max(requests, key=lambda r: str(r["created"]))["asked"].items():
-        setattr(a, name, value)
+        setattr(args, name, value)

@@ -1,4 +1,4 @@
-"""Commands of many runs: ``marginopt benchmark`` and its profile, ``marginopt export`` to files, ``marginopt reproduce``."""
+"""The commands of many runs: ``benchmark`` with its performance profile, ``export`` to files of other tools, ``reproduce``."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ from .parsing import Command, comma_separated
 from .screen import json_text, output_folder, print_answer, print_answer_by, print_table, print_tables, print_text
 
 
-def benchmark(a: argparse.Namespace) -> int:
-    """Run every solver on every problem."""
-    names = comma_separated(a.solvers)
+def benchmark(args: argparse.Namespace) -> int:
+    """Run every solver on every problem, and print results, profile and mean times: 0 if any run is solved, else 1."""
+    names = comma_separated(args.solvers)
     if len(set(names)) < len(names) or not names:
-        raise InputError(f"SOLVERS are different names separated by commas; they are {a.solvers!r}")
-    folder = None if a.out is None else output_folder(a.out, "--out")
+        raise InputError(f"SOLVERS are different names separated by commas; they are {args.solvers!r}")
+    folder = None if args.out is None else output_folder(args.out, "--out")
     for name in names:
         resolve_solver(name)  # an unknown solver is an error before anything is solved
-    problem_list = list(models_from_arguments(a))
+    problem_list = list(models_from_arguments(args))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
     for k, (formulation, data, model) in enumerate(problem_list, 1):
-        if not a.quiet:
-            line.keep(f"[{k}/{len(problem_list)}] {formulation} on {data}: {', '.join(names)}")
+        if not args.quiet:
+            line.write_line(f"[{k}/{len(problem_list)}] {formulation} on {data}: {', '.join(names)}")
         tables[f"{formulation} on {data}"] = compare(
-            model, names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed
+            model, names, time_limit=args.time_limit, tol=args.tol, threads=args.threads, seed=args.seed
         )
     profile = performance_profile(tables)
     records = [{"problem": name, **record} for name, table in tables.items() for record in table.records()]
     if folder is not None:
         _write_runs(folder, records, profile)
-    print_answer_by(a, records, lambda: _show(names, tables, profile))
+    print_answer_by(args, records, lambda: _show(names, tables, profile))
     return SOLVED if any(r.solved for table in tables.values() for r in table.results.values()) else NOT_SOLVED
 
 
@@ -96,29 +96,29 @@ def _write_runs(folder: Path, records: list[dict[str, Any]], profile: Performanc
 
 # ``marginopt export``: a set of problems as files of other tools, and a manifest that says what is in them.
 
-#: Suffix of a file. A folder may have a number behind a point.
+#: A suffix of letters, which tells a file from a folder: a folder's name may have a number behind a point.
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z-]*")
-#: The form of a quadratic objective in formats that have cones and no quadratic objective.
+#: Note on a quadratic objective in formats that have cones and no quadratic objective.
 _EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 
 
-def export(a: argparse.Namespace) -> int:
+def export(args: argparse.Namespace) -> int:
     """Write every problem in every format, with a manifest of sizes, digests and optima; or one problem to the named file."""
-    suffixes = _suffixes(a.format or "mps")
-    target = Path(a.folder)
+    suffixes = _suffixes(args.format or "mps")
+    target = Path(args.folder)
     if _SUFFIX.fullmatch(target.suffix) and not target.is_dir():
-        return _export_file(a, target, format_of(target).suffix)
-    folder = output_folder(a.folder, "DIR")
-    problem_list = list(models_from_arguments(a))
+        return _export_file(args, target, format_of(target).suffix)
+    folder = output_folder(args.folder, "DIR")
+    problem_list = list(models_from_arguments(args))
     line = StatusLine()
     records = []
     for k, (formulation, data, model) in enumerate(problem_list, 1):
-        if not a.quiet:
-            line.keep(f"[{k}/{len(problem_list)}] {formulation} on {data}")
-        records.append(_export(a, formulation, data, model, folder, suffixes))
+        if not args.quiet:
+            line.write_line(f"[{k}/{len(problem_list)}] {formulation} on {data}")
+        records.append(_export(args, formulation, data, model, folder, suffixes))
     manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
     write_text(folder / "manifest.json", json_text(manifest) + "\n")
-    print_answer_by(a, manifest, lambda: _show_manifest(records, suffixes, folder))
+    print_answer_by(args, manifest, lambda: _show_manifest(records, suffixes, folder))
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
 
 
@@ -135,19 +135,19 @@ def _show_manifest(records: list[dict[str, Any]], suffixes: list[str], folder: P
     print(f"wrote {folder / 'manifest.json'}")
 
 
-def _export_file(a: argparse.Namespace, target: Path, suffix: str) -> int:
+def _export_file(args: argparse.Namespace, target: Path, suffix: str) -> int:
     """Write the one problem that was named to a file in the format of its suffix."""
-    problem_list = list(models_from_arguments(a))
+    problem_list = list(models_from_arguments(args))
     if len(problem_list) != 1:
         raise InputError(f"{target} is one file, and there are {len(problem_list)} problems: name a folder", name="DIR")
-    if a.format is not None and _suffixes(a.format) != [suffix]:
+    if args.format is not None and _suffixes(args.format) != [suffix]:
         raise InputError(f"{target} is a file in the format {suffix[1:]}; --format is for a folder", name="--format")
     _, _, model = problem_list[0]
     rewritten = _write(model, target, suffix)
     rewriting = _EPIGRAPH if rewritten else ""
     record = {"file": str(target), "variables": model.form.n, "rows": model.form.rows, "rewritten": rewriting}
     note = f"\n{suffix[1:]}: {rewriting}" if rewriting else ""
-    print_answer(a, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
+    print_answer(args, record, f"wrote {target}: {model.form.n:,} variables, {model.form.rows:,} rows{note}")
     return SOLVED
 
 
@@ -184,7 +184,7 @@ def _write(model: Model | StandardForm, path: Path, suffix: str) -> bool:
 
 
 def _export(
-    a: argparse.Namespace, formulation: str, data: str, model: Model | StandardForm, folder: Path, suffixes: list[str]
+    args: argparse.Namespace, formulation: str, data: str, model: Model | StandardForm, folder: Path, suffixes: list[str]
 ) -> dict[str, Any]:
     """Write the files of one problem and return its record."""
     name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
@@ -207,10 +207,10 @@ def _export(
     }  # fmt: skip
     if files:
         record |= {"variables": model.form.n, "rows": model.form.rows}
-    if a.solver == "none":
+    if args.solver == "none":
         return record
     try:
-        result = solve(model, a.solver, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed)
+        result = solve(model, args.solver, time_limit=args.time_limit, tol=args.tol, threads=args.threads, seed=args.seed)
     except MarginoptError as error:
         return record | {"status": f"not solved: {error}"}
     return record | {
@@ -252,14 +252,14 @@ def add_reproduce_options(command: Command) -> None:
     command.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
-def reproduce(a: argparse.Namespace) -> int:
+def reproduce(args: argparse.Namespace) -> int:
     """List the tables, or run them and write their pages."""
     from ..reproduction.command import list_tables, run_tables, write_ledger  # a clone has it; elsewhere the import says so
 
     data: object
-    if a.ledger:
-        data, text = write_ledger(a)
+    if args.ledger:
+        data, text = write_ledger(args)
     else:
-        data, text = run_tables(a) if a.names or a.all or a.quick else list_tables()
-    sys.stdout.write((json_text(data) if a.json else text) + "\n")
+        data, text = run_tables(args) if args.names or args.all or args.quick else list_tables()
+    sys.stdout.write((json_text(data) if args.json else text) + "\n")
     return SOLVED

@@ -1,4 +1,4 @@
-"""Print what commands answer: as JSON, or as tables and texts that fit the screen, without colour in a file or for NO_COLOR."""
+"""Print the answers of commands: as JSON, or as tables and texts that fit the screen, without colour in files or for NO_COLOR."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _BETWEEN, _READABLE = 2, 16
 _FAR = 26
 
 
-def print_answer(a: argparse.Namespace, record: Any, text: object) -> None:
+def print_answer(args: argparse.Namespace, record: Any, text: object) -> None:
     """Print a command's answer: the record as JSON if ``--json`` is given, else the text."""
-    print_answer_by(a, record, lambda: print_text(text))
+    print_answer_by(args, record, lambda: print_text(text))
 
 
-def print_answer_by(a: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
+def print_answer_by(args: argparse.Namespace, record: Any, show: Callable[[], object]) -> None:
     """Print a command's answer: the record as JSON if ``--json`` is given, else by calling ``show``."""
-    if a.json:
+    if args.json:
         print(json_text(record))
     else:
         show()

@@ -21,16 +21,16 @@ from . import SOLVED
 from .screen import print_answer_by, print_table, print_text
 
 
-def solvers(a: argparse.Namespace) -> int:
+def solvers(args: argparse.Namespace) -> int:
     """List the solvers; or print the record and the options of one."""
     table = solver_table()
-    if a.name is None:
-        print_answer_by(a, table.rows, partial(_show_solvers, table.rows))
+    if args.name is None:
+        print_answer_by(args, table.rows, partial(_show_solvers, table.rows))
         return SOLVED
-    solver = get_solver(a.name)
+    solver = get_solver(args.name)
     record: dict[str, Any] = next(row for row in table.rows if row["name"] == solver.info.name)
     options = _options(solver)
-    print_answer_by(a, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
+    print_answer_by(args, {**record, "options": dict(options)}, partial(_show_solver, solver, record, options))
     return SOLVED
 
 
@@ -55,22 +55,22 @@ def _options(solver: Any) -> list[tuple[str, str]]:
     return [(f.name, str(getattr(solver, f.name))) for f in fields(solver) if not f.name.startswith("_")]
 
 
-def formulations(a: argparse.Namespace) -> int:
+def formulations(args: argparse.Namespace) -> int:
     """List the formulations; or print one with its parameters, its mathematics and its solvers."""
     table = all_formulations()
-    if a.packages:
+    if args.packages:
         matrix = package_matrix()
-        chosen = {name: cells for name, cells in matrix.items() if a.name in (None, name) or name.startswith(f"{a.name}, ")}
-        print_answer_by(a, chosen, partial(_show_packages, chosen))
-    elif a.name is None:
-        print_answer_by(a, table.rows, partial(_show_formulations, table))
+        chosen = {name: cells for name, cells in matrix.items() if args.name in (None, name) or name.startswith(f"{args.name}, ")}
+        print_answer_by(args, chosen, partial(_show_packages, chosen))
+    elif args.name is None:
+        print_answer_by(args, table.rows, partial(_show_formulations, table))
     else:
-        info = get_formulation(a.name)
+        info = get_formulation(args.name)
         record = next(row for row in table.rows if row["name"] == info.name)
         parameters = {p.option: p.help_text for p in info.parameters}
         model = info.example(np.random.default_rng(0))
         facts = {**record, "options": parameters, "statement": str(model), "solvers": solvers_that_read(model)}
-        print_answer_by(a, facts, partial(_show_formulation, record, facts))
+        print_answer_by(args, facts, partial(_show_formulation, record, facts))
     return SOLVED
 
 
@@ -100,15 +100,15 @@ def _show_packages(matrix: Mapping[str, Mapping[str, str]]) -> None:
                 print_text(f"{name}, {package}: {reason}")
 
 
-def estimators(a: argparse.Namespace) -> int:
+def estimators(args: argparse.Namespace) -> int:
     """List the estimators; or print one with its parameters and fitted attributes."""
     table = all_estimators()
-    if a.name is None:
-        print_answer_by(a, table.records(), partial(_show_estimators, table))
+    if args.name is None:
+        print_answer_by(args, table.records(), partial(_show_estimators, table))
         return SOLVED
-    info = {name.casefold(): info for name, info in table.items()}.get(a.name.casefold())
+    info = {name.casefold(): info for name, info in table.items()}.get(args.name.casefold())
     if info is None:
-        raise unknown_name("estimator", a.name, table)
+        raise unknown_name("estimator", args.name, table)
     description = inspect.getdoc(info.estimator)
     defaults = {p.name: p.default for p in inspect.signature(info.estimator).parameters.values()}
     record = next(row for row in table.records() if row["class"] == info.name)
@@ -117,7 +117,7 @@ def estimators(a: argparse.Namespace) -> int:
         print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{description}\n\n")
         print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
 
-    print_answer_by(a, {**record, "parameters": defaults, "about": description}, show)
+    print_answer_by(args, {**record, "parameters": defaults, "about": description}, show)
     return SOLVED
 
 
@@ -126,8 +126,8 @@ def _show_estimators(table: EstimatorTable) -> None:
     print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
 
 
-def _solver(name: str) -> Callable[[Model], Any]:
-    """Return a function that raises where the solver cannot read a model."""
+def _solver_check(name: str) -> Callable[[Model], Any]:
+    """Return a function of a model that raises MarginoptError if the solver cannot read it."""
 
     def check(model: Model) -> None:
         obstacle = get_solver(name).obstacle(model)
@@ -137,15 +137,15 @@ def _solver(name: str) -> Callable[[Model], Any]:
     return check
 
 
-#: How a model is handed to each package: as an object of its own, or to its solver here.
+#: For each package, a function of a model that raises where the package cannot take it: an export, or a check of its solver.
 PACKAGES: Mapping[str, Callable[[Model], Any]] = {
     "MOSEK": Model.to_mosek,
     "Gurobi": Model.to_gurobi,
     "Pyomo": Model.to_pyomo,
     "CVXPY": Model.to_cvxpy,
-    "SCIP": _solver("scip"),
-    "HiGHS": _solver("highs"),
-    "Clarabel": _solver("clarabel"),
+    "SCIP": _solver_check("scip"),
+    "HiGHS": _solver_check("highs"),
+    "Clarabel": _solver_check("clarabel"),
 }
 
 

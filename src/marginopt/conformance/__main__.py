@@ -27,15 +27,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--on", metavar="NAMES", help="only on these formulations (for a solver) or by these solvers, by commas")
     parser.add_argument("--all", action="store_true", help="also every cell that holds, with its figures")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
-    a = parser.parse_args(argv)
+    args = parser.parse_args(argv)
     warnings.simplefilter("ignore", MarginoptWarning)  # what a tiny instance warns of is not what is examined
     try:
-        companions = None if a.on is None else comma_separated(a.on)
-        cells = list(examine(a.name, companions))
+        companions = None if args.on is None else comma_separated(args.on)
+        cells = list(examine(args.name, companions))
     except MarginoptError as error:
         sys.stderr.write(f"marginopt.conformance: {error}\n")
         return WRONG_USE
-    sys.stdout.write((_json(cells) if a.json else report(cells, a.all)) + "\n")
+    sys.stdout.write((_json(cells) if args.json else report(cells, args.all)) + "\n")
     return VIOLATED if tally(cells)[State.VIOLATED] else HOLDS
 
 

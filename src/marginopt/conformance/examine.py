@@ -1,4 +1,4 @@
-"""Try all laws on a solver, a formulation or a relaxation: `examine` yields the verdicts, `report` returns them as text."""
+"""Try the conformance laws on a solver, formulation or relaxation: `examine` yields the verdicts, `report` returns their text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..solvers.interface.solver import Solver
 from ..solvers.registry import all_solvers
 from .formulation_laws import FORMULATION_LAWS, RELAXATION_LAWS, RelaxationCase
 from .laws import Law, LawVerdict, State, cases, not_applicable
-from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable
+from .solver_laws import PROGRAM_LAWS, SOLVER_LAWS, Trial, unusable_reason
 
-#: The formulation that relaxations are of.
+#: The formulation that all relaxations relax.
 _ZERO_ONE = "ZeroOneSVM"
 
 
@@ -28,7 +28,7 @@ class LawCell:
     ----------
     law : Law
     subject : str
-        The thing, and the case that it was tried on.
+        The names of the solver, formulation or relaxation, and of the case that the law was tried on.
     verdict : LawVerdict
     """
 
@@ -41,7 +41,7 @@ class LawCell:
 
 
 def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
-    """Yield the verdicts of a formulation's laws on each of its cases."""
+    """Yield the verdicts of the formulation laws: of all on the first case, of those with ``every_case`` on the rest."""
     for k, case in enumerate(cases(info)):
         for law in FORMULATION_LAWS.laws:
             if law.every_case or k == 0:
@@ -49,27 +49,27 @@ def formulation_cells(info: FormulationInfo) -> Iterator[LawCell]:
 
 
 def solver_formulation_cells(info: FormulationInfo, solver: Solver) -> Iterator[LawCell]:
-    """Yield the verdicts of a solver's laws on each case of a formulation."""
+    """Yield the verdicts of the solver laws: of all on a formulation's first case, of those with ``every_case`` on the rest."""
     for k, case in enumerate(cases(info)):
         yield from trial_cells(Trial(solver, case), every_law=k == 0)
 
 
 def trial_cells(trial: Trial, every_law: bool = False) -> Iterator[LawCell]:
-    """Yield the verdicts of a solver's laws on one case: of those for every case, or of all."""
+    """Yield the verdicts of the solver laws on one case: of all with ``every_law``, else of those with ``every_case``."""
     for law in SOLVER_LAWS.laws:
         if law.every_case or every_law:
             yield LawCell(law, trial.name, _verdict(law, trial))
 
 
 def _verdict(law: Law[Trial], trial: Trial) -> LawVerdict:
-    if trial.no_law_reason and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
-        return not_applicable(trial.no_law_reason)
+    if trial.skip_reason and law is not SOLVER_LAWS.laws[0]:  # the first law is the one of refusals
+        return not_applicable(trial.skip_reason)
     return law(trial)
 
 
 def solver_cells(solver: Solver) -> Iterator[LawCell]:
-    """Yield the verdicts of the laws that need no case."""
-    reason = unusable(solver)
+    """Yield the verdicts of a solver on infeasible and unbounded programs, and on its record; not applicable if it cannot run."""
+    reason = unusable_reason(solver)
     for law in PROGRAM_LAWS.laws:
         yield LawCell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
 
@@ -82,11 +82,11 @@ def relaxation_cells(relaxation: Relaxation) -> Iterator[LawCell]:
         yield from relaxation_case_cells(RelaxationCase(relaxation, case))
 
 
-def relaxation_case_cells(reduced: RelaxationCase) -> Iterator[LawCell]:
-    """Yield the verdicts of a relaxation's laws on one case."""
+def relaxation_case_cells(relaxed: RelaxationCase) -> Iterator[LawCell]:
+    """Yield the verdicts of the relaxation laws on one case; the first law is the one of refusals."""
     for law in RELAXATION_LAWS.laws:
-        rejected = bool(reduced.obstacle) and law is not RELAXATION_LAWS.laws[0]
-        yield LawCell(law, reduced.name, not_applicable(reduced.obstacle) if rejected else law(reduced))
+        rejected = bool(relaxed.obstacle) and law is not RELAXATION_LAWS.laws[0]
+        yield LawCell(law, relaxed.name, not_applicable(relaxed.obstacle) if rejected else law(relaxed))
 
 
 def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]:

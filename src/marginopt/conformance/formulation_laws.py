@@ -1,4 +1,4 @@
-"""The laws of a formulation (print, LaTeX, refusal of bad input, form, bound, files), and those of a relaxation."""
+"""The laws that `examine` tries on formulations (print, LaTeX, bad input, form, bound, files) and on relaxations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def latex_syntax(case: Case) -> LawVerdict:
 
 @FORMULATION_LAWS.law("stated labels are constraints")
 def stated_labels(case: Case) -> LawVerdict:
-    """Check that the labels of the statement's lines are constraints of the form."""
+    """The labels of the statement's lines are constraints of the form."""
     if case.form is None:
         return not_applicable("there is no standard form")
     labels = {line.label.split("[")[0] for line in case.model.statement.constraints} - {""}  # sum[0] is a row of sum
@@ -157,7 +157,7 @@ def _refused(case: Case, noun: str, arrays: Mapping[str, Any], parameters: Mappi
 
 
 def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, object]]]:
-    """Bad inputs: what is wrong, arrays, parameters."""
+    """Yield bad inputs, each as (what is wrong, arrays, parameters)."""
     arrays, parameters = case.arrays, case.parameters
     for name in case.info.needs:
         value = np.array(arrays[name], dtype=np.float64)
@@ -182,7 +182,14 @@ _TOL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class RelaxationCase:
-    """A relaxation applied to a case of the 0-1 loss with known optimum: the subject of the relaxation laws."""
+    """A relaxation applied to a case of the 0-1 loss with known optimum: the subject of the relaxation laws.
+
+    Parameters
+    ----------
+    relaxation : Relaxation
+    case : Case
+        A case of `ZeroOneSVM` with an optimum.
+    """
 
     relaxation: Relaxation
     case: Case
@@ -201,12 +208,12 @@ class RelaxationCase:
 
     @property
     def obstacle(self) -> str:
-        """Return the reason why the relaxation does not take the case; empty where it does."""
+        """The reason why the relaxation does not take the case; empty where it does."""
         return self.relaxation.reduction.obstacle(self.original)
 
     @property
     def caveat(self) -> str:
-        """Return the reason why its target need not bound the 0-1 optimum; empty where it does."""
+        """The reason why the relaxed optimum need not bound the 0-1 optimum; empty where it does."""
         return self.relaxation.reduction.caveat(self.original)
 
     @property

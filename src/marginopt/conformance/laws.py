@@ -2,7 +2,7 @@
 
 A *law* is a property that every solver, formulation or relaxation must have, written as a function that returns a `LawVerdict`.
 There are four kinds, by what they look at: a formulation on a tiny instance, a solver on such a case, a solver alone, a
-relaxation. The decorator `Laws.law` puts a law on the list of its kind; its docstring is what the examination prints.
+relaxation. The decorator `Laws.law` puts a function on the list of its kind; `examine` prints the function's docstring.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ def at_most(noun: str, value: float, limit: float) -> LawVerdict:
 
 
 def all_of(verdicts: Iterable[LawVerdict]) -> LawVerdict:
-    """Return one verdict from several: violated if one is, not applicable if all are, else holds, with the words of all that
-    hold.
-    """
+    """Return one verdict from several, at least one: violated if one is, not applicable if all are, else holds."""
     verdict_list = list(verdicts)
     wrong = [v.words for v in verdict_list if v.state is State.VIOLATED]
     if wrong:

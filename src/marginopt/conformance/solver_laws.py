@@ -1,8 +1,7 @@
-"""Laws that every solver obeys: on formulations, on programs without a solution, and the optimality conditions.
+"""The laws that `examine` tries on a solver: of its results on formulations, and on infeasible and unbounded programs.
 
-*Optimality conditions* are checked in the documented signs, from a form's data and a result's numbers alone. They are written
-from the definitions: the projections and residuals of `models.program.cones`, which the certificates use, are not used here, so
-that an error there shows.
+The law of *optimality conditions* checks the documented signs from a form's data and a result's numbers alone. It is written from
+the definitions of the cones, not with the projections of `models.program.cones` that certificates use: an error there shows here.
 """
 
 from __future__ import annotations
@@ -152,15 +151,15 @@ def _bounds(form: StandardForm, x: FloatArray, zeta: FloatArray, tol: float, sca
         yield f"a bound is violated by {violation:.2e}"
 
 
-#: Relative gaps that the laws ask for: of first-order methods, and of the others.
-FIRST_ORDER, USUAL = 1e-4, 1e-6
-#: No case takes as long; a solver that does has not solved it. Its own limit of iterations does not count.
-SECONDS, ITERATIONS = 60.0, 1_000_000
-#: Time for the search for the global optimum of a nonconvex continuous program, which need not end: its interval is judged.
+#: Relative gaps to which solvers without a stated ``achievable_gap`` solve: first-order methods, and the others.
+FIRST_ORDER_TOL, DEFAULT_TOL = 1e-4, 1e-6
+#: Limits of a solve, in seconds and iterations, which no case should reach: a solver that reaches one has not solved it.
+CASE_SECONDS, CASE_ITERATIONS = 60.0, 1_000_000
+#: Seconds for the global optimum of a nonconvex continuous program. Its search need not end: bound and objective are compared.
 SEARCH_SECONDS = 0.5
 
 
-def unusable(solver: Solver) -> str:
+def unusable_reason(solver: Solver) -> str:
     """Return the reason why a solver cannot be run on this machine; empty if it can."""
     if not installed(solver):
         return f"the package {solver.info.package or solver.info.module} is not installed"
@@ -190,7 +189,7 @@ class Trial:
     def tol(self) -> float:
         """The relative gap to which the trial solves."""
         info = self.solver.info
-        return info.achievable_gap or (FIRST_ORDER if info.first_order else USUAL)
+        return info.achievable_gap or (FIRST_ORDER_TOL if info.first_order else DEFAULT_TOL)
 
     @cached_property
     def obstacle(self) -> str:
@@ -198,75 +197,72 @@ class Trial:
         return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
-    def refusal(self) -> str:
+    def licence_refusal(self) -> str:
         """The reason why the licence does not cover a case of this size; empty if it does."""
         if self.solver.info.views or self.case.form is None:
             return ""
         return self.solver.licence().refusal(self.case.form) or ""
 
     @property
-    def no_law_reason(self) -> str:
-        """The reason why no law applies: the solver is missing, unlicensed, or does not read the case; empty if laws apply."""
-        return unusable(self.solver) or self.obstacle or self.refusal
+    def skip_reason(self) -> str:
+        """The reason why no law but the one of refusals applies (no package, no licence, not read); empty if all laws apply."""
+        return unusable_reason(self.solver) or self.obstacle or self.licence_refusal
 
     @property
     def gives_duals(self) -> bool:
-        """Return whether the record promises multipliers."""
+        """True for a solver whose record promises multipliers."""
         return Gives.DUALS in self.solver.info.gives
 
     @property
-    def branches(self) -> bool:
-        """Return whether the form has integers or is not convex: no multipliers certify its optimum."""
+    def is_nonconvex(self) -> bool:
+        """True for a form with integers or with nonconvex features, whose optimum no multipliers certify."""
         form = self.case.form
         return form is not None and bool(form.features & (NONCONVEX_FEATURES | {Feature.INTEGER}))
 
     @property
-    def searches(self) -> bool:
-        """Return whether the form is nonconvex and continuous: the clock may stop the search for its global optimum."""
+    def is_continuous_nonconvex(self) -> bool:
+        """True for a nonconvex form without integers that the solver reads: `SEARCH_SECONDS` may end the global search."""
         form = self.case.form
-        return not self.solver.info.views and form is not None and self.branches and Feature.INTEGER not in form.features
+        return not self.solver.info.views and form is not None and self.is_nonconvex and Feature.INTEGER not in form.features
 
-    def stopped(self, result: Result) -> bool:
-        """Return whether the clock stopped a search for a global optimum."""
-        return self.searches and result.status is Status.TIME_LIMIT
+    def stopped_by_clock(self, result: Result) -> bool:
+        """Return whether `SEARCH_SECONDS` ended the search of a result for a global optimum."""
+        return self.is_continuous_nonconvex and result.status is Status.TIME_LIMIT
 
     @cached_property
     def form(self) -> StandardForm | None:
-        """The form that the multipliers belong to, at parameters that the solver optimised; None without one."""
+        """The standard form at the parameters that the solver optimised, to which the multipliers belong; None without one."""
         try:
             return self.case.model.at_solution(self.result.optimised_parameters).form
         except (TooLargeError, UnsupportedModelError):
             return None
 
     def solve(self, problem: Model | StandardForm | None = None, **changes: Any) -> Result:
-        """Solve this case, or another problem, with changed options."""
-        seconds = SEARCH_SECONDS if self.searches else SECONDS
-        options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": ITERATIONS, "threads": 1} | changes
-        return solve(self.case.model if problem is None else problem, self.solver, **options)
+        """Return the result of this case, or of another problem; ``changes`` replace the trial's options."""
+        seconds = SEARCH_SECONDS if self.is_continuous_nonconvex else CASE_SECONDS
+        options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": CASE_ITERATIONS, "threads": 1}
+        return solve(self.case.model if problem is None else problem, self.solver, **options | changes)
 
     @cached_property
     def result(self) -> Result:
-        """The result of the case with the trial's tolerance."""
+        """The result of the case to the relative gap `tol`."""
         return self.solve()
 
 
 SOLVER_LAWS: Laws[Trial] = Laws()
 
-#: How far a library's runs may differ by the order of its sums.
+#: Largest difference of an entry between two runs of an off-the-shelf solver, whose sums may be in another order.
 _ROUNDING = 1e-10
-#: The known optima are good to about 1e-8; small optima are compared absolutely.
+#: Absolute difference of objectives that is always allowed: known optima are good to about 1e-8.
 _KNOWN = 1e-7
 
 
 def _same(noun: str, value: float, expected: float, tol: float) -> LawVerdict:
-    """Return whether two objectives agree."""
+    """Return the verdict whether two objectives agree to a relative ``tol``."""
     difference = abs(value - expected) / max(abs(expected), _KNOWN / tol)
-    comparison = f"{noun}: {value:.12g}, wanted {expected:.12g}"
-    return (
-        holds(f"off by {difference:.0e}")
-        if difference <= tol
-        else violated(f"{comparison}, off by {difference:.2e}, allowed {tol:.0e}")
-    )
+    if difference <= tol:
+        return holds(f"off by {difference:.0e}")
+    return violated(f"{noun}: {value:.12g}, wanted {expected:.12g}, off by {difference:.2e}, allowed {tol:.0e}")
 
 
 def _interval(result: Result) -> tuple[float, float]:
@@ -285,28 +281,33 @@ def _overlap(noun: str, one: tuple[float, float], other: tuple[float, float], to
 
 def _solved(t: Trial, r: Result) -> bool:
     """Return whether the result is solved, or a global solver without multipliers closed its own gap of objectives."""
-    return r.solved or (not t.gives_duals and not t.branches and r.claim.status is Status.OPTIMAL)
+    return r.solved or (not t.gives_duals and not t.is_nonconvex and r.claim.status is Status.OPTIMAL)
+
+
+def _without_point(t: Trial, r: Result) -> LawVerdict:
+    """Return the verdict on a result without a point: only a search that the clock ended may lack one."""
+    return not_applicable("stopped without a point") if t.stopped_by_clock(r) else violated(f"{r.status}, and no point")
 
 
 @SOLVER_LAWS.law("refuses what it does not read", every_case=True)
 def refuses_unreadable_models(t: Trial) -> LawVerdict:
     """A solver that cannot read a model, or is not licensed for it, says so by its own name before any work."""
-    if not t.no_law_reason:
+    if not t.skip_reason:
         return not_applicable("it reads the model")
     try:
         solve(t.case.model, t.solver)
     except (UnsupportedModelError, LicenceError, ImportError) as error:
         return holds("it says why") if t.solver.info.name in str(error) else violated(f"without its name: {error}")
-    return violated(f"solved in spite of: {t.no_law_reason}")
+    return violated(f"solved in spite of: {t.skip_reason}")
 
 
 @SOLVER_LAWS.law("reaches the optimum", every_case=True)
 def reaches_optimum(t: Trial) -> LawVerdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
-    if t.stopped(r) and t.case.optimum is not None:
+    if t.stopped_by_clock(r) and t.case.optimum is not None:
         return _overlap("the optimum is", _interval(r), (r.sign * t.case.optimum,) * 2, t.tol)
-    if not _solved(t, r) and not t.stopped(r):
+    if not _solved(t, r) and not t.stopped_by_clock(r):
         return violated(f"{r.status}: {r.claim.native_status}")
     if t.case.optimum is None:
         return holds(f"{r.status}; no optimum is known beforehand")
@@ -321,12 +322,12 @@ def feasible_point(t: Trial) -> LawVerdict:
     """The recomputed certificate finds the rows, bounds and integers met, and the objective that the solver claims."""
     c = t.result.certificate
     if c is None:
-        return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
+        return _without_point(t, t.result)
     worst = max(c.primal_residual, c.integrality or 0.0)
     if not worst <= max(t.tol, 1e-6):
         return at_most("violation", worst, max(t.tol, 1e-6))
     claimed = t.result.claim.objective
-    if claimed is None or t.result.status is Status.STATIONARY or t.stopped(t.result):
+    if claimed is None or t.result.status is Status.STATIONARY or t.stopped_by_clock(t.result):
         return at_most("violation", worst, max(t.tol, 1e-6))
     return at_most("claimed objective off by", abs(claimed - c.objective) / max(abs(c.objective), 1.0), 10 * t.tol)
 
@@ -338,15 +339,15 @@ def weak_duality(t: Trial) -> LawVerdict:
     if r.status is Status.STATIONARY:
         return not_applicable("a stationary point of a problem that is not convex carries no bound")
     if r.certificate is None:
-        return not_applicable("stopped without a point") if t.stopped(r) else violated(f"{r.status}, and no point")
+        return _without_point(t, r)
     bound, kind = r.best_bound
     # the Lagrangian bound proves nothing where free variables are not stationary
     has_own_bound = type(t.case.model).bound is not Model.bound
-    if t.gives_duals and has_own_bound and not t.branches and kind != "proved":
+    if t.gives_duals and has_own_bound and not t.is_nonconvex and kind != "proved":
         return violated(f"the record promises multipliers and the bound is {kind}")
     if not np.isfinite(bound):
         return not_applicable("it gives no bound")
-    if t.branches and r.solved and not r.gap <= 2 * t.tol:
+    if t.is_nonconvex and r.solved and not r.gap <= 2 * t.tol:
         return violated(f"solved with a gap of {r.gap:.2e}, allowed {2 * t.tol:.0e}")
     optimum = r.certificate.objective if t.case.optimum is None else min(r.certificate.objective, r.sign * t.case.optimum)
     return at_most("bound above the optimum by", (bound - optimum) / max(abs(optimum), 1.0), t.tol)
@@ -357,7 +358,7 @@ def optimality_conditions(t: Trial) -> LawVerdict:
     """Stationarity, dual cones and complementarity hold in our signs, computed from the form's data alone."""
     if not t.gives_duals:
         return not_applicable("it gives no multipliers")
-    if t.branches and t.form is t.case.form:
+    if t.is_nonconvex and t.form is t.case.form:
         return not_applicable("mixed-integer and nonconvex problems have no multipliers")
     if t.form is None:
         return not_applicable("there is no standard form")
@@ -366,14 +367,14 @@ def optimality_conditions(t: Trial) -> LawVerdict:
 
 
 def _invariant(t: Trial, other: Case) -> LawVerdict:
-    """Compare the objective with that of an equivalent problem."""
+    """Return the verdict that a case with the same optimum has the same objective."""
     return _equal(t, t.solve(other.model), 1.0)
 
 
 def _equal(t: Trial, r: Result, factor: float) -> LawVerdict:
-    """Compare the case's objective, times the factor, with another result; their intervals if the time limit stopped a search."""
+    """Return the verdict that a result's objective is the case's times the factor; of intervals if the clock ended a search."""
     first = t.result
-    if t.stopped(first) or t.stopped(r):
+    if t.stopped_by_clock(first) or t.stopped_by_clock(r):
         low, high = _interval(first)
         return _overlap("the first interval is", _interval(r), (factor * low, factor * high), 2 * t.tol)
     if not _solved(t, r):
@@ -394,7 +395,7 @@ def permutation(t: Trial) -> LawVerdict:
 
 @SOLVER_LAWS.law("names of the classes")
 def label_flip(t: Trial) -> LawVerdict:
-    """Check that the optimum is the same with the two classes exchanged."""
+    """The optimum is the same with the two classes exchanged."""
     if t.case.info.data is not DataKind.TWO_CLASSES:
         return not_applicable("it is not stated on two classes")
     return _invariant(t, t.case.flipped())
@@ -419,7 +420,7 @@ def _different(one: Result, other: Result) -> list[str]:
 @SOLVER_LAWS.law("repeats")
 def repeatability(t: Trial) -> LawVerdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
-    if t.stopped(t.result) or t.stopped(repeated := t.solve()):
+    if t.stopped_by_clock(t.result) or t.stopped_by_clock(repeated := t.solve()):
         return not_applicable("the clock stopped its search")
     for label in _different(t.result, repeated):
         difference = float(np.abs(t.result.values[label] - repeated.values[label]).max(initial=0.0))
@@ -439,7 +440,7 @@ def iteration_limits(t: Trial) -> LawVerdict:
             return violated(f"{r.status} without a point, which the record promises")
         return holds(f"{r.status}, without a point")
     best = t.result.certificate
-    no_optimum = best is None or t.result.status is Status.STATIONARY or t.stopped(t.result)
+    no_optimum = best is None or t.result.status is Status.STATIONARY or t.stopped_by_clock(t.result)
     if best is None or no_optimum or not r.certificate.feasible(t.tol):
         return holds(f"{r.status}, with a point")
     better = (best.objective - r.certificate.objective) / max(abs(best.objective), 1.0)
@@ -450,7 +451,7 @@ def iteration_limits(t: Trial) -> LawVerdict:
 def explained_answer(t: Trial) -> LawVerdict:
     """The model explains the answer: every constraint of the form is told of."""
     if not t.result.values:
-        return not_applicable("stopped without a point") if t.stopped(t.result) else violated(f"{t.result.status}, and no point")
+        return _without_point(t, t.result)
     explanation = t.case.model.explain(t.result)
     if not str(explanation).strip():
         return violated("the explanation is empty")
@@ -485,7 +486,7 @@ PROGRAM_LAWS: Laws[Solver] = Laws()
 
 @dataclass(frozen=True)
 class _Programs:
-    """Two variables with the rows F x + g ≥ 0, linear and quadratic, continuous and with integers."""
+    """Programs in two variables with the rows F x + g ≥ 0: a linear and a quadratic one, each continuous and with an integer."""
 
     F: list[list[float]]
     g: list[float]
@@ -511,13 +512,13 @@ class _Programs:
         ]
 
 
-#: x1 ≥ 1 and x1 ≤ 0; and x2 → ∞ at no cost, where the quadratic has no curvature.
+#: x1 ≥ 1 and x1 ≤ 0 exclude each other; the objective falls as x2 → ∞, where the quadratic term has no curvature.
 _INFEASIBLE = _Programs([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [-1.0, 0.0, 0.0], [1.0, 1.0], [1.0, 1.0])
 _UNBOUNDED = _Programs([[1.0, 0.0]], [0.0], [0.0, -1.0], [1.0, 0.0])
 
 
 def _require_status(solver: Solver, programs: _Programs, status: Status) -> LawVerdict:
-    """Require of every program that the solver reads the given status, or no claim."""
+    """Return the verdict that each program which the solver reads ends with the status, or without a claim."""
     if solver.info.views:
         return not_applicable("it reads structural views, which a program without a model does not have")
     calls = []

@@ -1,8 +1,8 @@
 """D-NPSVC++: nonparallel classifiers trained with the network that gives them their features. Needs PyTorch, extra ``[deep]``.
 
-`DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's parameters of its training. Its pieces serve any
-training loop: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination,
-with the τ-step by a simplex solver), `Training`.
+`DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's parameters of its training. Its parts serve any
+training loop: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination by
+weights τ, which a simplex solver updates), `Training`.
 """
 
 from ..errors import MissingPackageError

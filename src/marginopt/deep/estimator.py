@@ -25,7 +25,7 @@ from ..estimators.base import Estimator
 from ..files import atomic_file
 from ..models.arrays import FloatArray, as_classes
 from ..models.decision import decided_codes
-from .head import Encoder, Hypothesis, Network, NPSVCHead, check_output, make_encoder
+from .head import Encoder, Hypothesis, Network, NPSVCHead, encoder_output_size, make_encoder
 from .losses import AngularObjectives, ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
 from .training import Batches, Callback, Settings, Training, seeded_generators
 
@@ -165,9 +165,7 @@ class SampleConversion:
     def tensor(self, X: Any) -> Tensor:
         """Return the samples as a tensor on the CPU."""
         if tuple(X.shape[1:]) != self.sample_shape:
-            raise InputError(
-                f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="samples"
-            )
+            raise InputError(f"samples must have shape {self.sample_shape}, as in fit; they have {tuple(X.shape[1:])}", name="X")
         scaled = (X - self.shift) * self.factor
         return torch.as_tensor(np.ascontiguousarray(scaled), dtype=self.dtype).reshape(len(X), *self.shape)
 
@@ -335,7 +333,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> Self:
         """Fit to n samples, X (n, p) or (n, ...) as the encoder takes them, and their labels.
 
-        ``validation``: samples and labels whose accuracy the trace follows; they decide nothing.
+        The accuracy on ``validation``, samples and labels, is in ``history_`` after every epoch, and decides nothing.
         """
         X, y = self._checked(X, y)
         settings, device = self._settings(), resolve_device(self.device)
@@ -399,7 +397,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         """Return network, loss and optimiser on the device."""
         K = self.classes_.size
         encoder = make_encoder(self.encoder, tuple(data.rows.shape[1:])).to(data.rows.dtype)
-        size = check_output(encoder, data.rows[:2])
+        size = encoder_output_size(encoder, data.rows[:2])
         head = NPSVCHead(
             size, K, hidden=self.hidden, dropout=self.dropout, hypothesis=self.hypothesis, angular=self.objective == "arcface"
         )
@@ -440,17 +438,20 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
             for part in torch.split(rows, 512):
                 phi, z = network.representations(part.to(device))
                 if output == "scores":
-                    z = self._scores.scores(network.head.values(phi, z), network.head.norms)
+                    z = self._scores.scores(network.head.decision_values(phi, z), network.head.norms)
                 parts.append(z.cpu())
         return np.asarray(torch.cat(parts).numpy())
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return minus the distances of (21) (n × K), the largest wins; for two classes the second's minus the first's (n,)."""
+        """Return the classes' scores (n × K), the largest wins; for two classes the second's minus the first's (n,).
+
+        They are minus the distances of (21), the distances with ``orientation="rest"``, the logits of a softmax, or cosines.
+        """
         scores = self._evaluate(X, "scores")
         return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of the nearest hyperplane (``orientation="rest"``: the farthest; softmax: the largest logit)."""
+        """Return the class of the largest score: by default that of the nearest hyperplane, with "rest" that of the farthest."""
         codes = decided_codes(self.decision_function(X))
         return np.asarray(self.classes_[codes])
 

@@ -79,12 +79,12 @@ class NPSVCHead(nn.Module):
         self.norm = nn.LayerNorm(size)
         self.planes = nn.Linear(size, classes, bias=False)
 
-    def learned(self, phi: Tensor) -> Tensor:
+    def learned_features(self, phi: Tensor) -> Tensor:
         """Return z(x), (batch, hidden[-1]); φ itself under the hypothesis "encoder"."""
         z: Tensor = self.mlp(phi)
         return z
 
-    def values(self, phi: Tensor, z: Tensor) -> Tensor:
+    def decision_values(self, phi: Tensor, z: Tensor) -> Tensor:
         """Return F, (batch, K), from φ and z."""
         joined = self.norm(torch.cat([phi, z], dim=1) if self.hypothesis == "skip" else z)
         if self.angular:
@@ -95,7 +95,7 @@ class NPSVCHead(nn.Module):
 
     def forward(self, phi: Tensor) -> Tensor:
         """Return F, (batch, K): f_l of every sample."""
-        return self.values(phi, self.learned(phi))
+        return self.decision_values(phi, self.learned_features(phi))
 
     @property
     def norms(self) -> Tensor:
@@ -103,7 +103,7 @@ class NPSVCHead(nn.Module):
         return torch.linalg.vector_norm(self.planes.weight, dim=1)
 
     def freeze_planes(self, frozen: bool) -> None:
-        """Exclude W̃, and the layer norm before it, from the next update; False includes both again."""
+        """Exclude W̃, and the layer norm before it, from updates if ``frozen``; else include both again."""
         for part in (self.norm, self.planes):
             part.requires_grad_(not frozen)
 
@@ -145,11 +145,11 @@ class Network(nn.Module):
                 phi = self.encoder(rows)
         else:
             phi = self.encoder(rows)
-        return phi, self.head.learned(phi)
+        return phi, self.head.learned_features(phi)
 
     def forward(self, rows: Tensor) -> Tensor:
         """Return F, (batch, K)."""
-        return self.head.values(*self.representations(rows))
+        return self.head.decision_values(*self.representations(rows))
 
 
 #: A name, a module (copied), or a function from a sample's shape to a module.
@@ -248,7 +248,7 @@ def make_encoder(encoder: Encoder, shape: tuple[int, ...]) -> nn.Module:
     return module
 
 
-def check_output(encoder: nn.Module, rows: Tensor) -> int:
+def encoder_output_size(encoder: nn.Module, rows: Tensor) -> int:
     """Return the size of φ, from two samples; raise InputError unless the encoder maps them to a finite matrix."""
     encoder.eval()
     try:

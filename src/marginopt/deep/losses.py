@@ -65,7 +65,7 @@ def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
 
 
 def _rows(gram: FloatArray) -> FloatArray:
-    """K vectors with these inner products: the K × K stand-in for gradients of any size, so nothing larger leaves the device."""
+    """Return K vectors with these inner products, in place of gradients of any size, so that nothing larger leaves the device."""
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
@@ -75,21 +75,22 @@ Combination: TypeAlias = Literal["chebyshev", "sum"]
 
 
 class Objectives(nn.Module, ABC):
-    """K objectives of a batch, one for each class, and how a prediction reads F."""
+    """The interface of K objectives of a batch, one for each class, and of the scores by which F = (f_l(x_i)) predicts."""
 
     @abstractmethod
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
+        """Return J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
 
     @abstractmethod
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """(batch, K); the largest wins. ``norms``: ||w̃_l||."""
+        """Return scores (batch, K), the largest wins, from F (batch, K) and ``norms``, the ||w̃_l||, (K,)."""
 
 
 @final
 class NearObjectives(Objectives):
-    """J_l = (1/|B|)(Σ_{y_i=l} ½f_l(x_i)² + c/(K-1) Σ_{y_i≠l} ½[s - f_l(x_i)]_+²), NPSVC++ (A.13) and line 8 of Algorithm 2.
+    """The objectives of nonparallel hyperplanes, NPSVC++ (A.13) and line 8 of Algorithm 2.
 
+    They are J_l = (1/|B|)(Σ_{y_i=l} ½f_l(x_i)² + c/(K-1) Σ_{y_i≠l} ½[s - f_l(x_i)]_+²).
     With ``orientation="rest"`` the hyperplane is near the other classes' points, and c weighs class l's:
     J_l = (1/|B|)(1/(K-1) Σ_{y_i≠l} ½f_l² + c Σ_{y_i=l} ½[s - f_l]_+²). Both classify by |f_l|/||w̃_l||, (21).
 
@@ -104,6 +105,7 @@ class NearObjectives(Objectives):
     margin : float
         s > 0.
     orientation : {"one", "rest"}
+        The points near hyperplane l: those of class l, or those of all other classes.
 
     Raises
     ------
@@ -119,7 +121,7 @@ class NearObjectives(Objectives):
         self.c, self.margin = as_positive(c, "c"), as_positive(margin, "margin")
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,)."""
+        """Return J of a batch, (K,)."""
         own_class = torch.nn.functional.one_hot(y, self.classes).bool()
         near_loss = 0.5 * F.square()
         far_loss = 0.5 * self.c * torch.relu(self.margin - F).square()
@@ -132,14 +134,14 @@ class NearObjectives(Objectives):
         return losses.mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """-|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
+        """Return -|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
         distance = F.abs() / norms.clamp_min(torch.finfo(F.dtype).tiny)
         return -distance if self.orientation == "one" else distance
 
 
 @final
 class SoftmaxObjectives(Objectives):
-    """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l: their sum is the cross-entropy, the baseline, where s = 0.
+    """Softmax objectives J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l; where s = 0, their sum is the cross-entropy.
 
     With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised.
     `AngularObjectives` has ArcFace's margin, in the angle between normalised vectors.
@@ -156,12 +158,12 @@ class SoftmaxObjectives(Objectives):
         self.classes, self.margin = classes, as_positive(margin, "margin", zero=True)
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,)."""
+        """Return J of a batch, (K,)."""
         own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
         return -(own_class * torch.log_softmax(F - self.margin * own_class, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """The logits."""
+        """Return the logits F."""
         return F
 
 
@@ -195,7 +197,7 @@ class AngularObjectives(Objectives):
             )
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """J of a batch, (K,), for cosines F."""
+        """Return J of a batch, (K,), for cosines F."""
         own_class = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
         near_one = 1.0 - 4.0 * torch.finfo(F.dtype).eps  # the angle has no slope at ±1
         angle = torch.acos(F.clamp(-near_one, near_one))
@@ -203,7 +205,7 @@ class AngularObjectives(Objectives):
         return -(own_class * torch.log_softmax(logits, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """The cosines: the class of the least angle wins."""
+        """Return the cosines: the class of the least angle wins."""
         return F
 
 
@@ -227,7 +229,7 @@ def gradient_gram(
     with torch.enable_grad():
         for leaf in inputs:
             leaf.requires_grad_(True)
-        J = objectives(head.values(phi, z), y)
+        J = objectives(head.decision_values(phi, z), y)
         unit = torch.eye(J.numel(), dtype=J.dtype, device=J.device)
         parts = torch.autograd.grad(J, inputs, grad_outputs=unit, is_grads_batched=True)
     gram = torch.zeros_like(unit)
@@ -239,7 +241,7 @@ def gradient_gram(
 
 @final
 class ChebyshevLoss(nn.Module):
-    """Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l: τ moves by (25) and (26), or stays uniform (``combination="sum"``).
+    """The loss Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l; τ moves by (25) and (26), or is uniform (``combination="sum"``).
 
     τ uniform is the sum of objectives of deep TWSVM (A.15), 1/K Σ ϖ_l J_l.
 
@@ -294,7 +296,7 @@ class ChebyshevLoss(nn.Module):
         self.register_buffer("tau", torch.full((classes,), 1.0 / classes, dtype=torch.float64))
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """Σ τ_l ϖ_l J_l of a batch.
+        """Return Σ τ_l ϖ_l J_l of a batch.
 
         Raises
         ------
@@ -310,7 +312,7 @@ class ChebyshevLoss(nn.Module):
         return value
 
     def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:
-        """τ ← βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; nothing where τ is uniform."""
+        """Set τ to βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; keep a uniform τ ("sum")."""
         if self.combination == "sum":
             return
         share = self.weights

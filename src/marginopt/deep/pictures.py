@@ -9,7 +9,7 @@ import numpy as np
 
 from ..drawing import COLOURS, GREY, colour_of, new_axes
 from ..errors import InputError
-from .training import Row
+from .training import EpochRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def draw_objectives(
-    histories: Mapping[str, Sequence[Row]],
+    histories: Mapping[str, Sequence[EpochRecord]],
     epoch: int = -1,
     *,
     classes: Sequence[object] | None = None,
@@ -69,12 +69,12 @@ def draw_objectives(
     return ax
 
 
-def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Sequence[object] | None = None) -> Axes:
+def draw_training(history: Sequence[EpochRecord], ax: Axes | None = None, *, classes: Sequence[object] | None = None) -> Axes:
     """Draw J_l of every class over the epochs, the largest, and the dual Σ τ_l ϖ_l J_l beside it (figure 2).
 
     Parameters
     ----------
-    history : sequence of Row
+    history : sequence of EpochRecord
         As `Training` has it.
     ax : matplotlib Axes, optional
         A new one where it is not given.
@@ -110,7 +110,7 @@ def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Se
 
 
 def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
-    """Logarithmic radii with three labelled circles, also where all values lie within one decade."""
+    """Set logarithmic radii with three labelled circles, also where all values lie within one decade."""
     from matplotlib.ticker import NullLocator
 
     low, high = float(values.min()), float(values.max())
@@ -123,9 +123,9 @@ def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
     ax.set_yticks(circles, [f"{value:.1e}" for value in circles])
 
 
-def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np.ndarray]:
+def _rows_at(histories: Mapping[str, Sequence[EpochRecord]], epoch: int) -> dict[str, np.ndarray]:
     if not histories:
-        raise InputError("give at least one history_ of a fitted DeepNPSVC", name="history")
+        raise InputError("give at least one history_ of a fitted DeepNPSVC", name="histories")
     rows = {}
     for name, history in histories.items():
         if not -len(history) <= epoch < len(history):

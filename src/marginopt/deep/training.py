@@ -1,4 +1,4 @@
-"""Training of D-NPSVC++, Algorithm 2: two updates for each batch, τ between them."""
+"""The training of D-NPSVC++ that `DeepNPSVC` runs, NPSVC++ Algorithm 2: two updates for each batch, and the τ-step between."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
 
 #: The measurements of one epoch by name, as `Training.measure` returns them with the epoch's rates.
-Row: TypeAlias = dict[str, Any]
+EpochRecord: TypeAlias = dict[str, Any]
 #: Called with every epoch's row; returning True stops.
-Callback: TypeAlias = Callable[[Row], "bool | None"]
+Callback: TypeAlias = Callable[[EpochRecord], "bool | None"]
 #: Samples that an evaluation takes at once, and numbers that their gradients for all classes may fill.
 _EVALUATED, _NUMBERS = 512, 2**24
 
 
-def cosine(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
+def cosine_annealed_rate(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
     """Return the cosine-annealed rate ½(maximum - minimum)(1 + cos(πp/T)) + minimum of epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a training, all of them part of a checkpoint's identity.
+    """The settings of a `Training`; a checkpoint of a run with other settings is refused.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Settings:
     gamma, final_gamma : float
         γ of (25), cosine-annealed over the epochs.
     shared_step : bool
-        The second update of every batch, of θ_sh alone with W̃ frozen.
+        Whether each batch has a second update, of θ_sh (encoder and MLP) alone with W̃ frozen.
     encoder_epochs : int, optional
         The encoder is frozen from this epoch on (10 of 50 in the paper); never where it is not given.
     """
@@ -130,8 +130,8 @@ class Training:
         Draws the order of the samples in each epoch.
     epoch : int
         The number of finished epochs.
-    history : list of Row
-        Measurements after each.
+    history : list of EpochRecord
+        The measurements after each finished epoch.
     """
 
     network: Network
@@ -139,7 +139,7 @@ class Training:
     settings: Settings
     order: torch.Generator
     epoch: int = 0
-    history: list[Row] = field(default_factory=list)
+    history: list[EpochRecord] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         parameters, s = self.network.parameters(), self.settings
@@ -153,12 +153,16 @@ class Training:
     @property
     def gamma(self) -> float:
         """γ of the current epoch."""
-        return cosine(self.settings.gamma, min(self.settings.final_gamma, self.settings.gamma), self.epoch, self.settings.epochs)
+        return cosine_annealed_rate(
+            self.settings.gamma, min(self.settings.final_gamma, self.settings.gamma), self.epoch, self.settings.epochs
+        )
 
     @property
     def learning_rate(self) -> float:
-        """The current epoch's step."""
-        return cosine(self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs)
+        """The current epoch's learning rate."""
+        return cosine_annealed_rate(
+            self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs
+        )
 
     def run(
         self,
@@ -181,8 +185,8 @@ class Training:
         if progress:
             sys.stderr.write("\n")
 
-    def one_epoch(self, train: Batches, validation: Batches | None = None) -> Row:
-        """Train on every batch once; return the row of the trace."""
+    def one_epoch(self, train: Batches, validation: Batches | None = None) -> EpochRecord:
+        """Train on every batch once; return the epoch's measurements, which ``history`` has from then on."""
         limit = self.settings.encoder_epochs
         if limit is not None and self.epoch >= limit and not self.network.frozen:
             self.network.freeze_encoder()
@@ -217,7 +221,7 @@ class Training:
         if not self.settings.shared_step:
             return
         head.freeze_planes(True)
-        value = self.loss(head.values(phi, z), y)
+        value = self.loss(head.decision_values(phi, z), y)
         if value.requires_grad:  # a frozen encoder with nothing learned on it shares no parameter
             self.optimizer.zero_grad(set_to_none=True)
             value.backward()
@@ -229,7 +233,7 @@ class Training:
         J, gram = gradient_gram(network.head, self.loss.objectives, phi, z, y, moves_phi=not network.frozen)
         return gram, J
 
-    def measure(self, data: Batches) -> Row:
+    def measure(self, data: Batches) -> EpochRecord:
         """Return J_l, max ϖ_l J_l, Σ τ_l ϖ_l J_l, τ, Pareto stationarity and accuracy on all samples, without dropout."""
         network, loss = self.network.eval(), self.loss
         K, n = loss.tau.numel(), len(data)
@@ -240,7 +244,7 @@ class Training:
         for rows, y in data.in_order(size):
             with torch.no_grad():
                 phi, z = network.representations(rows)
-                scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
+                scores = loss.objectives.scores(network.head.decision_values(phi, z), network.head.norms)
                 right += int((scores.argmax(dim=1) == y).sum())
             part, batch_objectives = self._gram(phi, z, y)
             gram += part
@@ -267,7 +271,7 @@ class Training:
         return right / len(data)
 
 
-def _show(row: Row, epochs: int, seconds: float) -> None:
+def _show(row: EpochRecord, epochs: int, seconds: float) -> None:
     line = (
         f"deep-npsvcpp: {seconds:7.1f} s  epoch {row['epoch']}/{epochs}  largest objective {row['largest']:.4g}  "
         f"accuracy {row['accuracy']:.4f}"

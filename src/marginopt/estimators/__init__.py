@@ -1,7 +1,7 @@
 """scikit-learn estimators: each solves a model of `marginopt.models` in ``fit`` and keeps the certificate of the solution.
 
-A scan of this package finds an estimator by its record in ``ESTIMATORS`` of a module, so that a new one needs one file.
-``marginopt.estimators.table()`` lists them.
+``marginopt.estimators.table()`` lists them. A scan of this package's modules finds an estimator by its record in the module's
+``ESTIMATORS``, so that a new one needs one file.
 """
 
 import functools
@@ -9,23 +9,23 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from ..display import Display, Displayed, Tabular, column_lines
-from ..extensions import callable_package
+from ..display import Display, Displayable, Tabular, column_lines
+from ..extensions import make_package_callable
 from .base import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
     from .ball import MEBOneClass as MEBOneClass
-    from .cross_validation import (
-        ConicSVC as ConicSVC,
-        ConicSVCCV as ConicSVCCV,
-        HingeSVC as HingeSVC,
-        HingeSVCCV as HingeSVCCV,
-    )
     from .exact import (
         RampSVC as RampSVC,
         ScoringSystemClassifier as ScoringSystemClassifier,
         SparseSVC as SparseSVC,
         ZeroOneSVC as ZeroOneSVC,
+    )
+    from .hinge_and_conic import (
+        ConicSVC as ConicSVC,
+        ConicSVCCV as ConicSVCCV,
+        HingeSVC as HingeSVC,
+        HingeSVCCV as HingeSVCCV,
     )
     from .kernel_svc import L2SVC as L2SVC, NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC, NuSVC as NuSVC
     from .margin import (
@@ -41,11 +41,11 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators", "table"]
 
 
-class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
+class EstimatorTable(Displayable, Tabular, dict[str, EstimatorInfo]):
     """The records of the estimators by class name, printed as a table."""
 
     def records(self) -> list[dict[str, str]]:
-        """Return one dictionary for each estimator."""
+        """Return one dictionary for each estimator: names of its class and its model, and a summary."""
         return [{"class": i.name, "model": i.model.__name__, "summary": i.summary} for i in self.values()]
 
     def display(self) -> Display:
@@ -61,7 +61,7 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
 
 @functools.cache
 def all_estimators() -> EstimatorTable:
-    """Return the records of every module below this package, by class name.
+    """Return the records of all estimators, by class name.
 
     Returns
     -------
@@ -94,4 +94,4 @@ def __dir__() -> list[str]:
 
 #: The table of estimators, as type checkers read the call of this package.
 table = all_estimators
-callable_package(__name__, table)
+make_package_callable(__name__, table)

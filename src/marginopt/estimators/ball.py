@@ -1,4 +1,4 @@
-"""`MEBOneClass`: novelty detection by the minimum enclosing ball."""
+"""`MEBOneClass`, the scikit-learn estimator of novelty detection by the minimum enclosing ball in feature space."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         return self
 
     def _scores(self, X: Any) -> FloatArray:
-        """-(k(x, x) - 2 Σ a_i k(x_i, x) + ||c||²)."""
+        """Return -(k(x, x) - 2 Σ a_i k(x_i, x) + ||c||²) of each row x."""
         if isinstance(self.kernel_, Precomputed):
             diagonal: FloatArray | float = self._diagonal
         else:
@@ -106,11 +106,11 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         return self._scores(self._new_points(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return ``score_samples`` - ``offset_``, ≥ 0 inside."""
+        """Return ``score_samples`` - ``offset_`` (n,), ≥ 0 inside the threshold."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return 1 for points inside, -1 for points outside."""
+        """Return 1 for points inside the threshold, -1 for points outside (n,)."""
         return np.where(self.decision_function(X) >= 0.0, 1, -1)
 
 

@@ -1,4 +1,4 @@
-"""The base classes of all estimators (pickling, new points, options of solves), and the record by which a table lists them."""
+"""The base classes of all estimators (pickling, checks of X and y, options of solves), and the record that lists each of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..data_names import DataNames, is_missing, is_pandas_or_polars
 from ..errors import DataError, InputError, MarginoptWarning
-from ..labelled import DataNames, is_missing, is_of_frames
 from ..models.arrays import FloatArray, IntArray, Points, as_points
 from ..models.formulations.margin.part import Part
 from ..models.formulations.margin.restrictions import Restriction
@@ -71,15 +71,15 @@ class EstimatorInfo:
     model : type of Model
         The formulation that it solves.
     summary : str
-        One line: what it is, and what it finds by itself.
-    quick : mapping
+        One line that says what it is.
+    quick_parameters : mapping
         Parameters with which it fits small data in a moment: those of scikit-learn's checks.
     """
 
     estimator: type[Any]
     model: type[Model]
     summary: str
-    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick_parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -87,13 +87,13 @@ class EstimatorInfo:
         return self.estimator.__name__
 
     def make(self) -> Any:
-        """Return an estimator with the parameters ``quick``."""
-        return self.estimator(**self.quick)
+        """Return an estimator with `quick_parameters`."""
+        return self.estimator(**self.quick_parameters)
 
 
 def _name_fault(X: Any, y: Any, error: Exception) -> None:
     """Raise InputError for a column of a frame that holds no numbers, or labels that are missing; return where neither is."""
-    columns = X.columns if is_of_frames(X, "DataFrame") else ()
+    columns = X.columns if is_pandas_or_polars(X, "DataFrame") else ()
     for name in columns:
         try:
             np.asarray(X[name], dtype=np.float64)

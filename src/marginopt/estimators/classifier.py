@@ -35,7 +35,7 @@ from .training_set import (
 
 @dataclass(frozen=True, eq=False)
 class PreparedData:
-    """A classifier's training set as its binary problems take it.
+    """A classifier's training set, merged and in the feature space, with the binary problems that a fit solves.
 
     Attributes
     ----------
@@ -45,6 +45,7 @@ class PreparedData:
     space : FeatureSpace
         The points of ``sample`` in the space of the models.
     pairs : list of BinaryProblem
+        The binary problems: each pair of classes, or each class against the rest.
     cost : ndarray (m,)
         Sample weight times class weight of each point of ``sample``.
     """
@@ -145,7 +146,7 @@ class WeightedPointsClassifier(PointsClassifier):
 
 @dataclass(eq=False, repr=False)
 class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
-    """The base class of classifiers that fit one model of `marginopt.models` for two classes, or one a pair of classes.
+    """The base class of classifiers that fit one model of `marginopt.models` for each binary problem.
 
     Subclasses give the feature space of the problems (`_space`), the model (`_problem`), the solver (`_solver`), and the
     classifier of a solution (`_solution`). Fitted attributes of all: ``classes_``, ``n_features_in_``, ``problem_`` (the model),

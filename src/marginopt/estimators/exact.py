@@ -1,4 +1,4 @@
-"""Classifiers whose nonconvex problem branch and bound solves, to the optimum or within a budget of nodes or seconds.
+"""Classifiers of nonconvex problems, which branch and bound solves to the optimum or within a budget of nodes or seconds.
 
 They are `ZeroOneSVC`, `RampSVC`, `ScoringSystemClassifier` and `SparseSVC`.
 """

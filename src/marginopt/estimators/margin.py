@@ -1,4 +1,4 @@
-"""Linear classifiers: `MarginClassifier`, of any loss and regulariser, `LogisticRegression` and `MulticlassSVC`."""
+"""Linear classifiers: `MarginClassifier` of any loss and regulariser, `LogisticRegression`, and `MulticlassSVC`."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ class MarginClassifier(SearchedClassifier):
     Parameters
     ----------
     loss : Loss or str
-        A loss of margins of `marginopt.margin`, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu".
+        A loss of margins of `marginopt.margin`, or its name, such as "hinge", "squared-hinge", "logistic", "ramp", "zero-one".
     regulariser : Regulariser or str
-        Or its name: "l2", "half-l2", "l1", "elastic-net", "none".
+        Or its name: "l2", "half-l2", "l1", "l0", "elastic-net", "none".
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
     intercept : {"penalised", "free"}
+        Whether the intercept is part of the regulariser.
     domain : Domain or str
-        Of intercept and coefficients, the intercept first. Of the standardised features, unless
-        ``standardise=False``. Parts may name columns of the frame that it is fitted on.
+        The domain of intercept and coefficients, the intercept first; of those of standardised features unless
+        ``standardise=False``. It may name columns of the frame that the classifier is fitted on.
     subject_to : Restriction or sequence of Restriction
-        Each problem has its own. They may name classes, and columns of the frame that it is fitted on:
+        Restrictions of each binary problem. They may name classes, and columns of the frame that the classifier is fitted on:
         ``mo.parity("gender")``, ``mo.error_budget("yes", .1)``. Points are counted whatever their weight. Rows of X may be
         named where there are two classes.
     solver : str

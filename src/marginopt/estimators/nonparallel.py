@@ -1,6 +1,6 @@
-"""Nonparallel classifiers without learned features: a hyperplane for each class, near it and away from the others.
+"""`NonparallelSVC`, nonparallel classifiers without learned features: a hyperplane near each class and far from the others.
 
-`NonparallelSVC` covers the methods that NPSVC++, Table 2, compares with.
+It covers the methods that NPSVC++, Table 2, compares with.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .training_set import Scaling, make_kernel
 
 @dataclass(eq=False, repr=False)
 class HyperplaneClassifier(PointsClassifier):
-    """Base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes."""
+    """The base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes."""
 
     _: KW_ONLY
     gamma: Any = "npsvc"
@@ -83,7 +83,7 @@ class NonparallelSVC(HyperplaneClassifier):
     c : float
         > 0, weight of the other classes' losses.
     r : float
-        > 0, weight of the norm.
+        > 0, weight of the norm of each hyperplane.
     margin : float
         s > 0, where the other classes are to be.
     epsilon, tau, decay : float
@@ -149,7 +149,7 @@ class NonparallelSVC(HyperplaneClassifier):
                 vars(model).pop(name, None)
             if self.verbose:
                 _, objective, gap = results[-1]
-                line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
+                line.write_line(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
         self.problems_ = models
         self.classes_ = np.asarray([model.target for model in models])
         self.U_ = np.column_stack([u for u, _, _ in results])

@@ -1,4 +1,4 @@
-"""`KernelNPSVC`: K-NPSVC++, nonparallel hyperplanes over features that all classes share."""
+"""`KernelNPSVC`, the estimator of K-NPSVC++: nonparallel hyperplanes over learned features that all classes share."""
 
 from __future__ import annotations
 

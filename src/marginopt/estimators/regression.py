@@ -1,7 +1,7 @@
-"""`EpsilonSVR`, support vector regression, and `MarginRegressor`, of any loss of residuals; their base class.
+"""Regressors: `EpsilonSVR`, support vector regression, and `MarginRegressor` of any loss of residuals.
 
-Equal points with equal targets are merged before the problem is stated, as classifiers do it, so that a point of weight k and k
-copies of it state one and the same problem.
+Equal points with equal targets are merged before the problem is stated, so that a point of weight k and k copies of it state the
+same problem.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .training_set import BinaryProblem, FeatureSpace, Solution, WeightedPoints,
 
 @dataclass(eq=False, repr=False)
 class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
-    """A regressor that fits one model of `marginopt.models`.
+    """The base class of regressors that fit one model of `marginopt.models`.
 
     Subclasses give the feature space (`_space`), the model (`_problem`) and the function of a solution (`_solution`).
     Fitted attributes of all: ``problem_`` (the model), ``result_``, ``certificate_`` and ``n_features_in_``.

@@ -1,4 +1,4 @@
-"""Solve the model of an estimator's fit: raise and warn in the estimator's words, and log solves that take long."""
+"""Solve the model of an estimator's fit, with the errors and warnings of scikit-learn, and log solves that take long."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MINOR = 0.01
 _USELESS = 0.6
 #: Seconds of a solve after which the log says what is being solved.
 LOG_AFTER_SECONDS = 10.0
-#: Names of the formulations of which the log said so.
+#: Names of the formulations whose slow solves the log has told of in this process.
 _LOGGED: set[str] = set()
 _LOGGER = logging.getLogger("marginopt")
 #: Training points that are classified first to see whether both classes occur.
@@ -40,7 +40,7 @@ _FIRST_POINTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class BinaryFit:
-    """The model of a binary problem, its result, and the classifier of the result."""
+    """The fit of a binary problem: its model, the result of the solve, and the classifier of the result."""
 
     problem: Model
     result: Result
@@ -65,6 +65,13 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
         Ways to end that are no reason to warn.
     noun : str
         The word for what is fitted.
+
+    Raises
+    ------
+    NotSeparableError
+        The rows of the margins of a hard-margin problem exclude each other.
+    SolverError
+        There is no point for another reason: infeasible, unbounded, or the solver gave none.
     """
     with log_slow_solve(problem, resolve_solver(solver).label, "time_limit= bounds the time", bool(options.progress)):
         result = solve_problem(problem, solver, options)

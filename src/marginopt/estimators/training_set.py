@@ -1,4 +1,4 @@
-"""The way from an estimator's training set to binary problems in a feature space, and from their solutions to predictions."""
+"""An estimator's training set as binary problems in a feature space (`WeightedPoints`, `FeatureSpace`), and its `Predictor`."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class WeightedPoints:
 
     @classmethod
     def merged(cls, X: Points, y: IntArray, weights: FloatArray) -> WeightedPoints:
-        """Merge points with equal rows and equal labels, in an order that depends on their values alone.
+        """Return the points of positive weight, those with equal rows and labels as one, in an order by their values alone.
 
         A point of weight k and k copies of it then state the same problem, to the last bit: the solutions agree whatever the
-        solver's tolerance. Points of weight zero are left out.
+        solver's tolerance.
         """
         points = np.flatnonzero(weights > 0)
         keys = _row_bytes(X, points)
@@ -64,7 +64,7 @@ class WeightedPoints:
 
 
 def _row_bytes(X: Points, points: IntArray) -> list[bytes]:
-    """One key for each row: equal exactly where the rows are equal (-0 and 0 are, stored zeros are zeros)."""
+    """Return one key for each row, equal exactly where the rows are equal; -0 equals 0, and a stored zero an absent entry."""
     if isinstance(X, np.ndarray):
         return [row.tobytes() for row in X[points] + 0.0]
     clean = sp.csr_array(X[points], copy=True)
@@ -131,7 +131,7 @@ def class_scores(scores: FloatArray, pairs: Sequence[BinaryProblem], classes: in
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """x_j ↦ (x_j - shift_j)·factor_j; sparse data are not shifted, which would fill them.
+    """The standardisation x_j ↦ (x_j - shift_j)·factor_j; sparse data are not shifted, which would fill them.
 
     Parameters
     ----------
@@ -230,10 +230,17 @@ _BLOCK_ENTRIES = 8_000_000
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The solution of a binary problem: coefficients of the features, or of the points with a kernel, and the intercept.
+    """The classifier, or regression function, that a solution of one problem gives.
 
-    ``metric`` scales the features of a Gaussian kernel of its own (√γ, a number or one for each feature). ``origin`` is the point
-    that the model's `CentredPoints` took for 0, None where that is 0 itself.
+    Parameters
+    ----------
+    coefficients : ndarray
+        Coefficients of the features; with a kernel, of the problem's points.
+    intercept : float
+    metric : ndarray, optional
+        √γ of a Gaussian kernel of its own, a number or one for each feature.
+    origin : ndarray (p,), optional
+        The point that the model's `CentredPoints` took for 0; None where that is 0 itself.
     """
 
     coefficients: FloatArray
@@ -243,7 +250,7 @@ class Solution:
 
 
 class Predictor(ABC):
-    """The fitted decision functions of all binary problems, which score new rows."""
+    """The interface of the fitted decision functions of all binary problems, which score new rows."""
 
     @abstractmethod
     def scores(self, X: Points) -> FloatArray:
@@ -255,7 +262,7 @@ class Predictor(ABC):
 
 
 class FeatureSpace(ABC):
-    """The training points as models take them; ``kernel`` is None where classifiers are linear in the features."""
+    """The interface of the training points as models take them; ``kernel`` is None for linear functions of the features."""
 
     kernel: Kernel | None
 
@@ -278,7 +285,7 @@ class LinearSpace(FeatureSpace):
 
     @classmethod
     def of(cls, X: Points, scaling: Scaling) -> LinearSpace:
-        """Scale the rows X and put a column of ones before them."""
+        """Return the space of the rows X, scaled and with a column of ones before them."""
         Z, ones = scaling.transform(X), np.ones((X.shape[0], 1))
         if isinstance(Z, np.ndarray):
             return cls(np.hstack([ones, Z]), scaling)
@@ -327,7 +334,7 @@ class KernelSpace(FeatureSpace):
 
     @classmethod
     def of(cls, X: Points, rows: IntArray, scaling: Scaling, kernel: Kernel, weights: FloatArray) -> KernelSpace:
-        """Take the given rows of X, and fit the kernel's rule for γ to them."""
+        """Return the space of the given rows of X, scaled, with the kernel whose rule for γ is applied to them."""
         if isinstance(kernel, Precomputed):
             if X.shape[0] != X.shape[1]:
                 raise InputError(f"kernel='precomputed' needs X to be the square kernel matrix; its shape is {X.shape}", name="X")
@@ -372,7 +379,9 @@ class KernelPredictor(Predictor):
     vectors : ndarray or csr_array
         Distinct support vectors, scaled; their columns of the kernel matrix where it is precomputed.
     merged : ndarray (problems, distinct support vectors)
+        The coefficients c_j of the distinct support vectors.
     intercept : ndarray (problems,)
+        The intercepts b.
     support : ndarray of int
         Support vectors among the training points, copies included.
     dual : ndarray (problems, support vectors)
@@ -394,7 +403,7 @@ class KernelPredictor(Predictor):
     origins: list[FloatArray | None] | None = None
 
     def scores(self, X: Points) -> FloatArray:
-        """Evaluate the kernel once for all problems, or once a problem where each has its own, in blocks of rows."""
+        """Return the scores of rows (n × problems), in blocks of rows; problems with one kernel share its values."""
         if isinstance(self.kernel, Precomputed):
             return to_dense(X[:, self.vectors]) @ self.merged.T + self.intercept
         Z = self.scaling.transform(X)
@@ -404,12 +413,12 @@ class KernelPredictor(Predictor):
         return np.concatenate([self._block(Z[i : i + step]) for i in range(0, Z.shape[0], step)])
 
     def _products(self, Z: Points, k: int, origin: FloatArray | None) -> FloatArray:
-        """Σ_j c_j (z_j - origin)'(z - origin) of problem k, with the linear kernel."""
+        """Return Σ_j c_j (z_j - origin)'(z - origin) of problem k, with the linear kernel."""
         rows = Z if origin is None else to_dense(Z) - origin
         return np.asarray(rows @ self._normal(k, origin))
 
     def _normal(self, k: int, origin: FloatArray | None) -> FloatArray:
-        """Σ_j c_j (z_j - origin) of problem k."""
+        """Return Σ_j c_j (z_j - origin) of problem k."""
         vectors = self.vectors if origin is None else to_dense(self.vectors) - origin
         return np.asarray(vectors.T @ self.merged[k])
 

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 from ..errors import DataError, InputError, TooLargeError
-from ..files import READ_ERRORS, check_target, read_bytes, read_error, write_text
+from ..files import READ_ERRORS, check_target, describe_read_error, read_bytes, write_text
 from ..models.model import Model
 from ..solvers.exact.check.arithmetic import InvalidProofError
 from ..solvers.zero_one.check.checker import LoggedZeroOneProblem, ZeroOneChecker, checker_script
@@ -98,4 +98,4 @@ def _stated_problem(content: bytes, log: str | Path) -> LoggedZeroOneProblem:
     except InvalidProofError as error:
         raise DataError(f"{log} states no problem: {error}", file=log) from error
     except READ_ERRORS as error:
-        raise DataError(f"{log} states no problem: {read_error(error)}", file=log) from error
+        raise DataError(f"{log} states no problem: {describe_read_error(error)}", file=log) from error

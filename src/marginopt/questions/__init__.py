@@ -1,12 +1,12 @@
-"""Questions about data and classifiers, answered with a proof by an exact solver: fairness, good classifiers, stability, λ."""
+"""Questions about data and classifiers that exact solvers answer with a proof: fairness, the Rashomon set, stability, λ."""
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .conformal import ConformalSets, conformal_sets
 from .fairness import FairnessQuestion, Subgroup, audit_fairness
 from .fairness_game import FairnessGame, GameRound, fairness_game
-from .good_classifiers import CoefficientRanges, FeatureImportance, SupportSet, coefficient_ranges, feature_importance, supports
 from .lam_selection import LamSelection, select_lam
 from .most_different import Disagreements, most_different_classifier
+from .rashomon_set import CoefficientRanges, FeatureImportance, SupportSet, coefficient_ranges, feature_importance, supports
 from .stability import OtherClassifier, PredictionStability, prediction_stability
 
 __all__ = [

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from ..display import Display, Displayed, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text
 from ..drawing import new_axes
 from ..errors import DataError, InputError
-from ..files import READ_ERRORS, read_error
+from ..files import READ_ERRORS, describe_read_error
 from ..solvers.exact.check.checker import ProofReport
 from ..solvers.exact.check.log_reader import file_sha256
 from ..solvers.proofs import Question, check_proof
@@ -49,7 +49,6 @@ class Evidence(ABC):
         """Draw the evidence on matplotlib axes."""
 
 
-#: The evidence that a question asks for.
 E = TypeVar("E", bound=Evidence, covariant=True)
 K = TypeVar("K", bound=Evidence)
 
@@ -140,7 +139,7 @@ class ProofLog:
         try:
             return cls(problem, str(path), file_sha256(Path(path)))
         except READ_ERRORS as error:
-            raise DataError(f"the proof log {path} cannot be read: {read_error(error)}", file=path) from error
+            raise DataError(f"the proof log {path} cannot be read: {describe_read_error(error)}", file=path) from error
 
 
 @dataclass(frozen=True)
@@ -150,11 +149,11 @@ class AnswerReport:
     Parameters
     ----------
     valid : bool
-        Whether the logs prove the bound and the evidence attains the value.
+        Whether the logs prove the bound, the evidence attains the value, and no other fault was found.
     bound : float
         The bound that the valid logs imply.
     value : float
-        The value of the evidence, counted again.
+        The value of the evidence, computed again.
     message : str
         The first fault; empty for a valid answer.
     reports : mapping of str to ProofReport
@@ -174,7 +173,7 @@ class AnswerReport:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer(Displayed, Generic[E]):
+class Answer(Displayable, Generic[E]):
     """The answer to a question about all classifiers of a class.
 
     Parameters
@@ -182,7 +181,7 @@ class Answer(Displayed, Generic[E]):
     question : BoundedQuestion
         The data and the optimum that is asked for. ``mo.check_proof(log, answer.question)`` verifies a log against them.
     value : float
-        The value of the evidence, counted from the data.
+        The value of the evidence, computed from the data.
     bound : float
         No object of the class has a value beyond: above it for a maximum, below it for a minimum.
     proved : bool
@@ -275,7 +274,7 @@ class Answer(Displayed, Generic[E]):
         return Display(self.sentence, facts=(*facts, *self.evidence.facts()))
 
     def __str__(self) -> str:
-        return self.display().lines()
+        return self.display().as_text()
 
     __repr__ = __str__
 

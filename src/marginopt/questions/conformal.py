@@ -1,7 +1,7 @@
 """Exact full-conformal prediction sets of the 0-1-loss SVM, without a refit: `conformal_sets`.
 
-The p-value of a label at a point follows from counterfactual optima: the least objective of a classifier that keeps the label,
-and those of classifiers that keep each training point.
+A classifier *keeps* a point and its label if the point has margin at least 1. The p-value of a label at a point follows from
+counterfactual optima: the least objective of a classifier that keeps them, and of one that keeps each training point.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Sense, bound_text
+from ..display import Display, Displayable, Sense, bound_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
 from ..models.formulations.margin_violations import satisfies_margins
@@ -103,8 +103,8 @@ class ConformalPValue(LabelQuestion):
 
 
 @dataclass(frozen=True, eq=False)
-class ConformalSets(Displayed):
-    """Exact full-conformal prediction sets.
+class ConformalSets(Displayable):
+    """Exact full-conformal prediction sets of points: the labels whose p-value is above α, and those that cannot be decided.
 
     Parameters
     ----------

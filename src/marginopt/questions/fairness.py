@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from ..data_names import attribute_columns, label_codes
 from ..display import bound_text
 from ..drawing import COLOURS, GREY, literal_text
 from ..errors import InputError
-from ..labelled import attribute_columns, label_codes
 from ..models.arrays import BoolArray, FloatArray, IntArray, as_points, as_positive, as_vector, as_weights, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -33,13 +33,14 @@ from ..solvers.exact.check.arithmetic import ceil_to_float
 from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.solve import solve
 from .answer import Answer, BoundedQuestion, Evidence, ProofLog, checked_evidence
-from .half_spaces import BestHalfSpace, HalfSpace, coded_columns
+from .half_spaces import HalfSpace, HalfSpaceProblem, coded_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The rate that is compared: predictions of one among y = 0, of zero among y = 1, of one among all, or y minus prediction.
 FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate", "selection-rate", "calibration"]
+#: Whether the rate of a group is above or below the rate of comparison.
 Side: TypeAlias = Literal["above", "below"]
 
 #: Margin of the half-spaces where the columns are too fine for a bound over all half-spaces.
@@ -170,7 +171,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def members(self) -> BoolArray:
-        """The persons that the metric is about (n,)."""
+        """A mask of the persons that the metric is about (n,)."""
         if self.metric == "false-positive-rate":
             return np.asarray(self.y == 0.0)
         if self.metric == "false-negative-rate":
@@ -226,20 +227,20 @@ class FairnessQuestion(BoundedQuestion):
         return np.array(list(chosen.values()), dtype=np.int64)
 
     @cached_property
-    def sides(self) -> Mapping[Side, BestHalfSpace]:
-        """The best half-space of w_i (v_i - rate) over the cells, and for calibration of its negative."""
+    def sides(self) -> Mapping[Side, HalfSpaceProblem]:
+        """The problem of the best half-space of costs w_i (v_i - rate), summed by cell; for calibration also of -costs."""
         rows, place = self.cells
         costs = [Fraction(0)] * len(rows)
         for k, weight, value in zip(place.tolist(), self._member_weights, self._values, strict=True):
             costs[k] += weight * (value - self.reference)
         columns = coded_columns(rows[:, self.varying])
-        above = BestHalfSpace(columns, tuple(costs), self.margin)
+        above = HalfSpaceProblem(columns, tuple(costs), self.margin)
         if self.metric != "calibration":
             return {"above": above}
-        return {"above": above, "below": BestHalfSpace(columns, tuple(-cost for cost in costs), self.margin)}
+        return {"above": above, "below": HalfSpaceProblem(columns, tuple(-cost for cost in costs), self.margin)}
 
     def problems(self) -> Mapping[str, Model]:
-        """Return the 0-1 problem of each sign, over distinct rows with summed costs."""
+        """Return the 0-1 model of each of `sides` that has one."""
         models = {side: best.model() for side, best in self.sides.items()}
         return {side: model for side, model in models.items() if model is not None}
 
@@ -251,11 +252,11 @@ class FairnessQuestion(BoundedQuestion):
         return float(self.sides[group.side].value(group.half_space) / self.weight)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the upper bound of the disparity, from lower bounds of the problems."""
+        """Return the upper bound of the disparity that lower bounds of the models prove."""
         return ceil_to_float(max(best.bound(bounds.get(side)) for side, best in self.sides.items()) / self.weight)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return that rule, sizes or rates of the group are not those of its half-space."""
+        """Return the objection that rule, sizes or rates of the group are not those of its half-space; empty if they are."""
         assert isinstance(evidence, Subgroup)
         restated = self.subgroup(evidence.side, evidence.half_space)
         return "" if evidence == restated else "the rule, the sizes or the rates of the group are not those of its half-space"
@@ -432,7 +433,7 @@ def fairness_question(
     if margin is None:
         dense = np.asarray(to_dense(points))
         varying = dense[:, (dense != dense[:1]).any(axis=0)]
-        margin = None if BestHalfSpace.grid_norm(coded_columns(np.unique(varying, axis=0))) is not None else _MARGIN
+        margin = None if HalfSpaceProblem.grid_norm(coded_columns(np.unique(varying, axis=0))) is not None else _MARGIN
     return FairnessQuestion(*data, margin)  # type: ignore[arg-type]
 
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..display import Display, Displayed
+from ..data_names import labelled_arrays
+from ..display import Display, Displayable
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError
-from ..labelled import labelled_arrays
 from ..models.arrays import FloatArray, as_integer, as_points, as_positive, to_dense
 from ..models.model import Model
 from ..solvers.certification.result import Result
@@ -70,8 +70,8 @@ class GameRound:
 
 
 @dataclass(frozen=True, eq=False)
-class FairnessGame(Displayed):
-    """The trajectory of a game.
+class FairnessGame(Displayable):
+    """The rounds of a fairness game, with all classifiers of the mixture.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class FairnessGame(Displayed):
         return Display(self.answer.sentence, facts=facts)
 
     def __str__(self) -> str:
-        return self.display().lines()
+        return self.display().as_text()
 
     __repr__ = __str__
 

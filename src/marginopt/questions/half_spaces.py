@@ -118,14 +118,15 @@ class HalfSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class BestHalfSpace:
-    """max over half-spaces of the sum of costs, over distinct points.
+class HalfSpaceProblem:
+    """The problem of the best half-space: max over half-spaces of the sum of the costs of the distinct points inside.
 
     Parameters
     ----------
     columns : tuple of CodedColumn
-        Coded distinct points, none constant.
+        The columns of the coded distinct points, none of them constant.
     costs : tuple of Fraction
+        The cost of each point; points of positive cost are worth including.
     margin : float or None
         γ in units of the codes; None for half-spaces of every margin.
     """

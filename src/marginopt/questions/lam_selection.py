@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular, bound_text
+from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray, IntArray, as_positive
@@ -28,8 +28,8 @@ from ..solvers.whole_path import PathReport, WholePath, whole_path
 
 
 @dataclass(frozen=True, eq=False)
-class LamSelection(Displayed, Tabular, Question):
-    """The validation error as a function of λ, and an interval of λ where it is least.
+class LamSelection(Displayable, Tabular, Question):
+    """The validation error as a function of λ, and the λ that is chosen where it is least.
 
     Parameters
     ----------
@@ -40,10 +40,11 @@ class LamSelection(Displayed, Tabular, Question):
     splits : tuple of (ndarray, ndarray)
         Indices of the training and the validation points of each fold.
     lam : float
-        The λ that is chosen: the geometric middle of the first of the best pieces, the one with the smallest norms.
+        The λ that is chosen: the geometric middle of the first of the best pieces; half its end if that piece begins at 0.
     path : WholePath
         The path of the whole data.
     folds : tuple of WholePath
+        The path of each fold's training points.
     proved : bool
         Whether every fold's path is proved, so that no other λ in (0, lam_max] has a smaller validation error for these
         classifiers.
@@ -211,9 +212,8 @@ def _choice(ends: FloatArray, errors: FloatArray) -> float:
 
 
 def _middles(ends: FloatArray) -> FloatArray:
-    middles = np.sqrt(np.maximum(ends[:-1], 0.5 * ends[1]) * ends[1:])
-    middles[0] = 0.5 * ends[1]
-    return np.asarray(middles)
+    """Return the geometric middle of each piece; of the first one, which begins at 0, half its end."""
+    return np.concatenate([[0.5 * ends[1]], np.sqrt(ends[1:-1] * ends[2:])])
 
 
 def _piece_errors(model: ZeroOneSVM, ends: FloatArray, paths: Sequence[WholePath], splits: Sequence[Any]) -> FloatArray:

@@ -24,7 +24,7 @@ from ..models.formulations.margin.model import Margin
 from ..models.formulations.margin.restrictions import ErrorBudget
 from ..models.model import Model
 from .answer import Answer, Evidence, checked_evidence, percentage
-from .restricted_solves import LevelQuestion, RestrictedSolves, Restriction
+from .restricted_solves import LevelQuestion, RestrictedSolver, Restriction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,7 @@ class FlippedPredictions(Restriction):
     opposite_labels : tuple of float (n,)
         The opposite of each prediction.
     min_count : int
+        The least number of predictions to flip.
     """
 
     opposite_labels: tuple[float, ...]
@@ -62,7 +63,7 @@ class FlippedPredictions(Restriction):
         y = np.concatenate([base.y, self.opposite_labels])
         return replace(base, X=np.vstack([X, X]), y=y, sample_weight=weights, subject_to=(*base.subject_to, budget))
 
-    def possible(self, base: Margin) -> bool:
+    def is_possible(self, base: Margin) -> bool:
         """Return whether there are so many predictions."""
         return self.min_count <= len(self.opposite_labels)
 
@@ -106,7 +107,13 @@ class Disagreements(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class DifferenceQuestion(LevelQuestion):
-    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1."""
+    """The largest number of predictions of ``best`` that a classifier of the set flips, with margin at least 1.
+
+    Parameters
+    ----------
+    best : tuple of float (p,)
+        The classifier whose predictions are flipped.
+    """
 
     best: tuple[float, ...]
 
@@ -121,7 +128,7 @@ class DifferenceQuestion(LevelQuestion):
         """The opposite of each prediction of ``best``."""
         return tuple((-decided_labels(_scores(self.model, self.best))).tolist())
 
-    def points(self, w: tuple[float, ...]) -> IntArray:
+    def flipped_points(self, w: tuple[float, ...]) -> IntArray:
         """Return the points whose predictions w flips; none if it is outside of the set."""
         if not self.classifiers_within_level([w]):
             return np.zeros(0, dtype=np.int64)
@@ -130,7 +137,7 @@ class DifferenceQuestion(LevelQuestion):
     def evaluate(self, evidence: Evidence) -> float:
         """Return the number of predictions that the different classifier flips; NaN if ``best`` does not show the level."""
         different = checked_evidence(evidence, Disagreements).different
-        return float(self.points(different).size) if self.covers(self.best) else math.nan
+        return float(self.flipped_points(different).size) if self.covers(self.best) else math.nan
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         """Return the largest number that no proved bound excludes."""
@@ -143,7 +150,7 @@ class DifferenceQuestion(LevelQuestion):
         return float(min([*numbers, n + 1]) - 1)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return that flipped points or scores are not those of the two classifiers."""
+        """Return the objection that flipped points or scores are not those of the two classifiers; empty if they are."""
         assert isinstance(evidence, Disagreements)
         if evidence.best != self.best:
             return "the classifiers are compared with another one"
@@ -155,7 +162,7 @@ class DifferenceQuestion(LevelQuestion):
 
     def disagreements(self, different: tuple[float, ...]) -> Disagreements:
         """Return where a classifier and ``best`` differ."""
-        points = tuple(self.points(different).tolist())
+        points = tuple(self.flipped_points(different).tolist())
         return Disagreements(self.best, different, points, _scores(self.model, self.best), _scores(self.model, different))
 
     def claim(self, bound: float) -> str:
@@ -196,21 +203,21 @@ def most_different_classifier(
     InputError
         As in `coefficient_ranges`; a model with groups of points or restrictions of their margins.
     """
-    solves = RestrictedSolves(model, within, solver, time_limit, proof)
+    solves = RestrictedSolver(model, within, solver, time_limit, proof)
     base = solves.model
     question = DifferenceQuestion(base, solves.within, solves.level, (), solves.best)
     opposite, n = question.opposite_labels, len(base.y)
 
     def most_different() -> tuple[float, ...]:
         candidates = [tuple(scale * x for x in w) for w in solves.classifiers_within_level() for scale in _STRETCHES]
-        return max(candidates, key=lambda w: question.points(w).size)
+        return max(candidates, key=lambda w: question.flipped_points(w).size)
 
-    attained, excluded = question.points(most_different()).size, n + 1
+    attained, excluded = question.flipped_points(most_different()).size, n + 1
     while excluded - attained > 1:
         trial = FlippedPredictions(opposite, (attained + excluded) // 2)
         if solves.excludes(trial):
             excluded = trial.min_count
-        elif (flipped_count := question.points(most_different()).size) >= trial.min_count:
+        elif (flipped_count := question.flipped_points(most_different()).size) >= trial.min_count:
             attained = flipped_count
         else:  # neither excluded nor attained: the search ended early
             break

@@ -1,7 +1,7 @@
-"""Solves of a model under restrictions, and the questions that they answer about all classifiers of low objective.
+"""Solves of a model under restrictions, by which `rashomon_set` and `most_different` answer questions about good classifiers.
 
-A bound of a restricted solve above a level proves that no classifier of that level satisfies the restriction; the solve's proof
-log is the certificate. A classifier that a solve finds within the level is a witness.
+If a restricted model has a lower bound above a level, no classifier of objective at most the level satisfies the restriction: it
+is *excluded*, and the solve's proof log is the certificate. A classifier that a solve finds within the level is a *witness*.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ E = TypeVar("E", bound=Evidence)
 
 
 class Restriction(ABC):
-    """A restriction of the classifiers, such as bounds of a coefficient.
-
-    If the restricted model has a lower bound above the level, no classifier of objective at most the level satisfies it.
-    """
+    """A restriction of the classifiers, such as bounds on a coefficient."""
 
     @property
     @abstractmethod
@@ -46,13 +43,13 @@ class Restriction(ABC):
         """Return the model with the restriction."""
 
     @abstractmethod
-    def possible(self, base: Margin) -> bool:
+    def is_possible(self, base: Margin) -> bool:
         """Return False if the domain and the bounds of single coefficients exclude every point."""
 
 
 @dataclass(frozen=True)
-class Exclusion(Restriction):
-    """The statement that no classifier of the set has lower ≤ w ≤ upper, coefficient by coefficient.
+class CoefficientBounds(Restriction):
+    """The restriction lower ≤ w ≤ upper, coefficient by coefficient.
 
     Parameters
     ----------
@@ -81,18 +78,18 @@ class Exclusion(Restriction):
         kind = Integers if base.domain.integer else Box
         return replace(base, domain=kind(tuple(lower.tolist()), tuple(upper.tolist())))
 
-    def possible(self, base: Margin) -> bool:
+    def is_possible(self, base: Margin) -> bool:
         """Return False if the domain and the bounds of single coefficients exclude every point."""
         low, high = base.coefficient_bounds
         return bool((np.maximum(low, self.lower) <= np.minimum(high, self.upper)).all())
 
-    def side_of(self, p: int, j: int) -> Exclusion:
-        """Return the exclusion that bounds coefficient j alone as this one does."""
-        return Exclusion.of_coefficient(p, j, self.lower[j], self.upper[j])
+    def side_of(self, p: int, j: int) -> CoefficientBounds:
+        """Return the restriction that bounds coefficient j of p alone, as this one bounds it."""
+        return CoefficientBounds.of_coefficient(p, j, self.lower[j], self.upper[j])
 
     @classmethod
-    def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> Exclusion:
-        """Return the exclusion that bounds coefficient j of p alone."""
+    def of_coefficient(cls, p: int, j: int, lower: float = -math.inf, upper: float = math.inf) -> CoefficientBounds:
+        """Return the restriction that bounds coefficient j of p alone; -∞ and ∞ are no bounds."""
         low, high = [-math.inf] * p, [math.inf] * p
         low[j], high[j] = lower, upper
         return cls(tuple(low), tuple(high))
@@ -100,17 +97,17 @@ class Exclusion(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class LevelQuestion(BoundedQuestion):
-    """A question about the classifiers of objective at most ``level``.
+    """A question about the set of classifiers of objective at most ``level``.
 
     Parameters
     ----------
     model : Margin
     within : float
-        ε.
+        ε ≥ 0.
     level : float
-        (1 + ε) times the objective of the best classifier found.
-    exclusions : tuple of Exclusion
-        The restrictions that no classifier of the set satisfies.
+        f + ε|f|, where f is the objective of the best classifier found.
+    exclusions : tuple of Restriction
+        The restrictions that no classifier of the set satisfies, as the answer claims.
     """
 
     model: Margin
@@ -130,14 +127,18 @@ class LevelQuestion(BoundedQuestion):
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model under each restriction."""
-        return {item.name: item.model(self.model) for item in self.exclusions if item.possible(self.model)}
+        return {
+            restriction.name: restriction.model(self.model)
+            for restriction in self.exclusions
+            if restriction.is_possible(self.model)
+        }
 
-    def excluded(self, item: Restriction, bounds: Mapping[str, float]) -> bool:
-        """Return whether bounds of the problems prove an exclusion."""
-        return not item.possible(self.model) or bounds.get(item.name, -math.inf) > self.level
+    def excluded(self, restriction: Restriction, bounds: Mapping[str, float]) -> bool:
+        """Return whether lower bounds of the problems prove that no classifier of the set satisfies a restriction."""
+        return not restriction.is_possible(self.model) or bounds.get(restriction.name, -math.inf) > self.level
 
     def covers(self, best: tuple[float, ...]) -> bool:
-        """Return whether the level is that of ε above a classifier, so that the set holds all within ε of the optimum."""
+        """Return whether the level is at least f + ε|f| of a classifier, so that the set holds all within ε of the optimum."""
         cost = classifier_cost(self.model, best)
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
@@ -152,13 +153,13 @@ class LevelQuestion(BoundedQuestion):
 
 
 @dataclass(frozen=True)
-class RestrictedSolve:
+class _SolveTask:
     """The task of solving a model under one restriction, for an executor.
 
     Parameters
     ----------
     model : Margin
-    item : Restriction
+    restriction : Restriction
     solver : str
     time_limit : float or None
         Seconds.
@@ -167,15 +168,15 @@ class RestrictedSolve:
     """
 
     model: Margin
-    item: Restriction
+    restriction: Restriction
     solver: str
     time_limit: float | None
     path: Path | None
 
-    def run(self, threads: int | None = None) -> SolvedRestriction:
+    def run(self, threads: int | None = None) -> _SolveOutcome:
         """Solve by one thread, whatever ``threads`` offers, so that the result depends on the task alone."""
         options: dict[str, Any] = {} if self.path is None else {"proof": str(self.path)}
-        result = solve(self.item.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
+        result = solve(self.restriction.model(self.model), self.solver, time_limit=self.time_limit, threads=1, **options)
         bound, classifier, log = -math.inf if result.bound is None else float(result.bound), None, None
         if result.values is not None and "w" in result.values:
             w = np.asarray(result.values["w"], dtype=np.float64)
@@ -183,13 +184,13 @@ class RestrictedSolve:
             if counted is not None and not counted.excess:
                 classifier = counted.cost, tuple(w.tolist())
         if self.path is not None and self.path.exists():
-            bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.item.name, self.path)
-        return SolvedRestriction(bound, classifier, result.bound_kind == "proved", log)
+            bound, log = min(bound, stated_bound(self.path)), ProofLog.of_file(self.restriction.name, self.path)
+        return _SolveOutcome(bound, classifier, result.bound_kind == "proved", log)
 
 
 @dataclass(frozen=True)
-class SolvedRestriction:
-    """The result of a `RestrictedSolve`.
+class _SolveOutcome:
+    """The result of a `_SolveTask`.
 
     Parameters
     ----------
@@ -209,14 +210,15 @@ class SolvedRestriction:
     log: ProofLog | None
 
 
-class RestrictedSolves:
-    """Solves a model under restrictions and keeps their bounds, logs and classifiers, from which `answer` makes an answer.
+class RestrictedSolver:
+    """Solves a model without and under restrictions, and keeps bounds, logs and classifiers, from which `answer` makes an answer.
 
     Parameters
     ----------
     model : Model
         A `Margin`, or a formulation that is one.
     within : float
+        ε ≥ 0, relative to the best objective found.
     solver : str
     time_limit : float or None
         Seconds of a solve.
@@ -224,6 +226,21 @@ class RestrictedSolves:
         Folder of the logs.
     jobs : int or None
         Solves at a time in `solve_all`.
+
+    Attributes
+    ----------
+    model : Margin
+        The model as a composition.
+    best : tuple of float
+        The best classifier that the unrestricted solve found.
+    level : float
+        f + ε|f|, where f is the objective of ``best``.
+    bounds, logs : dict
+        Lower bound and `ProofLog` of each solve, by the restriction's name.
+    classifiers : list of (float, tuple of float)
+        Objective and coefficients of each classifier found.
+    proved : bool
+        Whether all bounds hold in exact arithmetic.
     """
 
     def __init__(
@@ -238,46 +255,46 @@ class RestrictedSolves:
         self.bounds, self.classifiers = dict[str, float](), list[tuple[float, tuple[float, ...]]]()
         self.level = math.inf
         p = self.model.width
-        self.solve(Exclusion((-math.inf,) * p, (math.inf,) * p))
+        self.solve(CoefficientBounds((-math.inf,) * p, (math.inf,) * p))
         if not self.classifiers:
             raise InputError("the model has no classifier: its restrictions exclude all, or the time limit is too short")
         cost, self.best = min(self.classifiers)
         self.level = cost + self.within * abs(cost)
 
-    def solve(self, item: Restriction) -> float:
+    def solve(self, restriction: Restriction) -> float:
         """Return the lower bound of the model under a restriction; infinite where the domain excludes it."""
-        return self.solve_all([item])[0]
+        return self.solve_all([restriction])[0]
 
     def solve_all(self, items: Sequence[Restriction]) -> list[float]:
-        """Return the lower bound under each restriction; those not known yet are independent solves, `jobs` at a time."""
-        possible = {item.name: item for item in items if item.possible(self.model)}
-        unsolved = [item for name, item in possible.items() if name not in self.bounds]
+        """Return the lower bound under each restriction; new ones are solved, ``jobs`` at a time."""
+        possible = {restriction.name: restriction for restriction in items if restriction.is_possible(self.model)}
+        unsolved = [restriction for name, restriction in possible.items() if name not in self.bounds]
         first = len(self.bounds)
         tasks = [
-            RestrictedSolve(self.model, item, self._solver, self._limit, self._log_path(number))
-            for number, item in enumerate(unsolved, first)
+            _SolveTask(self.model, restriction, self._solver, self._limit, self._log_path(number))
+            for number, restriction in enumerate(unsolved, first)
         ]
         with choose_executor(self._jobs) as executor:
-            results = (executor if len(tasks) > 1 else SerialExecutor()).all(RestrictedSolve.run, tasks)
-        for item, result in zip(unsolved, results, strict=True):
-            self.bounds[item.name] = result.bound
+            results = (executor if len(tasks) > 1 else SerialExecutor()).all(_SolveTask.run, tasks)
+        for restriction, result in zip(unsolved, results, strict=True):
+            self.bounds[restriction.name] = result.bound
             self.proved = self.proved and result.proved
             self.classifiers += [] if result.classifier is None else [result.classifier]
             if result.log is not None:
-                self.logs[item.name] = result.log
-        return [self.bounds[item.name] if item.name in possible else math.inf for item in items]
+                self.logs[restriction.name] = result.log
+        return [self.bounds[restriction.name] if restriction.name in possible else math.inf for restriction in items]
 
     def _log_path(self, number: int) -> Path | None:
         return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
 
-    def branch(self, prefix: str) -> RestrictedSolves:
+    def branch(self, prefix: str) -> RestrictedSolver:
         """Return a copy with the solves so far, which solves one at a time; the names of its logs begin with a prefix."""
         branch = copy(self)
         branch._prefix, branch._jobs = prefix, 1
         branch.bounds, branch.logs, branch.classifiers = dict(self.bounds), dict(self.logs), list(self.classifiers)
         return branch
 
-    def merge(self, branch: RestrictedSolves) -> None:
+    def merge(self, branch: RestrictedSolver) -> None:
         """Add the bounds, logs and classifiers of a `branch` to these."""
         present = set(self.classifiers)
         self.bounds |= branch.bounds
@@ -285,9 +302,9 @@ class RestrictedSolves:
         self.classifiers += [pair for pair in branch.classifiers if pair not in present]
         self.proved = self.proved and branch.proved
 
-    def excludes(self, item: Restriction) -> bool:
-        """Return whether no classifier of the set satisfies a restriction."""
-        return self.solve(item) > self.level
+    def excludes(self, restriction: Restriction) -> bool:
+        """Return whether the domain or a solve excludes a restriction, so that no classifier of the set satisfies it."""
+        return self.solve(restriction) > self.level
 
     def classifiers_within_level(self) -> list[tuple[float, ...]]:
         """Return the classifiers found within the level, the best one first."""
@@ -295,7 +312,7 @@ class RestrictedSolves:
 
     def answer(self, question: BoundedQuestion, evidence: E, exclusions: Iterable[Restriction]) -> Answer[E]:
         """Return the answer to a question that rests on the bounds under these restrictions, with their logs."""
-        names = [item.name for item in exclusions]
+        names = [restriction.name for restriction in exclusions]
         bounds = {name: self.bounds[name] for name in names if name in self.bounds}
         logs = tuple(self.logs[name] for name in names if name in self.logs)
         return Answer(question, question.evaluate(evidence), question.bound(bounds), self.proved, evidence, logs)

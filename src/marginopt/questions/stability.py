@@ -1,4 +1,4 @@
-"""The counterfactual optimum of predictions: the least objective of a classifier that predicts a point otherwise.
+"""`prediction_stability`: the least objective of a classifier that predicts a point otherwise, the *counterfactual optimum*.
 
 For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
 classifier does not give it,
@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..display import Display, Displayed, Sense, Tabular, bound_text
+from ..data_names import DataNames
+from ..display import Display, Displayable, Sense, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
-from ..labelled import DataNames
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.decision import decided_labels
 from ..models.formulations.margin_violations import satisfies_margins
@@ -190,8 +190,8 @@ def _label_changes(model: ZeroOneSVM, excess: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionStability(Displayed, Tabular):
-    """The table of counterfactual optima.
+class PredictionStability(Displayable, Tabular):
+    """The table of the counterfactual optima L(x) of many points, with proved bounds; `answer` makes an `Answer` of one point.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ class PredictionStability(Displayed, Tabular):
         return OtherPrediction(self.model, self.points[index], -float(self.prediction[index]), best)
 
     def rival(self, index: int) -> ZeroOneSVM:
-        """Return the model whose optimum is L(x) of one point, see `OtherPrediction.problems`."""
+        """Return the model of one point whose optimum is at most L(x), see `LabelQuestion.rival`."""
         return self.question(index).rival
 
     def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer[OtherClassifier]:
@@ -314,7 +314,7 @@ class PredictionStability(Displayed, Tabular):
         return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds.
+        """Return one dictionary for each point; "flipped" is the least objective with the other prediction, between two bounds.
 
         "prediction" is the name of a class where the data have them, else -1 or +1.
         """
@@ -474,7 +474,28 @@ def deadline_after(time_limit: float | None) -> float:
 def target_table(
     view: ZeroOneProblem, rows: FloatArray, optimum: Result, cap: float, limits: Limits
 ) -> tuple[FloatArray, FloatArray, FloatArray, int, bool]:
-    """Return values, bounds and classifiers of all target rows; equal rows are searched once, and no w keeps a row of zeros."""
+    """Return the least f(w) with r'w ≥ 1 for each target row r, by one search over all of them.
+
+    Parameters
+    ----------
+    view : ZeroOneProblem
+        The problem with objective f.
+    rows : ndarray (targets, p)
+        Equal rows are searched once. No w has r'w ≥ 1 for a row of zeros, which keeps the value ∞.
+    optimum : Result
+        An exact solve of the problem.
+    cap : float
+        Bounds above it are not asked for.
+    limits : Limits
+
+    Returns
+    -------
+    value, bound, w : ndarray (targets,), (targets,), (targets, p)
+        The objective of the best classifier found, a proved lower bound, and the classifier.
+    nodes : int
+    finished : bool
+        False if a limit ended the search.
+    """
     distinct, position = np.unique(rows + 0.0, axis=0, return_inverse=True)
     position = position.reshape(-1)
     reachable = distinct.any(axis=1)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stacked
+from .blocks import CsrBlock, FloatArray, SparseBlock, TransposedRows, stack_blocks
 
 if TYPE_CHECKING:
     from .summary import ColumnSummary
@@ -48,12 +48,12 @@ class Rows(ABC):
         """The number of stored entries."""
 
     @abstractmethod
-    def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
-        """Return a context whose value reads rows: a function of (start, stop), whose block is valid until its next call."""
+    def open_reader(self) -> AbstractContextManager[Callable[[int, int], Block]]:
+        """Return a context manager that yields a function of (start, stop), whose block of rows is valid until its next call."""
 
     @property
     def row_bytes(self) -> float:
-        """The average bytes of a row."""
+        """The average bytes of a row in memory: 8 an entry of a dense matrix, 16 an entry and 8 more of a sparse one."""
         n, p = self.shape
         return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
 
@@ -66,7 +66,7 @@ class Rows(ABC):
         """Yield (start, stop, rows), one block after the other; a block is valid until the next one is read."""
         n = self.shape[0]
         height = max(int(block_bytes / self.row_bytes), 1)
-        with self.reading() as read:
+        with self.open_reader() as read:
             for start in range(0, n, height):
                 stop = min(start + height, n)
                 yield start, stop, read(start, stop)
@@ -91,7 +91,10 @@ class Rows(ABC):
         return product
 
     def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
-        """Return (start, stop) of pieces of equal length with ``count`` rows in all, evenly spread and not random."""
+        """Return (start, stop) of at most ``pieces`` pieces of rows, evenly spread and not random.
+
+        All have the same length, ``count``/``pieces`` rounded down and 1 at least, so that they hold some ``count`` rows.
+        """
         n = self.shape[0]
         length = max(min(count, n) // pieces, 1)
         starts = np.unique(np.linspace(0, n - length, pieces).astype(np.int64))
@@ -123,7 +126,12 @@ class MemoryRows(Rows):
     Parameters
     ----------
     X : ndarray or csr_array, float64
-        CSR whose columns do not increase along each row is copied and put in order.
+        CSR whose columns do not increase along each row is copied, put in order, and duplicate entries are summed.
+
+    Raises
+    ------
+    InputError
+        The type is not float64.
     """
 
     X: FloatArray | sp.csr_array
@@ -138,12 +146,12 @@ class MemoryRows(Rows):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n, p)."""
+        """The numbers of rows and columns, (n, p)."""
         return int(self.X.shape[0]), int(self.X.shape[1])
 
     @property
     def entries(self) -> int:
-        """Return the number of stored entries."""
+        """The number of stored entries."""
         return int(self.X.size if isinstance(self.X, np.ndarray) else self.X.nnz)
 
     @property
@@ -151,8 +159,8 @@ class MemoryRows(Rows):
         """The largest block for a dense array, whose slices are views; the default for CSR, whose slices are copied."""
         return MAX_BLOCK_BYTES if isinstance(self.X, np.ndarray) else DEFAULT_BLOCK_BYTES
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
-        """Return a context whose value returns slices of the array."""
+    def open_reader(self) -> AbstractContextManager[Callable[[int, int], Block]]:
+        """Return a context manager that yields a function of (start, stop), which returns slices of the array."""
         return nullcontext(_slices(self.X))
 
 
@@ -171,10 +179,10 @@ def _slices(X: FloatArray | sp.csr_array) -> Callable[[int, int], Block]:
 
 
 def sample_rows(rows: Rows, count: int) -> MemoryRows:
-    """Return some ``count`` rows in memory, in pieces that are evenly spread over all rows."""
+    """Return a copy in memory of the rows of `Rows.sample_pieces`, some ``count`` of them."""
     parts: list[Any] = []
-    with rows.reading() as read:
+    with rows.open_reader() as read:
         for start, stop in rows.sample_pieces(count):
             block = read(start, stop)
             parts.append(block.copy() if isinstance(block, np.ndarray) else block.arrays())
-    return MemoryRows(np.concatenate(parts) if isinstance(parts[0], np.ndarray) else stacked(parts, rows.shape[1]))
+    return MemoryRows(np.concatenate(parts) if isinstance(parts[0], np.ndarray) else stack_blocks(parts, rows.shape[1]))

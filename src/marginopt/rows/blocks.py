@@ -1,6 +1,6 @@
-"""Blocks of consecutive rows of a sparse matrix, as solvers read them one after the other.
+"""Blocks of consecutive rows of a sparse matrix X, which solvers read one after the other (`Rows.blocks`).
 
-`SparseBlock` is the interface of their products, `CsrBlock` a slice of a SciPy CSR array.
+`SparseBlock` is the interface of their products; `CsrBlock` holds a SciPy CSR array.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TransposedRows:
     matrix: _HasRmatvec
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
-        """X'v."""
+        """Return X'v."""
         return self.matrix.rmatvec(v)
 
 
@@ -43,11 +43,11 @@ class SparseBlock(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
 
     @abstractmethod
     def __matmul__(self, w: FloatArray) -> FloatArray:
-        """Xw."""
+        """Return Xw."""
 
     @property
     def T(self) -> TransposedRows:
@@ -56,15 +56,15 @@ class SparseBlock(ABC):
 
     @abstractmethod
     def rmatvec(self, v: FloatArray) -> FloatArray:
-        """X'v."""
+        """Return X'v."""
 
     @abstractmethod
     def row_squares(self) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||² of each row."""
 
     @abstractmethod
     def column_squares(self, d: FloatArray) -> FloatArray:
-        """Σ d_i x_ij²."""
+        """Return Σ_i d_i x_ij² of each column j."""
 
     @abstractmethod
     def arrays(self) -> CSR:
@@ -80,23 +80,23 @@ class CsrBlock(SparseBlock):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return int(self.rows.shape[0]), int(self.rows.shape[1])
 
     def __matmul__(self, w: FloatArray) -> FloatArray:
-        """Xw."""
+        """Return Xw."""
         return np.asarray(self.rows @ w)
 
     def rmatvec(self, v: FloatArray) -> FloatArray:
-        """X'v."""
+        """Return X'v."""
         return np.asarray(self.rows.T @ v)
 
     def row_squares(self) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||² of each row."""
         return np.asarray(self._squares() @ np.ones(self.rows.shape[1]))
 
     def column_squares(self, d: FloatArray) -> FloatArray:
-        """Σ d_i x_ij²."""
+        """Return Σ_i d_i x_ij² of each column j."""
         return np.asarray(self._squares().T @ d)
 
     def arrays(self) -> CSR:
@@ -107,7 +107,7 @@ class CsrBlock(SparseBlock):
         return sp.csr_array((self.rows.data * self.rows.data, self.rows.indices, self.rows.indptr), shape=self.rows.shape)
 
 
-def stacked(blocks: Sequence[CSR], columns: int) -> sp.csr_array:
+def stack_blocks(blocks: Sequence[CSR], columns: int) -> sp.csr_array:
     """Return the rows of blocks, given as CSR arrays, one block below the other."""
     data, indices = (np.concatenate([block[k] for block in blocks]) for k in (0, 1))
     before = np.cumsum([0, *(block[0].size for block in blocks)])

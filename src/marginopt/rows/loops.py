@@ -1,4 +1,8 @@
-"""Compiled loops over a block of rows (products, checks, summaries): dense in C order, or CSR with row ends from any offset."""
+"""Compiled loops over a block of rows, for `StoredBlock`, `ColumnSummary` and the reader of rows on disk.
+
+A block is dense in C order, or CSR arrays ``data``, ``indices`` and ``ends``: the entries of row i are those from position
+ends[i] - ends[0] to ends[i + 1] - ends[0].
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,22 @@ import numpy as np
 
 from ..code_cache import cached_njit
 
-#: What `check` finds: columns increase along each row; they do not; one is out of range; row ends decrease.
-SORTED, UNSORTED, NO_COLUMN, NO_ENDS = 0, 1, 2, 3
+#: The findings of `check_columns`: columns increase along each row; they do not; one is out of range; row ends decrease.
+SORTED, UNSORTED, COLUMN_OUT_OF_RANGE, DECREASING_ENDS = 0, 1, 2, 3
 
 _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "contract", "nsz"}))
 
 
 @_exact
-def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
+def check_columns(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
     """Check the column indices of CSR rows; return the finding, and the row that has it (0 for `SORTED` and `UNSORTED`).
 
-    An index that is no larger than the one before it is the first of its row, or the row is not in order; so both are counted.
+    Rows are in order if an index is no larger than its predecessor only where a row begins. The loop counts these indices, and
+    subtracts those that begin a row.
     """
     for i in range(ends.size - 1):
         if ends[i + 1] < ends[i]:
-            return NO_ENDS, i
+            return DECREASING_ENDS, i
     low, high, falls = 0, -1, 0
     for k in range(indices.size):
         low, high = min(low, indices[k]), max(high, indices[k])
@@ -32,7 +37,7 @@ def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
         for i in range(ends.size - 1):
             for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
                 if indices[k] < 0 or indices[k] >= columns:
-                    return NO_COLUMN, i
+                    return COLUMN_OUT_OF_RANGE, i
     for i in range(ends.size - 1):
         k = ends[i] - ends[0]
         if k > 0 and ends[i + 1] > ends[i]:
@@ -41,8 +46,8 @@ def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 
 
 @_exact
-def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
-    """Write the rows to ``values`` and ``places`` in their types, a one before each row where ``ones`` is 1."""
+def write_rows(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
+    """Write entries to ``values`` and columns to ``places``, in their types; with ``ones`` = 1 a one first in each row."""
     position = 0
     for i in range(ends.size - 1):
         if ones:
@@ -119,7 +124,7 @@ def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 
 @_exact
-def as_singles(values: Any, out: Any) -> bool:
+def write_singles(values: Any, out: Any) -> bool:
     """Write numbers to ``out`` as float32; return False if one of them changes."""
     for begin in range(0, values.size, 64):
         equal = True

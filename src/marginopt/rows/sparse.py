@@ -1,4 +1,4 @@
-"""`StoredBlock`: sparse rows in the number types of a file, whose compiled products convert and copy no array."""
+"""`StoredBlock`: a block of sparse rows in the number types of a file on disk, whose products convert and copy no array."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class StoredBlock(SparseBlock):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return self.ends.size - 1, self.columns + self.ones
 
     def __matmul__(self, w: FloatArray) -> FloatArray:
-        """Xw."""
+        """Return Xw."""
         product = np.empty(self.ends.size - 1)
         loops.matvec(self.data, self.indices, self.ends, w[self.ones :], product)
         return product + w[0] if self.ones else product
 
     def rmatvec(self, v: FloatArray) -> FloatArray:
-        """X'v."""
+        """Return X'v."""
         product = np.zeros(self.columns + self.ones)
         loops.rmatvec(self.data, self.indices, self.ends, v, product[self.ones :])
         if self.ones:
@@ -55,13 +55,13 @@ class StoredBlock(SparseBlock):
         return product
 
     def row_squares(self) -> FloatArray:
-        """||x_i||²."""
+        """Return ||x_i||² of each row."""
         squares = np.empty(self.ends.size - 1)
         loops.row_squares(self.data, self.ends, squares)
         return squares + 1.0 if self.ones else squares
 
     def column_squares(self, d: FloatArray) -> FloatArray:
-        """Σ d_i x_ij²."""
+        """Return Σ_i d_i x_ij² of each column j."""
         squares = np.zeros(self.columns + self.ones)
         loops.column_squares(self.data, self.indices, self.ends, d, squares[self.ones :])
         if self.ones:
@@ -73,5 +73,5 @@ class StoredBlock(SparseBlock):
         height = self.ends.size - 1
         size = self.data.size + height * self.ones
         data, indices = np.empty(size), np.empty(size, dtype=np.int32)
-        loops.expand(self.data, self.indices, self.ends, self.ones, data, indices)
+        loops.write_rows(self.data, self.indices, self.ends, self.ones, data, indices)
         return data, indices, (self.ends - self.ends[0]) + self.ones * np.arange(height + 1)

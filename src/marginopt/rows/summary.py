@@ -1,4 +1,4 @@
-"""Extremes and mean squares of a matrix's columns and the digest of its entries, from one pass over blocks of rows."""
+"""`ColumnSummary`: extremes and mean squares of a matrix's columns and the digest of its entries, from one pass over its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import DataError
 from .blocks import CSR, FloatArray, SparseBlock
-from .loops import as_singles, summarise_dense, summarise_sparse
+from .loops import summarise_dense, summarise_sparse, write_singles
 
 #: The numbers of a block row by row, and where they are in sparse ones.
 _Held: TypeAlias = CSR | tuple[FloatArray, None, None]
@@ -41,7 +41,15 @@ class ColumnSummary:
     def of(
         cls, shape: tuple[int, int], entries: int, blocks: Iterable[tuple[int, int, FloatArray | SparseBlock]]
     ) -> ColumnSummary:
-        """Return the summary of a matrix by one pass over its blocks, each (start, stop, rows).
+        """Return the summary of a matrix by one pass over its blocks.
+
+        Parameters
+        ----------
+        shape : (int, int)
+        entries : int
+            The number of stored entries; n × p of a dense matrix.
+        blocks : iterable of (int, int, block)
+            Start, stop and rows of each block, as `Rows.blocks` yields them.
 
         Raises
         ------
@@ -88,7 +96,7 @@ class _Digest:
     def _numbers(self, values: FloatArray) -> None:
         if self._singles.size < values.size:
             self._singles = np.empty(values.size, dtype=np.float32)
-        short = as_singles(values, self._singles)
+        short = write_singles(values, self._singles)
         self._whole.update(b"single" if short else b"double")
         self._write(self._singles[: values.size] if short else values)
 

@@ -130,7 +130,7 @@ def _sample(
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select", name="X")
     if resolve_solver(solver).auto:
-        raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
+        raise InputError("select trains its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'", name="solver")
     costs = _candidates(selector.default_C if C is None else C, "C")
     candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")
     return Sample(points, labels, candidates, costs, int(seed), as_positive(tol, "tol"), solver)

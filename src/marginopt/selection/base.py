@@ -1,4 +1,4 @@
-"""The interface of selectors of γ and C (`Selector`, its data, its answer), and the trained models by which they compare."""
+"""The interface of selectors of γ and C: `Selector`, its data `Sample`, its `Choice`, and `Trainer`, which trains models."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ class Choice:
     Parameters
     ----------
     gamma, C : float
+        The chosen parameters.
     models_trained : int
         One for each solve of the inner problem to tolerance.
     details : mapping
@@ -153,12 +154,15 @@ Judge: TypeAlias = Literal["holdout", "training"]
 class Trainer:
     """Trains two-hulls classifiers on a sample, each without a warm start and to the sample's tolerance.
 
-    ``count`` models so far, ``unsolved`` of them short of the tolerance.
-
     Parameters
     ----------
     sample : Sample
         Points, candidates and tolerance.
+
+    Attributes
+    ----------
+    count, unsolved : int
+        Models trained so far, and those of them that ended short of the tolerance.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -231,4 +235,4 @@ def check_judge_parameters(judge: str, share: float) -> None:
     if judge not in ("holdout", "training"):
         raise InputError(f"judge must be 'holdout' or 'training'; it is {judge!r}", name="judge")
     if not 0 < share < 1:
-        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}", name="cv")
+        raise InputError(f"share, the validation part, must lie between 0 and 1; it is {share!r}", name="share")

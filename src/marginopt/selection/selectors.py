@@ -22,7 +22,7 @@ from .base import Choice, Judge, Sample, Selector, Split, Trainer, best_cost, ch
 
 @dataclass(frozen=True)
 class CrossValidation(Selector):
-    """All pairs (γ, C) of the grid by mean accuracy over stratified folds.
+    """Cross-validation of all pairs (γ, C) of the grid: the pair of the largest mean accuracy over stratified folds.
 
     The paper's grid is 10 γ × 11 C × 5 folds = 550 models. Of equal pairs the smallest C, then the smallest γ, wins.
 
@@ -44,7 +44,7 @@ class CrossValidation(Selector):
         object.__setattr__(self, "folds", as_integer(self.folds, "folds", 2))
 
     def choose(self, sample: Sample) -> Choice:
-        """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
+        """Return the choice among folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
         splits, serial = folds_of(sample, self.folds), replace(sample, executor=SerialExecutor())
         rows = sample.executor.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
@@ -81,8 +81,9 @@ def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads:
 class Bat(Selector):
     """Random search by Yang's bat algorithm between the ends of the candidates of γ and C.
 
-    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin
-    Table 4. What the fitness is judged on the paper does not say. Needs NiaPy (``pip install marginopt[selection]``).
+    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin Table
+    4. The paper does not say on which points the error is measured; ``judge`` does here. Needs NiaPy (``pip install
+    marginopt[selection]``).
 
     Parameters
     ----------
@@ -122,15 +123,14 @@ class Bat(Selector):
                 raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}", name=name)
 
     def choose(self, sample: Sample) -> Choice:
-        """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
+        """Return the best position; ``details['positions']`` and ``['accuracy']`` are those of all models trained, in order."""
         trainer = self.trainer(sample)
         evaluations = _Evaluations(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
         ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
         lower, upper = np.log2(ends) if evaluations.powers else ends
-        if not (lower < upper).all():
-            raise InputError(
-                "the bat algorithm searches ranges: give at least two different candidates of gamma and of C", name="gamma"
-            )
+        for name, low, high in zip(("gammas", "C"), lower, upper, strict=True):
+            if not low < high:
+                raise InputError(f"the bat algorithm searches a range: give two different candidates of {name}", name=name)
         gamma, C = evaluations.values(self._search(evaluations, lower, upper, sample.seed))
         details = {"positions": evaluations.values(np.array(evaluations.positions)), "accuracy": np.array(evaluations.accuracies)}
         return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
@@ -181,12 +181,12 @@ class _Evaluations:
 
 @dataclass(frozen=True)
 class CriterionSelector(Selector):
-    """Choose the γ of the grid with the largest criterion, then the best C at it.
+    """The base class of selectors that choose the γ of the grid with the largest criterion, then the most accurate C at it.
 
     Parameters
     ----------
     judge : {"holdout", "training"}
-        How the 11 models of the paper, one for each C, are compared; the paper says "grid search" and no more.
+        The points on which the accuracy of the models, one for each C, is measured: a part kept aside, or the training points.
     share : float
         Share of the training data that "holdout" keeps aside.
     trainer : type of Trainer
@@ -206,7 +206,7 @@ class CriterionSelector(Selector):
         """Return the criterion at γ; the selector maximises it."""
 
     def choose(self, sample: Sample) -> Choice:
-        """Choose γ without a model and C by one model for each; ``details['criterion']`` holds the value of every γ."""
+        """Return the γ of the largest criterion and the best C at it; ``details['criterion']`` holds the value of every γ."""
         trainer = self.trainer(sample)
         split = split_for(sample, self.judge, self.share)
         criterion = np.array([self.criterion(sample, float(g)) for g in sample.gammas])
@@ -223,7 +223,7 @@ class CriterionSelector(Selector):
 
 @dataclass(frozen=True)
 class Fisher(CriterionSelector):
-    """The γ with the largest ratio D_inter/D_inner, MaxMin (54)/(55), then the best C at it.
+    """The selector of the γ with the largest Fisher ratio D_inter/D_inner, MaxMin (54)/(55), then of the best C at it.
 
     D_inter = ||m+ - m-||², the distance between the classes' means in feature space; D_inner, the sum of the classes' variances
     about them (Wang, Wu, Ye and Hao, 2003). The ratio has a positive limit as γ → 0, where it often has its largest value, and
@@ -243,11 +243,19 @@ class Fisher(CriterionSelector):
 
 
 def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> float:
-    """Return the distance between the classes' mean points in likelihood space.
+    """Return the distance between the classes' mean points in likelihood space, at γ.
 
     A point's coordinates are its kernel density estimates under the two classes, (mean of k(x, x_j) over y_j = +1, mean over y_j
     = -1), the point itself left out. The estimates' common factor γ^{p/2} is dropped, since it would decide alone. The distance
     vanishes as γ → 0 (all coordinates 1) and as γ → ∞ (all 0).
+
+    Parameters
+    ----------
+    distances : ndarray (n, n)
+        Squared distances of the points.
+    y : ndarray (n,)
+        Labels -1, +1.
+    gamma : float
     """
     K = np.exp(-gamma * distances)
     np.fill_diagonal(K, 0.0)
@@ -262,7 +270,7 @@ def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> f
 
 @dataclass(frozen=True)
 class LikelihoodDensity(CriterionSelector):
-    """The γ that sets the classes' means in likelihood space farthest apart, then the best C at it.
+    """The selector of the γ that sets the classes' means in likelihood space farthest apart, then of the best C at it.
 
     After Menezes, Torres and Braga (Pattern Recognition Letters 128, 2019), who estimate the classes' densities with the
     kernel itself and maximise a dissimilarity of the classes' mean points. MaxMin gives no formula for it; here it is the
@@ -283,7 +291,7 @@ class LikelihoodDensity(CriterionSelector):
 
 @dataclass(frozen=True)
 class MaxMinSelector(Selector):
-    """Gradient ascent in γ between the ends of the candidates at one given C, MaxMin Algorithm 3 (solver "maxmin").
+    """Gradient ascent of the max-min problem in γ between the ends of the candidates, at one given C, MaxMin Algorithm 3.
 
     The answer is a stationary point in γ. The candidates' C must be one number (1 by default): the optimal value rises and falls
     with C, so that it cannot be chosen in this way.

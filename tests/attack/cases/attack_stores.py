@@ -30,8 +30,9 @@ from attack_choices import false_entry, small_entries
 from edits import VALUES, edited_text, edited_value
 
 import marginopt as mo
+from marginopt.book import book_page
 from marginopt.book.entries import load_entries, save_entries
-from marginopt.book.verification import book_page, verify_entry
+from marginopt.book.verification import verify_entry
 from marginopt.errors import MarginoptError
 from marginopt.relaxations import BigM, Conic, GapReport, gap_report
 from marginopt.solvers import Comparison, SolutionPath, Status

@@ -17,18 +17,11 @@ from chromium import PROGRAM, browser
 
 import marginopt as mo
 from marginopt import book, files
-from marginopt.book import data as book_data
+from marginopt.book import book_page, data as book_data, proof_page_path
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
 from marginopt.book.solving import improved_entry, run_entry, solved_entry, submit_result, with_stated_bound
-from marginopt.book.verification import (
-    MODELS,
-    book_page,
-    exact_bound,
-    exact_value,
-    proof_page_path,
-    stated_model,
-)
+from marginopt.book.verification import MODELS, exact_bound, exact_value, stated_model
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 from marginopt.models.deadline import OutOfTimeError, deadline

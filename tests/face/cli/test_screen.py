@@ -19,7 +19,7 @@ from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.cli.parsing import in_option_names, show_warning
+from marginopt.cli.parsing import show_warning, with_option_names
 from marginopt.cli.screen import print_tables, print_text
 from marginopt.status_line import StatusLine
 
@@ -140,7 +140,7 @@ def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
     ],
 )
 def test_advice_is_in_the_terminal_s_words(python: str, name: str, prompt: str) -> None:
-    text = in_option_names(python, {"manifold_mu", "lam"}, name)
+    text = with_option_names(python, {"manifold_mu", "lam"}, name)
     assert text.startswith(prompt) or (prompt in text and "Instance." not in text)
 
 
@@ -177,7 +177,7 @@ def test_a_status_line_fits_a_terminal_and_is_plain_in_a_file(monkeypatch: pytes
         line = StatusLine(stream)
         for k in range(50):
             line.show(f"{k} " + "x" * 100)
-        line.keep("the end")
+        line.write_line("the end")
     shown = re.sub(r"\x1b\[K", "", looked_at.getvalue()).split("\r")[1:]
     assert len(shown) == 51 and max(map(len, shown)) < 40
     assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
@@ -189,7 +189,7 @@ def test_a_dumb_terminal_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> No
     looked_at = Terminal()
     line = StatusLine(looked_at)
     line.show("state")
-    line.keep("done")
+    line.write_line("done")
     line.end()
     assert looked_at.getvalue() == "state\ndone\n"
 
@@ -199,7 +199,7 @@ def test_events_lose_their_middle_in_a_terminal_and_nothing_in_a_file(monkeypatc
     looked_at, log = Terminal(), io.StringIO()
     text = "[1/9, 2 s] " + "x" * 60 + " incumbent 12"
     for stream in (looked_at, log):
-        StatusLine(stream).note(text)
+        StatusLine(stream).show_event(text)
         StatusLine(stream).end()
     shown = looked_at.getvalue().split("\r")[1].removesuffix("\x1b[K")
     assert len(shown) == 39 and shown.startswith("[1/9, 2 s] ") and shown.endswith("… incumbent 12"[1:]) and "…" in shown

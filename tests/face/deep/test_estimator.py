@@ -71,8 +71,8 @@ def test_the_trace_is_the_objectives_definition(blobs: tuple) -> None:
     rows = (X - X.mean(axis=0)) / X.std(axis=0)
     network = model.network_
     phi = network.encoder(torch.as_tensor(rows))
-    z = network.head.learned(phi).detach().requires_grad_(True)
-    F = network.head.values(phi, z)
+    z = network.head.learned_features(phi).detach().requires_grad_(True)
+    F = network.head.decision_values(phi, z)
     direct = torch.as_tensor(y[:, None] == model.classes_[None, :])
     J = torch.where(direct, 0.5 * F**2, 2.0 / 2 * 0.5 * torch.relu(1 - F) ** 2).mean(dim=0)
     assert model.objectives_ == pytest.approx(J.detach().numpy(), rel=1e-9)
@@ -212,7 +212,7 @@ def test_images_in_both_shapes(tmp_path: Path) -> None:
     assert (flat.predict(X) == images.predict(X.reshape(-1, 1, 8, 8))).all()
     loaded = pickle.loads(pickle.dumps(flat))
     assert (loaded.decision_function(X) == flat.decision_function(X)).all()
-    with pytest.raises(InputError, check=about("samples")):
+    with pytest.raises(InputError, check=about("X")):
         images.predict(X.reshape(-1, 1, 4, 16))
 
 

@@ -97,7 +97,7 @@ def test_gram_of_the_gradients_by_finite_differences() -> None:
     torch.manual_seed(3)
     head = deep.NPSVCHead(4, 3, hidden=(5,), dropout=0.0).double().eval()
     phi, y = torch.randn(6, 4, dtype=torch.float64), torch.tensor([0, 1, 2, 0, 1, 2])
-    z = head.learned(phi).detach()
+    z = head.learned_features(phi).detach()
     objectives = deep.NearObjectives(3, c=2.0)
     for moves in (True, False):
         J, gram = deep.losses.gradient_gram(head, objectives, phi, z, y, moves_phi=moves)
@@ -112,11 +112,11 @@ def test_gram_of_the_gradients_by_finite_differences() -> None:
                         moved = start.clone()
                         moved[i, j] += sign * 1e-6
                         pair = (moved, z) if which == "phi" else (phi, moved)
-                        sides.append(objectives(head.values(*pair), y).detach())
+                        sides.append(objectives(head.decision_values(*pair), y).detach())
                     columns.append(6.0 * (sides[0] - sides[1]) / 2e-6)
         G = torch.stack(columns, dim=1)
         assert torch.allclose(gram, G @ G.T, rtol=1e-5, atol=1e-8)
-        assert torch.allclose(J, objectives(head.values(phi, z), y), rtol=1e-12)
+        assert torch.allclose(J, objectives(head.decision_values(phi, z), y), rtol=1e-12)
 
 
 def test_tau_moves_by_26_and_the_loss_is_its_combination(batch: tuple) -> None:
@@ -143,7 +143,7 @@ def test_the_hypothesis_and_its_ablations(hypothesis: str, size: int) -> None:
     torch.manual_seed(0)
     head = deep.NPSVCHead(4, 3, hidden=(7, 6), hypothesis=hypothesis).eval()
     phi = torch.randn(5, 4)
-    z = head.learned(phi)
+    z = head.learned_features(phi)
     joined = {"skip": torch.cat([phi, z], dim=1), "learned": z, "encoder": phi}[hypothesis]
     assert joined.shape == (5, size)
     expected = torch.nn.functional.layer_norm(joined, (size,)) @ head.planes.weight.T

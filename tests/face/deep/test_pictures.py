@@ -65,7 +65,7 @@ def test_training_shows_every_class_the_largest_and_the_dual() -> None:
 @pytest.mark.parametrize(
     ("histories", "epoch", "name"),
     [
-        ({}, -1, "history"),
+        ({}, -1, "histories"),
         ({"a": HISTORY}, 3, "epoch"),
         ({"a": HISTORY, "b": [{"objectives": [1.0, 2.0]}] * 3}, 0, "histories"),
     ],

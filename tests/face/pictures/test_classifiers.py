@@ -57,9 +57,9 @@ def test_a_vertical_line_and_w_zero():
 def test_what_cannot_be_drawn_is_an_error():
     X = np.column_stack([np.ones(4), np.arange(4.0), np.arange(4.0) ** 2])
     y = [-1, -1, 1, 1]
-    with pytest.raises(InputError, check=about("classifiers")):
+    with pytest.raises(InputError, check=about("X")):
         draw_classifiers(X[:, :2], y, {"a": np.zeros(2)})
-    with pytest.raises(InputError, check=about("classifiers")):
+    with pytest.raises(InputError, check=about("X")):
         draw_classifiers(X[:, [1, 2, 0]], y, {"a": np.zeros(3)})
     with pytest.raises(InputError, check=about("classifiers")):
         draw_classifiers(X, y, {})

@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 from chromium import PROGRAM, browser
 
-from marginopt.drawing import COLOURS, MARKERS, Picture, colour_of, figure_of, legend_below, marker_of, svg_of, themed
+from marginopt.drawing import (
+    COLOURS,
+    MARKERS,
+    Picture,
+    colour_of,
+    draw_legend_below,
+    figure_of,
+    marker_of,
+    svg_of,
+    with_dark_scheme,
+)
 
 
 def test_no_two_curves_look_alike() -> None:
@@ -25,7 +35,7 @@ def test_a_legend_of_long_names_is_not_cut(width: float) -> None:
     for ax in figure.subplots(2):
         for k in range(14):
             ax.plot([0.0, 1.0], [0.0, k], label=f"conic SDP + big-M, M from incumbent {k}")
-    legend_below(figure)
+    draw_legend_below(figure)
     figure.draw_without_rendering()
     (legend,) = figure.legends
     assert len(legend.get_texts()) == 14
@@ -50,7 +60,7 @@ def test_a_picture_has_a_rule_for_each_dark_colour_that_it_uses() -> None:
     assert {"fill:#ffffff", "stroke:#000000", "fill:#0072b2"} <= rules
     drawn = svg.split("</style>", 1)[1]
     assert all(rule in drawn for rule in rules)
-    assert themed(svg) == svg
+    assert with_dark_scheme(svg) == svg
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="needs Chromium (apt-get install chromium)")

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from marginopt.errors import InputError
 from marginopt.estimators import ConicSVCCV
 from marginopt.models import ConicSVM
-from marginopt.pictures import draw_path, kappa_path
+from marginopt.pictures import draw_kappa_path, kappa_path
 from marginopt.solvers import solve
 
 
@@ -53,16 +53,16 @@ def test_the_path_is_that_of_the_problem_on_all_points(fitted: ConicSVCCV) -> No
 
 def test_the_picture_shows_the_path(fitted: ConicSVCCV) -> None:
     path = kappa_path(fitted)
-    axes = draw_path(fitted)
+    axes = draw_kappa_path(fitted)
     labels = [ax.get_legend_handles_labels()[1] for ax in axes]
     assert [words[0] for words in labels] == ["validation error", "Σz/n", "objective", "second / first eigenvalue of W"]
     assert all(f"chosen κ = {path.chosen:g}" in words for words in labels)
     for ax, values in zip(axes, (path.error, path.share, path.objective, path.rank_ratio), strict=True):
         np.testing.assert_allclose(ax.lines[0].get_ydata(), values, rtol=1e-9, atol=1e-13)
     problem = plt.subplots(1, 4)[1]
-    assert draw_path(path, problem) is problem
+    assert draw_kappa_path(path, problem) is problem
     with pytest.raises(InputError, check=about("axes")):
-        draw_path(path, problem[:2])
+        draw_kappa_path(path, problem[:2])
 
 
 def test_several_pairs_and_kernels() -> None:
@@ -75,6 +75,6 @@ def test_several_pairs_and_kernels() -> None:
 
 def test_only_fitted_estimators_have_a_path() -> None:
     with pytest.raises(InputError, check=about("estimator")):
-        draw_path(ConicSVCCV())
+        draw_kappa_path(ConicSVCCV())
     with pytest.raises(InputError, check=about("estimator")):
         kappa_path(3)  # type: ignore[arg-type]

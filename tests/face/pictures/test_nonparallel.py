@@ -71,9 +71,9 @@ def test_radar_shows_shares_of_the_largest_value() -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, check=about("history")):
+    with pytest.raises(InputError, check=about("steps")):
         draw_training([])
-    with pytest.raises(InputError, check=about("names")):
+    with pytest.raises(InputError, check=about("labels")):
         draw_objectives({"a": [1.0, 2.0, 3.0]}, labels=["x"])
     with pytest.raises(InputError, check=about("objectives")):
         draw_objectives({"a": [1.0, 2.0]})
@@ -83,5 +83,5 @@ def test_bad_input_is_named() -> None:
         draw_objectives({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0]})
     with pytest.raises(InputError, check=about("objectives")):
         draw_objectives({"a": [1.0, -2.0, 3.0]})
-    with pytest.raises(InputError, check=about("axes")):
+    with pytest.raises(InputError, check=about("ax")):
         draw_objectives({"a": [1.0, 2.0, 3.0]}, ax=plt.subplots()[1])

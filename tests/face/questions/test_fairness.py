@@ -15,7 +15,7 @@ from rational.half_spaces import worst_disparity
 
 import marginopt as mo
 from marginopt.questions.fairness import FairnessMetric, FairnessQuestion
-from marginopt.questions.half_spaces import BestHalfSpace, HalfSpace, coded_columns
+from marginopt.questions.half_spaces import HalfSpace, HalfSpaceProblem, coded_columns
 
 METRICS: tuple[FairnessMetric, ...] = ("false-positive-rate", "false-negative-rate", "selection-rate", "calibration")
 
@@ -65,7 +65,7 @@ def test_a_bound_of_a_margin_covers_robust_values(seed: int) -> None:
         w = rng.normal(size=d)
         half_space = HalfSpace(Fraction(float(rng.normal())), tuple(map(Fraction, w.tolist())))
         assert best.value(half_space) <= Fraction(answer.bound) * answer.question.weight
-        plain = BestHalfSpace(best.columns, best.costs, None).value(half_space)
+        plain = HalfSpaceProblem(best.columns, best.costs, None).value(half_space)
         assert best.value(half_space) <= plain
     assert mo.questions.audit_fairness(predictions, y, protected).question.margin is not None  # real numbers are no grid
 
@@ -205,7 +205,7 @@ def test_words_are_protected_attributes() -> None:
 
 
 def test_rounding_errors_are_not_in_the_rule() -> None:
-    best = BestHalfSpace(
+    best = HalfSpaceProblem(
         coded_columns(np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 1.0], [3.0, 2.0]])), (*map(Fraction, (-1, -1, 1, 1)),), None
     )
     half_space = best.best_threshold(np.array([1.0, 1e-15]))

@@ -246,7 +246,9 @@ def test_one_point_in_a_class() -> None:
         ({"C": 0.0}, "C"),
         ({"selector": "maxmin", "C": (1.0, 2.0)}, "C"),
         ({"selector": MaxMinSelector(gamma0=100.0)}, "gamma0"),
-        ({"selector": "bat", "C": 1.0}, "gamma"),
+        ({"selector": "bat", "C": 1.0}, "C"),
+        ({"selector": "bat", "gammas": (1.0,)}, "gammas"),
+        ({"solver": "auto"}, "solver"),
         ({"seed": -1}, "seed"),
         ({"tol": 0.0}, "tol"),
     ],
@@ -270,7 +272,7 @@ def test_bad_data_are_named() -> None:
     [
         (lambda: CrossValidation(folds=1), "folds"),
         (lambda: Fisher(judge="test"), "judge"),  # type: ignore[arg-type]
-        (lambda: LikelihoodDensity(share=1.0), "cv"),
+        (lambda: LikelihoodDensity(share=1.0), "share"),
         (lambda: Bat(bats=1), "bats"),
         (lambda: Bat(scale="log"), "scale"),  # type: ignore[arg-type]
         (lambda: Bat(loudness=2.0), "loudness"),

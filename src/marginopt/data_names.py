@@ -1,4 +1,7 @@
-"""Names of features, classes and points of a data set, taken from an `Instance` or a data frame of pandas or polars."""
+"""Names of features, classes and points of a data set, and X and y as arrays, from an `Instance` or a data frame.
+
+Formulations and estimators call `labelled_arrays` where a user gives something else than an array for X.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,7 @@ class DataNames:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return the names in words: the classes with their codes, and the features."""
+        """Sentences with the names of the classes and their codes, and of the features."""
         notes = []
         if len(self.classes) == 2:
             notes.append(f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}")
@@ -105,7 +108,7 @@ def _place(name: str, names: Sequence[str], noun: str, plural: str) -> int:
 
 
 class LabelledData(ABC):
-    """A data set whose columns and classes may have names."""
+    """The interface of data sets whose columns and classes may have names, such as `Instance`."""
 
     @property
     @abstractmethod
@@ -121,9 +124,17 @@ class LabelledData(ABC):
 def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     """Return X, y and their names, if X is labelled data or a data frame; None if it is neither.
 
-    Of two classes that are words or truth values beside a frame, the one that sorts second is +1; more words are numbered as they
-    sort. Numbers stay: they are labels -1 and +1, or a target. ``y`` is None where labelled data bring it, or
-    where no labels are needed.
+    Parameters
+    ----------
+    X : object
+    y : array_like or None
+        None for labelled data, which bring their labels, and where no labels are needed. Labels beside a frame are coded as
+        `label_codes` says.
+
+    Raises
+    ------
+    InputError
+        ``y`` beside labelled data; columns of one name, or with missing values, words or dates; labels of several types.
     """
     if isinstance(X, LabelledData):
         if y is not None:
@@ -131,7 +142,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
             raise InputError(f"the data set holds the labels already: state the model without y{hint}", name="y")
         return (*X.arrays, X.data_names)
     frame: Any = X
-    if not is_of_frames(X, "DataFrame"):
+    if not is_pandas_or_polars(X, "DataFrame"):
         return None
     names = _distinct([str(name) for name in frame.columns])
     columns = [_numbers(np.asarray(frame[name]), str(name)) for name in frame.columns]
@@ -144,7 +155,7 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
 
 
 def names_of_rows(frame: Any) -> tuple[str, ...]:
-    """Return the index of a frame as names; none where it holds numbers, which places are too, or two rows have one name."""
+    """Return the index of a frame as names; an empty tuple if there is none, it holds numbers, or two rows have one name."""
     index = getattr(frame, "index", None)  # polars has none
     if index is None or index.dtype.kind in "iufc":
         return ()
@@ -152,13 +163,13 @@ def names_of_rows(frame: Any) -> tuple[str, ...]:
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of points, or none where two points have one name."""
+    """Return the names of points as a tuple; an empty one if two points have the same name."""
     listed = tuple(names)
     return listed if len(set(listed)) == len(listed) else ()
 
 
 def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
-    """Return a matrix of attributes and the names of its columns; no names where the data have none.
+    """Return a matrix of attributes (n, d), such as protected ones, and the names of its columns, empty if the data have none.
 
     A series or an array of one dimension is one column. A column of words in a frame, a series or an array is an indicator
     "name=word" for each word but the one that sorts first.
@@ -169,10 +180,10 @@ def attribute_columns(data: object) -> tuple[Any, tuple[str, ...]]:
         As `labelled_arrays`.
     """
     source: Any = data
-    if is_of_frames(data, "DataFrame"):
+    if is_pandas_or_polars(data, "DataFrame"):
         _distinct([str(name) for name in source.columns])
         columns = [(str(name), np.asarray(source[name])) for name in source.columns]
-    elif is_of_frames(data, "Series"):
+    elif is_pandas_or_polars(data, "Series"):
         columns = [(str(source.name) if source.name else "x0", np.asarray(source))]
     elif isinstance(data, np.ndarray) and data.ndim == 1:
         columns = [("x0", data)]
@@ -193,8 +204,8 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def is_of_frames(data: object, kind: str) -> bool:
-    """Return True for an object of this class of pandas or polars."""
+def is_pandas_or_polars(data: object, kind: str) -> bool:
+    """Return whether an object is of the class ``kind`` ("DataFrame" or "Series") of pandas or polars, without importing them."""
     # exempt (text): the module of an object, which may be pandas's or polars's
     return type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == kind
 
@@ -230,7 +241,16 @@ def is_missing(value: object) -> bool:
 
 
 def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
-    """Return the codes of the classes with their names; numbers as they are."""
+    """Return the codes of labels, and the names of the classes in the order of the codes.
+
+    Of two words or truth values the one that sorts second is +1, the other -1; more words are numbered from 0 as they sort.
+    Numbers are returned unchanged, without names: they are labels or a target.
+
+    Raises
+    ------
+    InputError
+        Labels that cannot be compared with each other, or words that are all the same.
+    """
     try:
         classes = np.unique(labels)
     except TypeError:

@@ -23,7 +23,7 @@ from marginopt.questions import (
     most_different_classifier,
     supports,
 )
-from marginopt.questions.good_classifiers import CoefficientRanges, SupportSet, pattern_box
+from marginopt.questions.rashomon_set import CoefficientRanges, SupportSet, pattern_box
 
 #: Largest intercept and coefficient of the integer classifiers.
 _INTERCEPT, _COEFFICIENT = 6, 2
@@ -87,7 +87,7 @@ def check_supports(model: mo.Margin, within: float, proof: Path) -> None:
     assert isinstance(answer.evidence, SupportSet)
     good = W[costs <= answer.question.level]
     true = {tuple(np.flatnonzero(row[1:]) + 1) for row in good}
-    assert set(answer.question.listed) == true
+    assert set(answer.question.supports) == true
     assert answer.value == answer.bound == len(true)
     assert answer.proved and answer.check().valid
 
@@ -169,7 +169,7 @@ def test_no_forged_log_leaves_out_a_support(seed: int, tmp_path: Path) -> None:
     model, rng = instance(seed), np.random.default_rng(seed)
     answer = supports(model, 0.5, proof=tmp_path)
     question = answer.question
-    assert answer.check().valid and len(question.listed) > 1
+    assert answer.check().valid and len(question.supports) > 1
     columns, path = question.columns, tmp_path / "forged.jsonl"
     witness = answer.evidence.witnesses[-1]
     item = pattern_box(model.width, columns, tuple(int(np.sign(witness[j])) for j in columns))
@@ -179,8 +179,8 @@ def test_no_forged_log_leaves_out_a_support(seed: int, tmp_path: Path) -> None:
     inside = ((item.lower <= W) & (item.upper >= W)).all(axis=1)
     poor = W[inside][costs[inside].argmax()]
     support = tuple(j for j in columns if witness[j])
-    listed = tuple(other for other in question.listed if other != support)
-    fewer = replace(question, exclusions=(*question.exclusions, item), listed=listed)
+    listed = tuple(other for other in question.supports if other != support)
+    fewer = replace(question, exclusions=(*question.exclusions, item), supports=listed)
     evidence = replace(answer.evidence, witnesses=answer.evidence.witnesses[:-1])
     for k in range(30):
         claimed = question.level + (1e-3, 0.5, 3.0)[k % 3]
@@ -263,7 +263,7 @@ def test_scoring_systems_have_supports() -> None:
     X = np.column_stack([np.ones(20), rng.integers(0, 2, size=(20, 3))]).astype(float)
     y = np.where(X[:, 1] + X[:, 2] > 0.5, 1.0, -1.0)
     answer = supports(mo.ScoringSystem(X, y, coefficients=(-2, 2)), 0.1)
-    assert answer.closed and (1, 2) in answer.question.listed
+    assert answer.closed and (1, 2) in answer.question.supports
 
 
 def test_names_of_a_frame_are_in_the_sentences() -> None:

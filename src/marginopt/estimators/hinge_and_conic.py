@@ -1,4 +1,4 @@
-"""Classifiers with one parameter λ or κ, given (`HingeSVC`, `ConicSVC`) or cross-validated (`HingeSVCCV`, `ConicSVCCV`)."""
+"""Classifiers of the hinge loss and the conic relaxation: `HingeSVC`, `ConicSVC`; `HingeSVCCV`, `ConicSVCCV` by validation."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Properties that all good classifiers share: the certified Rashomon set of a model, explored from outside and inside.
+"""Proved properties of the Rashomon set, the classifiers within ε of the best: coefficient ranges, feature importance, supports.
 
-The set holds every classifier of objective at most (1 + ε) times the best one found. A statement about all of them is one solve
-with a restriction: if no classifier with w_j ≤ 0 costs as little, each of the set has w_j > 0. The bound of that solve is the
-proof, and its log is the certificate. From inside, each classifier that a solve finds at a cost within the set is a witness.
+With the objective f of the best classifier found, the set holds every classifier of objective at most f + ε|f|. A statement about
+all of them is one solve with a restriction: if no classifier with w_j ≤ 0 costs as little, each of the set has w_j > 0. The bound
+of that solve is the proof, and its log is the certificate. A classifier of the set that a solve finds is a witness.
 Fisher, Rudin, Dominici: All models are wrong, but many are useful, 2019; Semenova, Rudin, Parr: On the existence of simpler
 machine learning models, 2022.
 """
@@ -26,9 +26,9 @@ from ..models.model import Model
 from ..solvers.parallel import choose_executor
 from .answer import Answer, BoundedQuestion, Evidence, checked_evidence, percentage
 from .restricted_solves import (
-    Exclusion,
+    CoefficientBounds,
     LevelQuestion,
-    RestrictedSolves,
+    RestrictedSolver,
     Restriction,
     classifier_cost,
     coefficient_columns,
@@ -38,23 +38,23 @@ from .restricted_solves import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Solves of one side of one coefficient's range.
+#: Largest number of solves for one end of one coefficient's range.
 _STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
 class CoefficientRanges(Evidence):
-    """Ranges of the coefficients over the set, from outside and inside.
+    """Ranges of the k coefficients over the set: proved ranges, and those that witnesses attain.
 
     Parameters
     ----------
-    names : tuple of str
-    columns : tuple of int
+    names : tuple of str (k,)
+    columns : tuple of int (k,)
         The coefficients' columns in w: a free intercept has no range.
-    lower, upper : ndarray
-        Proved: every classifier of the set lies within.
-    witnessed_lower, witnessed_upper : ndarray
-        Attained by ``witnesses``.
+    lower, upper : ndarray (k,)
+        Ends of the open intervals in which the coefficients of every classifier of the set are proved to lie; ∓∞ without a proof.
+    witnessed_lower, witnessed_upper : ndarray (k,)
+        The least and the largest coefficient of the ``witnesses``.
     witnesses : tuple of tuples of float
         Classifiers of the set, the best one first.
     """
@@ -98,7 +98,7 @@ class RangeQuestion(LevelQuestion):
     sense: ClassVar[Sense] = "minimum"
 
     def evaluate(self, evidence: Evidence) -> float:
-        """Return the number of coefficients whose sign no two witnesses of the set dispute; NaN if none shows the level."""
+        """Return the number of coefficients with one sign, not 0, in all witnesses of the set; NaN if none shows the level."""
         witnesses = checked_evidence(evidence, CoefficientRanges).witnesses
         if not any(map(self.covers, witnesses)):
             return math.nan
@@ -106,7 +106,7 @@ class RangeQuestion(LevelQuestion):
         return float(((inside > 0.0).all(axis=0) | (inside < 0.0).all(axis=0)).sum())
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the number of coefficients with a side of zero that is excluded."""
+        """Return the number of coefficients for which w_j ≤ 0 or w_j ≥ 0 is excluded."""
         return float(len(self._signed(bounds)))
 
     def _signed(self, bounds: Mapping[str, float]) -> set[int]:
@@ -117,14 +117,14 @@ class RangeQuestion(LevelQuestion):
         p, chosen = self.model.width, {item for item in self.exclusions if self.excluded(item, bounds)}
         limits = {}
         for j in self.columns:
-            sides = [item for item in chosen if isinstance(item, Exclusion) and item == item.side_of(p, j)]
+            sides = [item for item in chosen if isinstance(item, CoefficientBounds) and item == item.side_of(p, j)]
             below = [item.upper[j] for item in sides if item.upper[j] < math.inf]
             above = [item.lower[j] for item in sides if item.lower[j] > -math.inf]
             limits[j] = max(below, default=-math.inf), min(above, default=math.inf)
         return limits
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return that ranges are narrower than the exclusions prove, or not those that the witnesses attain."""
+        """Return the objection that ranges are narrower than is proved, or not those of the witnesses; empty if there is none."""
         assert isinstance(evidence, CoefficientRanges)
         if (evidence.names, evidence.columns) != (self.names, self.columns):
             return "the ranges are of other coefficients than the model's"
@@ -142,8 +142,8 @@ class RangeQuestion(LevelQuestion):
         """Return the claim that so many coefficients have one sign."""
         p, words = self.model.width, []
         for name, j in zip(self.names, self.columns, strict=True):
-            words += [f"{name} > 0"] if Exclusion.of_coefficient(p, j, upper=0.0) in self.exclusions else []
-            words += [f"{name} < 0"] if Exclusion.of_coefficient(p, j, lower=0.0) in self.exclusions else []
+            words += [f"{name} > 0"] if CoefficientBounds.of_coefficient(p, j, upper=0.0) in self.exclusions else []
+            words += [f"{name} < 0"] if CoefficientBounds.of_coefficient(p, j, lower=0.0) in self.exclusions else []
         signs = f" ({', '.join(words)})" if words else ""
         count = f"At least {bound:.0f} of {len(self.names)} coefficients have one sign{signs}"
         return f"{count} in every classifier within {percentage(self.within)}% of the best"
@@ -188,15 +188,19 @@ def coefficient_ranges(
     InputError
         A model that is no composition, or without a classifier; ``within`` < 0 or ``precision`` ≤ 0.
     """
-    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    solves = RestrictedSolver(model, within, solver, time_limit, proof, jobs)
     base, width = solves.model, as_positive(precision, "precision") * (max(map(abs, solves.best)) or 1.0)
     p = base.width
     columns = coefficient_columns(base)
-    signs = [Exclusion.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
+    signs = [CoefficientBounds.of_coefficient(p, j, **side) for j in columns for side in ({"lower": 0.0}, {"upper": 0.0})]
     solves.solve_all(signs)  # the witnesses of each sign shorten the searches that follow
     limits = _limits(solves, columns, width, jobs)
-    ends = [Exclusion.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)]
-    ends += [Exclusion.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)]
+    ends = [
+        CoefficientBounds.of_coefficient(p, j, upper=a) for j, (a, _) in zip(columns, limits, strict=True) if math.isfinite(a)
+    ]
+    ends += [
+        CoefficientBounds.of_coefficient(p, j, lower=b) for j, (_, b) in zip(columns, limits, strict=True) if math.isfinite(b)
+    ]
     exclusions = tuple(dict.fromkeys(item for item in (*signs, *ends) if solves.excludes(item)))
     names = coefficient_names(base)
     inside = np.array(solves.classifiers_within_level())[:, list(columns)]
@@ -208,7 +212,7 @@ def coefficient_ranges(
     return solves.answer(question, evidence, exclusions)
 
 
-def _limits(solves: RestrictedSolves, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
+def _limits(solves: RestrictedSolver, columns: tuple[int, ...], width: float, jobs: int | None) -> list[tuple[float, float]]:
     """Return the proved ends of each range; every end is searched on a branch of its own."""
     ends = [(j, sign) for j in columns for sign in (-1, 1)]
     tasks = [(solves.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
@@ -220,18 +224,18 @@ def _limits(solves: RestrictedSolves, columns: tuple[int, ...], width: float, jo
     return [(-low, high) for low, high in zip(reaches, reaches, strict=True)]
 
 
-def _search_end(task: tuple[RestrictedSolves, int, int, float], threads: int | None) -> tuple[RestrictedSolves, float]:
+def _search_end(task: tuple[RestrictedSolver, int, int, float], threads: int | None) -> tuple[RestrictedSolver, float]:
     reach = _reach(*task)
     return task[0], reach
 
 
-def _reach(solves: RestrictedSolves, j: int, sign: int, width: float) -> float:
+def _reach(solves: RestrictedSolver, j: int, sign: int, width: float) -> float:
     """Return t such that no classifier of the set has sign × w_j ≥ t, by doubling and bisection; infinite if none is proved."""
     p = solves.model.width
 
     def excluded(t: float) -> bool:
         side = {"lower": t} if sign > 0 else {"upper": -t}
-        return solves.excludes(Exclusion.of_coefficient(p, j, **side))
+        return solves.excludes(CoefficientBounds.of_coefficient(p, j, **side))
 
     def attained() -> float:
         return max(sign * w[j] for w in solves.classifiers_within_level())
@@ -253,18 +257,19 @@ def _reach(solves: RestrictedSolves, j: int, sign: int, width: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class FeatureImportance(Evidence):
-    """The least objective without each feature.
+    """The rise of the least objective, over that of ``best``, without each of the k features.
 
     Parameters
     ----------
-    names : tuple of str
-    columns : tuple of int
-    lower, upper : ndarray
-        Proved lower bound, at least 0, of the rise of the objective without the feature, and the rise that ``witnesses`` attain.
+    names : tuple of str (k,)
+    columns : tuple of int (k,)
+        The features' columns in w.
+    lower, upper : ndarray (k,)
+        A proved lower bound of each rise, 0 where none is proved, and the rise that the feature's witness attains, ∞ without one.
     best : tuple of float
         The best classifier of the model found.
     witnesses : tuple of tuples of float
-        The best classifier found without each feature.
+        The best classifier found without each feature; ``best`` where none was found.
     """
 
     names: tuple[str, ...]
@@ -292,13 +297,13 @@ class FeatureImportance(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class ImportanceQuestion(BoundedQuestion):
-    """The least rise of the objective, over that of ``best``, of a classifier without the most important feature.
+    """The least rise of the objective, over that of ``best``, of a classifier without one feature.
 
     Parameters
     ----------
     model : Margin
     column : int
-        The feature's column in w, one of a penalised coefficient.
+        The feature's column in w, which must be penalised.
     best : tuple of float
         The classifier of comparison.
     """
@@ -314,13 +319,13 @@ class ImportanceQuestion(BoundedQuestion):
             raise InputError(f"column must be one of {coefficient_columns(self.model)}; it is {self.column!r}", name="column")
 
     @property
-    def exclusions(self) -> Mapping[int, Exclusion]:
+    def exclusions(self) -> Mapping[int, CoefficientBounds]:
         """The restriction to classifiers without a feature, by its column."""
-        return {j: Exclusion.of_coefficient(self.model.width, j, 0.0, 0.0) for j in coefficient_columns(self.model)}
+        return {j: CoefficientBounds.of_coefficient(self.model.width, j, 0.0, 0.0) for j in coefficient_columns(self.model)}
 
     def problems(self) -> Mapping[str, Model]:
         """Return the model without each feature."""
-        return {item.name: item.model(self.model) for item in self.exclusions.values() if item.possible(self.model)}
+        return {item.name: item.model(self.model) for item in self.exclusions.values() if item.is_possible(self.model)}
 
     def evaluate(self, evidence: Evidence) -> float:
         """Return the rise that the witness without the feature attains."""
@@ -333,18 +338,16 @@ class ImportanceQuestion(BoundedQuestion):
         return math.inf if w[j] else classifier_cost(self.model, w) - classifier_cost(self.model, self.best)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the proved rise."""
+        """Return the proved rise; 0 where none is proved."""
         return self._rise(self.column, bounds)
 
     def _rise(self, j: int, bounds: Mapping[str, float]) -> float:
         item = self.exclusions[j]
-        bound = bounds.get(item.name, -math.inf) if item.possible(self.model) else math.inf
-        return max(
-            bound - classifier_cost(self.model, self.best), 0.0
-        )  # classifiers without a feature are classifiers of the model
+        bound = bounds.get(item.name, -math.inf) if item.is_possible(self.model) else math.inf
+        return max(bound - classifier_cost(self.model, self.best), 0.0)
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return that a rise is proved to be at least less than is stated, or that a witness attains another one."""
+        """Return the objection that a stated rise is larger than is proved, or not its witness's; empty if there is none."""
         assert isinstance(evidence, FeatureImportance)
         columns = coefficient_columns(self.model)
         if (evidence.names, evidence.columns, evidence.best) != (coefficient_names(self.model), columns, self.best):
@@ -397,10 +400,10 @@ def feature_importance(
     InputError
         As in `coefficient_ranges`.
     """
-    solves = RestrictedSolves(model, 0.0, solver, time_limit, proof, jobs)
+    solves = RestrictedSolver(model, 0.0, solver, time_limit, proof, jobs)
     base = solves.model
     columns, names = coefficient_columns(base), coefficient_names(base)
-    exclusions = [Exclusion.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
+    exclusions = [CoefficientBounds.of_coefficient(base.width, j, 0.0, 0.0) for j in columns]
     bounds = solves.solve_all(exclusions)
     cost, best = min(solves.classifiers)
     chosen = [min(((c, w) for c, w in solves.classifiers if not w[j]), default=(math.inf, best)) for j in columns]
@@ -412,16 +415,19 @@ def feature_importance(
 
 @dataclass(frozen=True, eq=False)
 class SupportSet(Evidence):
-    """The supports of the classifiers of the set.
+    """The supports (sets of features with a nonzero coefficient) of the classifiers of the set.
 
     Parameters
     ----------
     names : tuple of str
     columns : tuple of int
+        The features' columns in w.
     supports : tuple of tuples of str
-        Each with a classifier in ``witnesses``.
+        The names of the features of each support.
     witnesses : tuple of tuples of float
+        The best classifier found of each support.
     costs : tuple of float
+        The objectives of the witnesses.
     """
 
     names: tuple[str, ...]
@@ -448,9 +454,15 @@ class SupportSet(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class SupportQuestion(LevelQuestion):
-    """The number of supports of integer classifiers of the set: sign patterns outside the listed supports are excluded."""
+    """The number of supports of integer classifiers of the set.
 
-    listed: tuple[tuple[int, ...], ...]
+    Parameters
+    ----------
+    supports : tuple of tuples of int
+        The columns of each support. All sign patterns of other supports are excluded, as the answer claims.
+    """
+
+    supports: tuple[tuple[int, ...], ...]
 
     def __post_init__(self) -> None:
         if not self.model.domain.integer:
@@ -464,23 +476,23 @@ class SupportQuestion(LevelQuestion):
         return float(len({tuple(j for j in self.columns if w[j]) for w in self.classifiers_within_level(witnesses)}))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the number of listed supports if the exclusions cover all other sign patterns; 2^p otherwise."""
+        """Return the number of ``supports`` if the exclusions cover the sign patterns of all others; else 2^k of k features."""
         chosen = [item for item in self.exclusions if self.excluded(item, bounds)]
-        return float(len(self.listed)) if self._covered((), chosen) else float(2 ** len(self.columns))
+        return float(len(self.supports)) if self._covered((), chosen) else float(2 ** len(self.columns))
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return that supports or costs are not those of the witnesses."""
+        """Return the objection that supports or costs are not those of the witnesses; empty if they are."""
         assert isinstance(evidence, SupportSet)
         restated = support_set(self.model, evidence.witnesses)
         return "" if evidence.facts() == restated.facts() else "the supports or their costs are not those of the witnesses"
 
     def _covered(self, pattern: tuple[int, ...], chosen: list[Restriction]) -> bool:
-        """Return whether each completion of a sign pattern is excluded or has a listed support."""
+        """Return whether each completion of a sign pattern is excluded or has one of ``supports``."""
         item = pattern_box(self.model.width, self.columns, pattern)
-        if item in chosen or not item.possible(self.model):
+        if item in chosen or not item.is_possible(self.model):
             return True
         if len(pattern) == len(self.columns):
-            return tuple(j for j, s in zip(self.columns, pattern, strict=True) if s) in self.listed
+            return tuple(j for j, s in zip(self.columns, pattern, strict=True) if s) in self.supports
         return all(self._covered((*pattern, sign), chosen) for sign in (-1, 0, 1))
 
     def claim(self, bound: float) -> str:
@@ -489,12 +501,12 @@ class SupportQuestion(LevelQuestion):
         return f"No more than {sets} a classifier within {percentage(self.within)}% of the best"
 
 
-def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> Exclusion:
-    """Return the integer points whose first coefficients have given signs."""
+def pattern_box(p: int, columns: tuple[int, ...], pattern: tuple[int, ...]) -> CoefficientBounds:
+    """Return the bounds of integer points of p coefficients in which the first of ``columns`` have the signs of ``pattern``."""
     low, high = [-math.inf] * p, [math.inf] * p
     for j, sign in zip(columns, pattern, strict=False):
         low[j], high[j] = (1.0, math.inf) if sign > 0 else (-math.inf, -1.0) if sign < 0 else (0.0, 0.0)
-    return Exclusion(tuple(low), tuple(high))
+    return CoefficientBounds(tuple(low), tuple(high))
 
 
 def supports(
@@ -528,26 +540,26 @@ def supports(
     InputError
         As in `coefficient_ranges`; coefficients that are real numbers.
     """
-    solves = RestrictedSolves(model, within, solver, time_limit, proof, jobs)
+    solves = RestrictedSolver(model, within, solver, time_limit, proof, jobs)
     base = solves.model
     question = SupportQuestion(base, solves.within, solves.level, (), ())
     columns = coefficient_columns(base)
-    exclusions: list[Exclusion] = []
+    exclusions: list[CoefficientBounds] = []
     patterns: list[tuple[int, ...]] = [()]
     for length in range(len(columns) + 1):
         boxes = {pattern: pattern_box(base.width, columns, pattern) for pattern in patterns}
-        boxes = {pattern: item for pattern, item in boxes.items() if item.possible(base)}
+        boxes = {pattern: item for pattern, item in boxes.items() if item.is_possible(base)}
         solves.solve_all([item for item in boxes.values() if not _witnessed(solves, item)])
         unwitnessed = {pattern: item for pattern, item in boxes.items() if not _witnessed(solves, item)}
         excluded = {pattern: item for pattern, item in unwitnessed.items() if solves.excludes(item)}
         exclusions += excluded.values()
         if length < len(columns):
             patterns = [(*pattern, sign) for pattern in boxes if pattern not in excluded for sign in (-1, 0, 1)]
-    listed: dict[tuple[int, ...], tuple[float, ...]] = {}
+    witnesses: dict[tuple[int, ...], tuple[float, ...]] = {}
     for w in solves.classifiers_within_level():
-        listed.setdefault(tuple(j for j in columns if w[j]), w)
-    question = replace(question, exclusions=tuple(exclusions), listed=tuple(listed))
-    evidence = support_set(base, tuple(listed.values()))
+        witnesses.setdefault(tuple(j for j in columns if w[j]), w)
+    question = replace(question, exclusions=tuple(exclusions), supports=tuple(witnesses))
+    evidence = support_set(base, tuple(witnesses.values()))
     return solves.answer(question, evidence, exclusions)
 
 
@@ -558,7 +570,7 @@ def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> Supp
     return SupportSet(names, columns, words, witnesses, tuple(classifier_cost(model, w) for w in witnesses))
 
 
-def _witnessed(solves: RestrictedSolves, item: Exclusion) -> bool:
+def _witnessed(solves: RestrictedSolver, item: CoefficientBounds) -> bool:
     """Return whether a classifier of the set that satisfies a restriction is known."""
     return any(
         all(low <= x <= high for low, x, high in zip(item.lower, w, item.upper, strict=True))
