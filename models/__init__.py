@@ -17,8 +17,9 @@ from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Pr
 from .model import Model
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
-from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm
+from .program.form import Block, Constraint, FormDelta, StandardForm
 from .program.lagrangian import Bound
+from .program.quadratic import Quadratic
 from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem

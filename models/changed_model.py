@@ -25,8 +25,9 @@ from .importing.source import Import
 from .kernels.gram import PaddedGram
 from .model import Model
 from .program.cones import Feature
-from .program.form import Block, Constraint, Quadratic, StandardForm
+from .program.form import Block, Constraint, StandardForm
 from .program.lagrangian import Bound
+from .program.quadratic import Quadratic
 from .statement import Line, Statement
 
 #: A function that takes the form's blocks as CVXPY variables and returns CVXPY constraints (or an expression).

@@ -18,7 +18,8 @@ from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
 from ..models.program.csr_rows import CSRRows
-from ..models.program.form import Block, Quadratic, StandardForm
+from ..models.program.form import Block, StandardForm
+from ..models.program.quadratic import Quadratic
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
 from .records import Options

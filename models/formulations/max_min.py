@@ -31,8 +31,9 @@ from ..model import Model, earlier_identity
 from ..program.bridges import psd_factor
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.csr_rows import CSRRows
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.lagrangian import Bound
+from ..program.quadratic import Quadratic
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement

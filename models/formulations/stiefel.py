@@ -15,7 +15,8 @@ from ..appraisal import Appraisal
 from ..arrays import FloatArray, as_array
 from ..model import Model
 from ..program.cones import Bilinear
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from ..record import Arrays, DataKind, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem

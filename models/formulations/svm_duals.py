@@ -22,8 +22,9 @@ from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..model import Model
 from ..program.cones import Zero
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.lagrangian import Bound
+from ..program.quadratic import Quadratic
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..rounding import UNIT, Rounded, dot, gamma, total
 from ..statement import DualStatement, Line, Statement

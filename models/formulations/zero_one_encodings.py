@@ -30,7 +30,8 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray, as_vector
 from ..program.cones import Nonnegative
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from ..statement import Line
 from .margin.assembly import Assembly
 from .margin.conic_losses import require_perspectives

@@ -19,7 +19,8 @@ from ..arrays import FloatArray
 from ..deadline import check_scan, cholesky, eigenvalues
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .csr_rows import CSRRows
-from .form import Block, Constraint, Quadratic, StandardForm
+from .form import Block, Constraint, StandardForm
+from .quadratic import Quadratic
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,8 @@ from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
+from ...program.quadratic import Quadratic
 
 
 @dataclass(frozen=True, eq=False)

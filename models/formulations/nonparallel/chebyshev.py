@@ -24,8 +24,9 @@ from ...model import Model
 from ...program.bridges import psd_factor
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
+from ...program.quadratic import Quadratic
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement

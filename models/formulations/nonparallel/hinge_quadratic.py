@@ -18,8 +18,9 @@ from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
+from ...program.quadratic import Quadratic
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import DualStatement, Line, Statement

@@ -20,8 +20,9 @@ from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
 from ...program.cones import Bilinear, Nonnegative
 from ...program.exponential_cones import Exponential
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
+from ...program.quadratic import Quadratic
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement

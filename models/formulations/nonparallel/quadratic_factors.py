@@ -27,7 +27,7 @@ from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, as_array
 from ...program.convexity import curvature_bounds
 from ...program.csr_rows import CSRRows
-from ...program.form import Quadratic
+from ...program.quadratic import Quadratic
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 
