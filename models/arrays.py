@@ -249,11 +249,11 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
     return weights
 
 
-def as_costs(value: Any, n: int, name: str) -> float | FloatArray:
-    """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
+def as_costs(value: Any, n: int, name: str, *, zero: bool = True) -> float | FloatArray:
+    """Check one finite number for all points, or n of them, ≥ 0 (> 0 with ``zero=False``); a single number is returned as one."""
     costs = as_vector(value, n, name)
-    if not (costs >= 0).all():
-        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}", name=name)
+    if costs.min() < 0 or (costs.min() == 0 and not zero):
+        raise InputError(f"{name} must be {'≥' if zero else '>'} 0; it is {costs.min():g}", name=name)
     return float(costs[0]) if np.ndim(value) == 0 else costs
 
 

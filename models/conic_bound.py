@@ -39,9 +39,9 @@ import scipy.linalg as sl
 from scipy.linalg.lapack import dposv as posv, dpotrs as potrs, dtrtrs as trtrs
 
 from ..errors import InputError
-from .appraisal import Tilt
 from .arrays import FloatArray
 from .program.cones import svec, svec_size
+from .restricted_bound import Tilt
 from .rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
 from .views import ConicProblem
 

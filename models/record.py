@@ -261,3 +261,10 @@ def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model
         return model(*arrays.values(), **plain, kernel=named_kernel(chosen))
 
     return build
+
+
+#: The parameters of a loss that counts violations, in its two forms.
+COST_OR_SHARE = (
+    Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
+    Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+)

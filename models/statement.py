@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..display import Display
+from .arrays import FloatArray
 
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
@@ -108,6 +111,19 @@ def plus(*terms: Line) -> Line:
     """Return the sum of those expressions that are not empty."""
     terms_shown = [term for term in terms if term.text]
     return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
+
+
+def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
+    """Return the statement's line λ Σ term, or Σ λ_i term_i where each point has its own λ_i."""
+    if np.ndim(lam) == 0:
+        return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
+    return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
+
+
+def lam_text(price: float | FloatArray, name: str = "lam") -> str:
+    """Return "lam = 2", or the range of λ_i where points have their own."""
+    low, high = f"{np.min(price):g}", f"{np.max(price):g}"
+    return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
 
 
 @dataclass(frozen=True)

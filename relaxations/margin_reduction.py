@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray
-from ..models.formulations.linear_classifiers import constant_columns
+from ..models.formulations.features import constant_columns
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.ramp import RampSVM
 from ..models.formulations.zero_one import ZeroOneSVM

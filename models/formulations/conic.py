@@ -25,32 +25,25 @@ import numpy as np
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
-from ..appraisal import Appraisal, Tilt
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
-from ..explanation import PointExplanation, primal_weights, two_classes
+from ..appraisal import Appraisal
+from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
+from ..digest import earlier_identity
+from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
-from ..model import Model, earlier_identity
+from ..model import Model
 from ..program.cones import RotatedSecondOrder, svec, svec_size
 from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
-from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..record import COST_OR_SHARE, Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..restricted_bound import Tilt
 from ..rounding import UNIT
-from ..statement import DualStatement, Line, Statement, plus
+from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import ConicProblem
-from .linear_classifiers import (
-    COST_OR_SHARE,
-    as_lam,
-    check_intercept,
-    dense_signed_rows,
-    lam_sum_line,
-    lam_text,
-    linear_summary,
-    warn_about_features,
-)
+from .features import check_intercept, dense_signed_rows, warn_about_features
 from .margin.conic_losses import StrongestConic
+from .margin.domains import Box, Domain, Reals
 from .margin.margin_losses import HardMargin
 from .margin.model import Margin
-from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
@@ -187,7 +180,7 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+            object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         if self.kappa is not None:
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))

@@ -15,6 +15,7 @@ from ..appraisal import Appraisal, ExactCost
 from ..arrays import (
     FloatArray,
     Points,
+    as_costs,
     as_labels,
     as_points,
     as_row_blocks,
@@ -24,15 +25,15 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
-from ..explanation import PointExplanation, primal_weights, two_classes
+from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
-from ..statement import DualStatement, Line, Statement, plus
+from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import LinearLoss, LinearProblem
-from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
+from .features import warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
 
@@ -82,7 +83,7 @@ class HingeSVM(Model):
         X = as_rows(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         warn_about_features(X)
 
     @cached_property

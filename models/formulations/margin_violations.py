@@ -33,9 +33,9 @@ from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
 from ..record import Parameter
 from ..rounding import gamma, two_product
-from ..statement import Line, plus
+from ..statement import Line, lam_sum_line, lam_text, plus
 from ..views import ZeroOneProblem
-from .linear_classifiers import check_intercept, dense_signed_rows, lam_sum_line, lam_text
+from .features import check_intercept, dense_signed_rows
 from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
 
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.

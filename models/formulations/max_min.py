@@ -26,8 +26,9 @@ from ..arrays import (
     frozen,
     to_dense,
 )
+from ..digest import earlier_identity
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
-from ..model import Model, earlier_identity
+from ..model import Model
 from ..program.bridges import psd_factor
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.csr_rows import CSRRows

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal
-from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
+from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entries, row_norms_squared
 from ..explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
@@ -23,9 +23,8 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
-from .linear_classifiers import as_lam, warn_about_features
+from .features import Features, Images, RawFeatures, warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.part import Features, Images, RawFeatures
 from .margin.parts_by_name import part_by_name
 
 V = TypeVar("V")
@@ -264,7 +263,7 @@ class MulticlassSVM(Model):
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
-        object.__setattr__(self, "sample_weight", as_lam(self.sample_weight, X.shape[0], "sample_weight"))
+        object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight", zero=False))
         if self.kernel is None:
             warn_about_features(X)
         else:

@@ -11,12 +11,13 @@ import numpy as np
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
-from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
-from ..model import earlier_identity
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entries
+from ..digest import earlier_identity
+from ..explanation import linear_summary
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
-from ..statement import Line, Statement, plus
-from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
+from ..statement import Line, Statement, lam_sum_line, lam_text, plus
+from .features import warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
 from .margin_violations import MarginViolationModel, ViolationCosts, margin_parameters
@@ -84,7 +85,7 @@ class RampSVM(MarginViolationModel):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         self._check_margins(X)
-        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         if self.encoding not in ("bigm", "indicator"):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         warn_about_features(X)

@@ -11,17 +11,17 @@ import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
 from ...labelled import LABELS_OF_X
-from ..arrays import BigM, FloatArray, Points, as_points, as_share, as_vector, entries
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entries
+from ..digest import earlier_identity
+from ..explanation import linear_summary
 from ..kernels.kernels import Kernel
-from ..model import earlier_identity
 from ..program.form import StandardForm
-from ..record import DataKind, FormulationInfo, always
+from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
-from .linear_classifiers import COST_OR_SHARE, as_lam, linear_summary, warn_about_features
+from .features import Images, images_of, warn_about_features
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
-from .margin.part import Images, images_of
 from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, cheaper_point, margin_parameters
 from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
 
@@ -132,7 +132,7 @@ class ZeroOneSVM(MarginViolationModel):
                 raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
             return
-        object.__setattr__(self, "lam", as_lam(1.0 if self.lam is None else self.lam, n))
+        object.__setattr__(self, "lam", as_costs(1.0 if self.lam is None else self.lam, n, "lam", zero=False))
 
     @property
     def _images(self) -> Images:

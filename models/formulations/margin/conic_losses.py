@@ -16,7 +16,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...statement import Line
 from ...views import ConicProblem
-from ..linear_classifiers import dense_signed_rows
+from ..features import dense_signed_rows
 from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import AssemblyContext, as_numbers

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 from ...arrays import BoolArray, FloatArray, IntArray
 from ...rounding import below, gamma
 from ...views import Budget
+from .domains import Domain
 from .loss import Loss
-from .part import AssemblyContext, Domain
+from .part import AssemblyContext
 from .problems import as_bounds, restriction_limits
 from .regularisers import Regulariser
 from .restrictions import Restriction

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from ...arrays import BoolArray, FloatArray, IntArray, Points
 from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss
-from ..linear_classifiers import signed_rows
+from ..features import signed_rows
 from .assembly import Affine, Assembly
 from .part import AssemblyContext, Classifier, Part
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ....rows import Rows
-from ...appraisal import Appraisal, ExactCost, Tilt, restricted_bound
+from ...appraisal import Appraisal, ExactCost
 from ...arrays import (
     BigM,
     BoolArray,
@@ -32,22 +32,25 @@ from ...arrays import (
     in_memory,
 )
 from ...conic_bound import certified_bound
-from ...explanation import PointExplanation, primal_weights, two_classes
+from ...digest import earlier_identity
+from ...explanation import PointExplanation, margin_figures, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
-from ...model import Model, earlier_identity
+from ...model import Model
 from ...program.form import StandardForm
 from ...program.lagrangian import Bound
+from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
-from ...statement import DualStatement, Line, Statement, plus, times
+from ...statement import DualStatement, Line, Statement, lam_text, plus, times
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear_classifiers import check_intercept, dense_signed_rows, lam_text, margin_figures, warn_about_features
+from ..features import Features, Images, RawFeatures, check_intercept, dense_signed_rows, warn_about_features
 from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
+from .domains import Domain, Reals
 from .exact_evaluation import ExactEvaluation
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, signs
 from .margin_losses import Hinge
-from .part import AssemblyContext, Classifier, Domain, Features, Images, Part, RawFeatures, Reals
+from .part import AssemblyContext, Classifier, Part
 from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
 from .problems import MarginProblemView, ScoringProblem, SparseProblem, margin_problem_of, scoring_problem_of, sparse_problem_of
 from .regularisers import Regulariser, SquaredNorm

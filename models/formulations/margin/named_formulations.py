@@ -22,7 +22,7 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
-from ..linear_classifiers import dense_signed_rows
+from ..features import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
 from .margin_losses import EpsilonInsensitive, HardMargin
 from .model import Margin

@@ -17,9 +17,10 @@ from ...program.cones import Nonnegative, Zero
 from ...rounding import below
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
+from .domains import Domain
 from .loss import Loss, LossTable
-from .part import AssemblyContext, Domain, Part, Polyhedral
-from .regularisers import L1, Regulariser, Sparsity
+from .part import AssemblyContext, Part
+from .regularisers import L1, Polyhedral, Regulariser, Sparsity
 from .restrictions import Restriction
 
 

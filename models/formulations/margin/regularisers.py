@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, as_integer, as_positive
 from ...program.cones import Nonnegative, SecondOrder, Zero
 from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
-from .part import Part, Polyhedral, as_integers, as_numbers
+from .part import Part, as_integers, as_numbers
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,22 @@ class Sparsity:
     mu0: float
     mu1: float
     max_nonzeros: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedral:
+    """A regulariser written as min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², which `margin-bb` reads.
+
+    Parameters
+    ----------
+    atoms : ndarray (k, p)
+        x_j, which span all w; none where it is μ||w||² alone.
+    mu : float
+        μ ≥ 0.
+    """
+
+    atoms: FloatArray
+    mu: float
 
 
 class Regulariser(Part):

@@ -22,7 +22,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_po
 from ...program.cones import Nonnegative, Zero
 from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
-from ..linear_classifiers import first_column_is_one
+from ..features import first_column_is_one
 from .assembly import Affine, Assembly
 from .part import AssemblyContext, Classifier, Part, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_nonzero_indicators

@@ -17,16 +17,16 @@ from ....display import Display, Displayed, Tabular
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
-from ...model import earlier_identity
+from ...digest import earlier_identity
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement, latex_words
 from ...views import MarginProblem
-from ..linear_classifiers import first_column_is_one
+from ..features import first_column_is_one
+from .domains import Integers
 from .margin_losses import ZeroOne
 from .model import Margin, checked_parts
 from .named_formulations import NamedComposition
-from .part import Integers
 from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
 from .regularisers import L0L1
 from .restrictions import Restriction
