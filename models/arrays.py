@@ -271,7 +271,7 @@ def nonzero_mask(weights: FloatArray) -> BoolArray:
     return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))
 
 
-def entries(X: Points | Rows) -> int:
+def entry_count(X: Points | Rows) -> int:
     """Return the number of stored entries."""
     if isinstance(X, Rows):
         return X.entries

@@ -79,9 +79,9 @@ class ChangedModel(Model):
         )
 
     @property
-    def unmodified(self) -> Model:
+    def original_model(self) -> Model:
         """Return the model before all changes."""
-        return self.base.unmodified
+        return self.base.original_model
 
     @property
     def bounding_model(self) -> Model:
@@ -177,7 +177,7 @@ class ChangedModel(Model):
 
     def _with_prices(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> list[Bound]:
         """The bound by the unmodified model's structure with all rows that changes added at their prices, if there is one."""
-        first = self.unmodified
+        first = self.original_model
         if x is None or multipliers is None or "w" not in self.form.slices or self.bounding_model is not first:
             return []
 
@@ -188,14 +188,14 @@ class ChangedModel(Model):
         return [] if bound is None else [bound]
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether the base model's objective is nonnegative and the change only restricts it."""
-        return self.change.restricts and self.base.nonnegative
+        return self.change.restricts and self.base.has_nonnegative_objective
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return the base model's reason where the change only restricts it."""
-        return self.base.bounded_below if self.change.restricts else ""
+        return self.base.bounded_below_reason if self.change.restricts else ""
 
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None

@@ -306,7 +306,7 @@ class BlockVariables:
         return variable
 
 
-def variables_behind(v: BlockVariables) -> tuple[Any, ...]:
+def variables_in_use(v: BlockVariables) -> tuple[Any, ...]:
     """Return the CVXPY variables of the blocks that were read; no property of ``v``, whose attributes are the blocks."""
     return tuple(v._variables)
 

@@ -117,7 +117,7 @@ def cholesky(matrix: FloatArray) -> FloatArray | None:
     return L
 
 
-def eigenvalues(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def eigendecomposition(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues of a symmetric matrix and its eigenvectors.
 
     Raises

@@ -120,7 +120,7 @@ def identity(value: Any) -> Any:
 
 @functools.cache
 def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
-    """The fields that a data class is made from, each with its `earlier_identity` where it has one."""
+    """The fields that a data class is made from, each with its `identity_rule` where it has one."""
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
@@ -132,7 +132,7 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
     return tuple(parts)
 
 
-def earlier_identity(
+def identity_rule(
     name: str, default: str | float | tuple[()] | None, before: Mapping[str, Any]
 ) -> Callable[[Any], Mapping[str, Any]]:
     """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.

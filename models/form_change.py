@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError, UnsupportedModelError
 from .arrays import BoolArray, FloatArray, IntArray
-from .cvxpy_expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_behind
+from .cvxpy_expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_in_use
 from .importing.cvxpy import CVXPYSource
 from .importing.source import Import
 from .kernels.gram import PaddedGram
@@ -320,7 +320,7 @@ class AddedParts(Change):
         rows = [constraint for _, constraint in named]
         expression = _cost(cost, v) + sum(0.0 * cvxpy.sum(variable) for variable in variables)
         problem = cvxpy.Problem(cvxpy.Minimize(expression), rows)
-        _check_names(form, problem, rows, {x.id for x in variables_behind(v)})
+        _check_names(form, problem, rows, {x.id for x in variables_in_use(v)})
         _check_convex(problem, rows)
         if not problem.variables():
             raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")

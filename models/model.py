@@ -138,30 +138,30 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Return the names of the columns of X; none where the data have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.features if names is not None else ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Return the names of the classes in the order of their codes; none where the data have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.classes if names is not None else ()
 
     def class_label(self, code: Any) -> str:
         """Return the name of the class of a code or label; the label as text where the classes have no names."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return str(code) if names is None or not names.classes else str(names.class_name(code))
 
     @property
     def point_names(self) -> tuple[str, ...]:
         """Return the names of the rows of X, from a frame's index; none where the rows have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.points if names is not None else ()
 
     @property
     def named_statement(self) -> Statement:
         """Return the statement, with the names of classes and features among its notes."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         statement = self.statement
         return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
 
@@ -245,14 +245,14 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return form.split(x)
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether no point has a negative objective, judged by the terms of the objective."""
         return False
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return why the objective has a lower bound on all points, judged by its terms; empty where that is not known."""
-        return "no term of it can be negative" if self.nonnegative else ""
+        return "no term of it can be negative" if self.has_nonnegative_objective else ""
 
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -264,7 +264,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         """
         return dict(values)
 
-    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or
         None.
 
@@ -325,7 +325,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         named = labelled_arrays(X, None)
         if named is None:
             return X
-        features, names = named[2].features, self.unmodified.data_names
+        features, names = named[2].features, self.original_model.data_names
         if names is not None and names.features and features and features != names.features:
             raise InputError(
                 f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: prepare new "
@@ -387,14 +387,14 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return self.replace(parameter, value)
 
     @property
-    def composed(self) -> Model | None:
+    def composition(self) -> Model | None:
         """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
-        """Return the cost of the point's w alone, from the data, thresholds decided exactly; None where `composed` has none."""
-        composed = self.composed
-        return None if composed is None or composed is self else composed.exact_cost(values)
+        """Return the cost of the point's w from the data, thresholds decided in exact arithmetic; None where it is not known."""
+        composition = self.composition
+        return None if composition is None or composition is self else composition.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
@@ -404,7 +404,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return None
 
     @property
-    def unmodified(self) -> Model:
+    def original_model(self) -> Model:
         """Return the formulation before changes (`with_constraint` and its like); itself where there were none."""
         return self
 
@@ -415,7 +415,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return the changes of `unmodified`, in order."""
+        """Return the changes of `original_model`, in order."""
         return ()
 
     @property

@@ -21,7 +21,7 @@ _FEW = 250
 _AT_ONCE = 1_000_000
 
 
-def below(exact: Fraction) -> float:
+def round_down(exact: Fraction) -> float:
     """Return the largest float64 that is not above an exact number: a lower bound that was found as a fraction."""
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..rows import Rows
 from .appraisal import Appraisal
-from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entries, row_norms_squared
+from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entry_count, row_norms_squared
 from .kernels.gram import GramOperator
 from .rounding import UNIT, Rounded, dot, entropy, exponential, gamma, softplus, total_of_positive
 
@@ -136,14 +136,14 @@ class LinearProblem:
         return self.loss is LinearLoss.LOGISTIC or self.interior_point_seconds > longest
 
     @cached_property
-    def least_costs(self) -> FloatArray:
+    def compact_costs(self) -> FloatArray:
         """Return c, as an array of one number if all costs are equal."""
         equal = self.costs.strides == (0,) or bool((self.costs == self.costs[0]).all())
         return np.array(self.costs[:1] if equal else self.costs)
 
     def feasible(self, alpha: FloatArray) -> FloatArray:
         """Return feasible multipliers near the given ones: clipped, and balanced between the classes if the intercept is free."""
-        alpha = np.clip(alpha, 0.0, self.least_costs if self.loss.bounded else np.inf)
+        alpha = np.clip(alpha, 0.0, self.compact_costs if self.loss.bounded else np.inf)
         return self._balanced(alpha)[0] if self.free else alpha
 
     def _balanced(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -259,7 +259,7 @@ class MulticlassProblem:
     def interior_point_seconds(self) -> float:
         """Return estimated seconds of an interior point method, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
         pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
-        per_row = 2.0 * entries(self.rows) / max(self.n, 1)
+        per_row = 2.0 * entry_count(self.rows) / max(self.n, 1)
         return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
 
     def outgrows_interior_point(self) -> bool:
@@ -276,11 +276,11 @@ class MulticlassProblem:
         """Return the mask of each point's own class, for a range of points."""
         return np.asarray(np.arange(self.classes) == self.codes[part, None])
 
-    def others(self, alpha: FloatArray) -> FloatArray:
+    def without_own_class(self, alpha: FloatArray) -> FloatArray:
         """Return α without the entries of the own classes, n × (K - 1)."""
         return np.asarray(alpha[~self.own_class(slice(None))]).reshape(self.n, self.classes - 1)
 
-    def with_own(self, alpha: FloatArray) -> FloatArray:
+    def with_own_class(self, alpha: FloatArray) -> FloatArray:
         """Return α of shape n × (K - 1) with zeros inserted at the own classes, n × K."""
         full = np.zeros((self.n, self.classes))
         full[~self.own_class(slice(None))] = alpha.ravel()
@@ -300,14 +300,14 @@ class MulticlassProblem:
         base = np.take_along_axis(scores, self.codes[part, None], axis=1)
         return np.where(self.own_class(part), 0.0, 1.0 - base + scores)
 
-    def gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
+    def losses_and_gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
         """Return c_i ℓ_i of a range of points, and their shares c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the duality gap."""
         short = self.shortfalls(W, part)
         worst = np.maximum(short, 0.0)
         terms = self.costs[part] * (worst.max(axis=1) if self.shared else worst.sum(axis=1))
         return terms, terms - np.einsum("ik,ik->i", alpha, short)
 
-    def free(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
+    def free_multipliers(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
         """Return the mask of multipliers at no bound, and of points whose sum of multipliers is at its bound."""
         costs = self.costs[part]
         if self.shared:
@@ -378,7 +378,7 @@ class PiecewiseLinearLoss:
         return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
-    def count(cls, threshold: float) -> PiecewiseLinearLoss:
+    def zero_one(cls, threshold: float) -> PiecewiseLinearLoss:
         """Return the loss 1{m < t}."""
         return cls(np.array([threshold]), np.ones(1), np.zeros(1))
 
@@ -399,13 +399,13 @@ class PiecewiseLinearLoss:
         return float(self.below[0])
 
     @property
-    def steepest(self) -> float:
+    def largest_slope(self) -> float:
         """Return the largest slope in size between jumps."""
         inner = (self.at[:-1] - self.below[1:]) / np.diff(self.margins)
         return float(max(self.tail, inner.max(initial=0.0)))
 
     @property
-    def farthest(self) -> float:
+    def largest_breakpoint(self) -> float:
         """Return the largest |breakpoint|."""
         return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
@@ -419,9 +419,9 @@ class PiecewiseLinearLoss:
             part = np.where(right > left, (m - self.margins[left]) / (self.margins[right] - self.margins[left]), 0.0)
         inner = self.at[left] + part * (self.below[right] - self.at[left])
         bounded = np.where(k == 0, self.below[0], np.where(k == self.margins.size, 0.0, inner))
-        return np.asarray(bounded + self.beyond(m))
+        return np.asarray(bounded + self.tail_values(m))
 
-    def beyond(self, m: FloatArray) -> FloatArray:
+    def tail_values(self, m: FloatArray) -> FloatArray:
         """Return the values of the tail alone."""
         return np.asarray(self.tail * np.maximum(self.rise_start - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
 
@@ -570,7 +570,7 @@ class MarginProblem:
         """Return the number of each point's loss."""
         return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
 
-    def of_losses(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
+    def per_point(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
         """Return ``number`` of the loss of each point."""
         return np.array([number(loss) for loss in self.losses])[self.loss_numbers]
 
@@ -594,7 +594,7 @@ class MarginProblem:
         )  # fmt: skip
 
     @property
-    def free(self) -> bool:
+    def is_unrestricted(self) -> bool:
         """Return whether every w is allowed and no coefficient has a price."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
         counts = self.price.any() or self.max_nonzeros < self.counted.sum()
@@ -679,7 +679,7 @@ class BoxQP:
             return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
 
-    def exactly(self) -> BoxQP:
+    def in_double_precision(self) -> BoxQP:
         """Return the same program with Z in float64."""
         return self if self.coarse is None else replace(self, Z=self.coarse.exact(), coarse=None)
 
@@ -816,7 +816,7 @@ class BoxEqualityQP:
         """Return ½a'Qa + c'a, in float64 from the data."""
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
-    def level(self, gradient: FloatArray) -> tuple[float, float]:
+    def minimise_linear(self, gradient: FloatArray) -> tuple[float, float]:
         """Return min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
 
         By duality it is max_ν rν + Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
@@ -833,9 +833,9 @@ class BoxEqualityQP:
         return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
-        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""
+        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`minimise_linear`)."""
         gradient = (self.gram.product(a) if product is None else product) + self.c
-        return float(a @ gradient) - self.level(gradient)[0]
+        return float(a @ gradient) - self.minimise_linear(gradient)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
-from ..digest import earlier_identity
+from ..digest import identity_rule
 from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model
@@ -158,11 +158,11 @@ class ConicSVM(Model):
     lam: float | FloatArray | None = None
     kappa: float | None = None
     kernel: Kernel | None = None
-    offset: float = field(default=1.0, metadata={"identity": earlier_identity("offset", 1.0, {})})
+    offset: float = field(default=1.0, metadata={"identity": identity_rule("offset", 1.0, {})})
     intercept: Literal["penalised", "free"] = field(
-        default="penalised", metadata={"identity": earlier_identity("intercept", "penalised", {})}
+        default="penalised", metadata={"identity": identity_rule("intercept", "penalised", {})}
     )
-    intercept_bound: float | None = field(default=None, metadata={"identity": earlier_identity("intercept_bound", None, {})})
+    intercept_bound: float | None = field(default=None, metadata={"identity": identity_rule("intercept_bound", None, {})})
 
     name = "ConicSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -288,8 +288,8 @@ class ConicSVM(Model):
     def compile(self) -> StandardForm:
         """Return the form of the notes."""
         free = np.full(self.signed.shape[1], np.inf)
-        if self.composed is not None:
-            return self.composed.form_with(self.name, -free, free)
+        if self.composition is not None:
+            return self.composition.form_with(self.name, -free, free)
         return Margin.of_checked(self._points, self.y, HardMargin(), self._norm).form_with(f"{self.name}, κ = 0", -free, free)
 
     @property
@@ -303,7 +303,7 @@ class ConicSVM(Model):
         return SquaredNorm() if self.metric is None else KernelNorm(self.metric)
 
     @cached_property
-    def composed(self) -> Margin | None:
+    def composition(self) -> Margin | None:
         """The same problem as a `Margin`: the loss `StrongestConic`, the regulariser ||w||² (or w'Kw over K's rows), κ as a
         `ViolationBudget`. None for κ = 0.
         """

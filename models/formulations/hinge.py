@@ -21,7 +21,7 @@ from ..arrays import (
     as_row_blocks,
     as_rows,
     as_vector,
-    entries,
+    entry_count,
     in_memory,
     row_norms_squared,
 )
@@ -100,15 +100,15 @@ class HingeSVM(Model):
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
-        return 12 * entries(self.X) + 100 * self.X.shape[0]
+        return 12 * entry_count(self.X) + 100 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
         """Return the form of the notes above."""
         free = np.full(self.X.shape[1], np.inf)
-        return self.composed.form_with(self.name, -free, free)
+        return self.composition.form_with(self.name, -free, free)
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the same problem as a `Margin`: the hinge with ||w||²."""
         return Margin.of_checked(
             in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), sample_weight=self.sample_weight

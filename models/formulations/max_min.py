@@ -26,7 +26,7 @@ from ..arrays import (
     frozen,
     to_dense,
 )
-from ..digest import earlier_identity
+from ..digest import identity_rule
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
 from ..model import Model
 from ..program.bridges import psd_factor
@@ -119,7 +119,7 @@ class MaxMinProblem(ABC):
         """Return the name of the parameter in results."""
 
     @abstractmethod
-    def kernel(self, gamma: FloatArray) -> FloatArray:
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
         """Return the kernel matrix at θ, m × m."""
 
     @abstractmethod
@@ -140,9 +140,9 @@ class MaxMinProblem(ABC):
     def ratio(self, gamma: FloatArray) -> float:
         """Return D_inter/D_inner of MaxMin (54)/(55) at θ."""
 
-    def inner(self, gamma: FloatArray) -> ConvexHullsDual:
+    def inner_problem(self, gamma: FloatArray) -> ConvexHullsDual:
         """Return the two-hulls dual at θ, on the precomputed kernel matrix."""
-        return ConvexHullsDual(self.kernel(gamma), self.y, self.C, Precomputed(), self.sample_weight)
+        return ConvexHullsDual(self.kernel_matrix(gamma), self.y, self.C, Precomputed(), self.sample_weight)
 
     def slack_cost(self, a: FloatArray) -> float:
         """Return a'a/C, or Σ a_i²/(C s_i)."""
@@ -164,7 +164,7 @@ class GaussianMaxMin(MaxMinProblem):
         """Return ||x_i - x_j||², m × m: with one γ for all features every kernel matrix comes from it."""
         return _distances(self.X)
 
-    def kernel(self, gamma: FloatArray) -> FloatArray:
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
         """Return exp(-Σ_k γ_k (x_ik - x_jk)²), m × m."""
         return np.asarray(np.exp(-self._exponents(gamma)))
 
@@ -216,7 +216,7 @@ class KernelMaxMin(MaxMinProblem):
         """Return the kernel with that value."""
         return self.base.with_parameter(self.name, float(gamma[0]))
 
-    def kernel(self, gamma: FloatArray) -> FloatArray:
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
         """Return the kernel matrix, symmetric to the last bit."""
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
@@ -232,7 +232,7 @@ class KernelMaxMin(MaxMinProblem):
 
     def ratio(self, gamma: FloatArray) -> float:
         """Return the ratio from the kernel matrix."""
-        K = self.kernel(gamma)
+        K = self.kernel_matrix(gamma)
         diagonal = np.diagonal(K)
         return class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)
 
@@ -306,7 +306,7 @@ class MaxMinSVM(Model):
     parameter: str = "gamma"
     kernel: Kernel | None = None
     sample_weight: FloatArray | None = None
-    grid: FloatArray | None = field(default=None, metadata={"identity": earlier_identity("grid", None, {})})
+    grid: FloatArray | None = field(default=None, metadata={"identity": identity_rule("grid", None, {})})
 
     name = "MaxMinSVM"
     meanings: ClassVar[Mapping[str, str]] = {

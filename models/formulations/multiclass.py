@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
 from ..appraisal import Appraisal
-from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entries, row_norms_squared
+from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entry_count, row_norms_squared
 from ..explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
@@ -325,7 +325,7 @@ class MulticlassSVM(Model):
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
         n, K = self.X.shape[0], self.classes.size
-        return 120 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
+        return 120 * (K - 1) * ((entry_count(self.X) if self.kernel is None else n * (n + 1)) + n)
 
     # -- the program ----------------------------------------------------------------------------------------------
 
@@ -369,7 +369,7 @@ class MulticlassSVM(Model):
 
     def margins(self, W: FloatArray) -> FloatArray:
         """Return m_ik, n × (K - 1)."""
-        return 1.0 - self._problem.others(self._problem.shortfalls(W, slice(None)))
+        return 1.0 - self._problem.without_own_class(self._problem.shortfalls(W, slice(None)))
 
     def objective(self, W: FloatArray) -> float:
         """Return ½||W||² + Σ c_i ℓ_i, from the data."""
@@ -382,7 +382,7 @@ class MulticlassSVM(Model):
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """Return the block ``W`` (K, p) at dual multipliers α, one for each row of ``margin``, and the slack that it needs."""
-        W = self._problem.coefficients(self._problem.with_own(np.asarray(alpha)))
+        W = self._problem.coefficients(self._problem.with_own_class(np.asarray(alpha)))
         return {"W": W, **self._loss.slack(self.margins(W))}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -400,7 +400,7 @@ class MulticlassSVM(Model):
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         alpha = self._loss.repaired_multipliers(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs)
-        dual = self._problem.dual(self._problem.with_own(alpha))
+        dual = self._problem.dual(self._problem.with_own_class(alpha))
         return Bound(dual.lower, "dual value Σα - ½||W(α)||² with α moved into its bounds", dual.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:

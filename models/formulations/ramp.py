@@ -11,8 +11,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...labelled import LABELS_OF_X
-from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entries
-from ..digest import earlier_identity
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
+from ..digest import identity_rule
 from ..explanation import linear_summary
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
@@ -71,7 +71,7 @@ class RampSVM(MarginViolationModel):
     X: Points
     y: FloatArray = LABELS_OF_X
     lam: float | FloatArray = 1.0
-    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
+    big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["free", "penalised"] = "free"
     encoding: Literal["bigm", "indicator"] = "bigm"
@@ -120,12 +120,12 @@ class RampSVM(MarginViolationModel):
 
     def view(self, kind: type[V]) -> V | None:
         """Return the `MarginProblem` view, which does not depend on M; None for another kind."""
-        return self.composed.view(kind)
+        return self.composition.view(kind)
 
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
-        return 12 * entries(self.X) + 150 * self.X.shape[0]
+        return 12 * entry_count(self.X) + 150 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
         """Return the form of the notes."""
@@ -134,10 +134,12 @@ class RampSVM(MarginViolationModel):
         lower, upper = -reach, reach.copy()
         if self.free and not self.has_given_big_m:  # given M bound b by the rows
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        return self.composed.form_with(self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators)
+        return self.composition.form_with(
+            self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators
+        )
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the same problem as a `Margin`: the ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
         return Margin.of_checked(

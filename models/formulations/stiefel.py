@@ -66,7 +66,7 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     return matrix
 
 
-def orthonormal(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
+def orthonormality(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
     """Return P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of
     ``width``.
     """
@@ -180,7 +180,7 @@ class StiefelQP(Model):
             name=self.name,
             blocks=(Block("P", (n, d)),),
             q=-2.0 * self.E.ravel(),
-            constraints=(orthonormal("orthonormal", (n, d), n * d),),
+            constraints=(orthonormality("orthonormal", (n, d), n * d),),
             lower=-ones,
             upper=ones,
             integer=np.zeros(n * d, dtype=bool),

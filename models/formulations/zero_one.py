@@ -11,8 +11,8 @@ import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
 from ...labelled import LABELS_OF_X
-from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entries
-from ..digest import earlier_identity
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
+from ..digest import identity_rule
 from ..explanation import linear_summary
 from ..kernels.kernels import Kernel
 from ..program.form import StandardForm
@@ -20,9 +20,10 @@ from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
 from .features import Images, images_of, warn_about_features
+from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
-from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, cheaper_point, margin_parameters
+from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, margin_parameters
 from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
 
 V = TypeVar("V")
@@ -96,7 +97,7 @@ class ZeroOneSVM(MarginViolationModel):
     X: Points
     y: FloatArray = LABELS_OF_X
     lam: float | FloatArray | None = None
-    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
+    big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["penalised", "free"] = "penalised"
     encoding: Encoding = "bigm"
@@ -212,7 +213,7 @@ class ZeroOneSVM(MarginViolationModel):
     def form_bytes(self) -> int:
         """Return an estimate of the form's memory in bytes."""
         n, p = self.X.shape
-        return 12 * entries(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
+        return 12 * entry_count(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
 
     def compile(self) -> StandardForm:
         """Return the standard form that the notes describe."""
@@ -226,7 +227,7 @@ class ZeroOneSVM(MarginViolationModel):
         return view if isinstance(view, kind) else None
 
     @cached_property
-    def composed(self) -> Margin | None:
+    def composition(self) -> Margin | None:
         """Return the same problem as a `Margin`, the 0-1 loss with ||w||²; None in the κ form.
 
         Constants M that a user gave, if too small, may cut off the optimum of this composition.
@@ -266,8 +267,8 @@ class ZeroOneSVM(MarginViolationModel):
         A, w, z = self.signed, np.asarray(values["w"], dtype=np.float64), np.asarray(values["z"], dtype=np.float64)
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
             return dict(values)
-        if box is not None and self.composed is not None:  # stretching does not know of them
-            w = self.composed.exact_point({"w": w}, box)["w"]
+        if box is not None and self.composition is not None:  # stretching does not know of them
+            w = self.composition.exact_point({"w": w}, box)["w"]
         cheapest_point = cheaper_point(
             A, w, z < 0.5, lambda v, correct: self.cost.objective_value(self.squared_norm(v), ~correct)
         )
@@ -277,9 +278,9 @@ class ZeroOneSVM(MarginViolationModel):
             else self.margin_encoding.point(self, cheapest_point[0], (~cheapest_point[1]).astype(np.float64))
         )
 
-    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return min ||w||² with u_i ≥ 1 where z_i = 0, for fixed z in the strengthened encoding; None in the others."""
-        return self.margin_encoding.with_integers(self, values["z"])
+        return self.margin_encoding.form_with_fixed_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows; Σ β_i k(x_i, x) + intercept with a kernel."""

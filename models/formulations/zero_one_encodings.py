@@ -179,7 +179,7 @@ class MarginEncoding(ABC):
     def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
 
-    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
+    def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
         """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""
         return None
 
@@ -282,7 +282,7 @@ class Strengthened(MarginEncoding):
         """Return the point with the parts of 1 - u and their squares."""
         return strengthened_values(model.signed, self.gamma, self.rows, w, z)
 
-    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm:
+    def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm:
         """Return min ||w||² with u_i ≥ 1 where z_i = 0, to which the cones reduce for fixed z."""
         p = model.X.shape[1]
         points = np.flatnonzero(z < 0.5).tolist()

@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
 from .loss import Loss, LossTable
-from .part import AssemblyContext, Classifier
+from .part import AssemblyContext, FixedClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class GroupLosses(Loss):
                 loss.add(builder, at_points(context, points))
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the optimal variables of each group's loss."""
         blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
@@ -140,9 +140,9 @@ class GroupLosses(Loss):
         """Return the printed rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether the losses of all groups are ≥ 0."""
-        return all(loss.nonnegative() for loss in self.losses.values())
+        return all(loss.is_nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
         """Return the largest saturation of the groups' losses."""

@@ -78,7 +78,7 @@ class NuHinge(Loss):
         """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
         return LevelConjugate("margin", self.nu)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: -νρ is negative."""
         return False
 
@@ -234,7 +234,7 @@ class NearestHulls(Loss):
         """Return the conjugate L*; -L* is -Σ α²/(2c) over two simplices."""
         return _HullsConjugate(*self._classes())
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: -p - q may be negative."""
         return False
 
@@ -336,7 +336,7 @@ class SoftBall(Loss):
         """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα = 1."""
         return LevelConjugate("inside", None, falls=False, signed=False)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: t may be negative."""
         return False
 

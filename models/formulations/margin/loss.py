@@ -19,11 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, IntArray, Points
-from ...statement import Line
+from ...statement import DualStatement, Line, times
 from ...views import LinearLoss, PiecewiseLinearLoss
 from ..features import signed_rows
 from .assembly import Affine, Assembly
-from .part import AssemblyContext, Classifier, Part
+from .part import AssemblyContext, FixedClassifier, Part
 
 
 @dataclass(frozen=True)
@@ -305,6 +305,24 @@ class BallConjugate(Conjugate):
         return -float(g @ g) / (4.0 * float(beta[:n].sum()))
 
 
+def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
+    """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
+    if not mu:  # without a regulariser nothing is left of A'β
+        return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
+    k = conjugate.multiple
+    norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
+    point = times(k / (2.0 * mu), total)
+    pairs = (part.text, norm.text), (part.latex, norm.latex)
+    return DualStatement(
+        sense="maximise",
+        variables=symbol,
+        objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
+        constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
+        kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),
+    )
+
+
 def signs(y: FloatArray) -> FloatArray:
     """Return the labels, with 1 in place of 0 for unlabelled points, whose losses are symmetric."""
     return np.where(y == 0.0, 1.0, y)
@@ -435,7 +453,7 @@ class Loss(Part):
             return ()
         return tuple((t, 1.0) for t in loss.margins[loss.below > loss.at].tolist())
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return optimal values of the variables that `add` makes, for a given classifier; empty if they cannot be computed."""
         return {}
 
@@ -445,7 +463,7 @@ class Loss(Part):
         """
         return None
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether no value is below 0, so that the objective bounds the regulariser."""
         return True
 

@@ -60,7 +60,7 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
 
 @dataclass(frozen=True, eq=False)
-class Classifier:
+class FixedClassifier:
     """A given classifier, for which parts compute the best values of the variables that they add.
 
     Parameters

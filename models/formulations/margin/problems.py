@@ -14,43 +14,43 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...rounding import below
+from ...rounding import round_down
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
 from .domains import Domain
 from .loss import Loss, LossTable
 from .part import AssemblyContext, Part
-from .regularisers import L1, Polyhedral, Regulariser, Sparsity
+from .regularisers import L1, AtomicForm, Regulariser, Sparsity
 from .restrictions import Restriction
 
 
 @dataclass(frozen=True, eq=False)
-class MarginProblemView:
+class MarginProblemReduction:
     """A composition as a `MarginProblem` whose points and costs are still missing, or the reason why it is none.
 
     Parameters
     ----------
-    parts : MarginProblem, optional
-        Without points.
+    template : MarginProblem, optional
+        The problem without points and costs.
     obstacle : str
         The reason; empty where there is a problem.
     """
 
-    parts: MarginProblem | None = None
+    template: MarginProblem | None = None
     obstacle: str = ""
 
     def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
         """Return the problem with its costs and its signed rows, which are computed only if there is a problem."""
-        return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
+        return None if self.template is None else replace(self.template, A=A(), costs=costs)
 
 
-def margin_problem_of(
+def reduce_to_margin_problem(
     loss: Loss,
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
     make_context: Callable[[], AssemblyContext],
-) -> MarginProblemView:
+) -> MarginProblemReduction:
     """Return the problem of these parts with the coefficients alone as variables, or the reason why there is none.
 
     The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
@@ -59,14 +59,14 @@ def margin_problem_of(
     for a free intercept, the loss.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
-        return MarginProblemView(obstacle="convex problems are for solvers of their forms")
+        return MarginProblemReduction(obstacle="convex problems are for solvers of their forms")
     table = loss.loss_table() if loss.reads_class_labels else None
     if table is None:
-        return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
+        return MarginProblemReduction(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
-        return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, make_context()))
+        return MarginProblemReduction(_problem(table, loss, regulariser, domain, restrictions, make_context()))
     except UnsupportedPartError as error:
-        return MarginProblemView(obstacle=str(error))
+        return MarginProblemReduction(obstacle=str(error))
 
 
 class UnsupportedPartError(Exception):
@@ -111,7 +111,7 @@ def _problem(
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
     limits = restriction_limits(loss, domain, restrictions, context)
-    rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
+    rows, row_lower, lower, upper = rows_as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
@@ -144,14 +144,14 @@ def _problem(
     )
 
 
-def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
+def _norm(regulariser: Regulariser, p: int) -> tuple[AtomicForm, Sparsity]:
     """The regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
-    norm = regulariser.polyhedral(p)
+    norm = regulariser.atomic_form(p)
     if norm is not None:
         return norm, Sparsity(0.0, 0.0)
     sparsity = regulariser.sparsity
     if sparsity is not None:
-        norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
+        norm = L1(sparsity.mu1).atomic_form(p) if sparsity.mu1 > 0.0 else AtomicForm(np.zeros((0, p)), 0.0)
     if sparsity is None or norm is None:
         raise UnsupportedPartError(
             f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is not of these kinds here"
@@ -222,7 +222,7 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(rows) + 0.0, np.concatenate(right_sides) + 0.0
 
 
-def as_bounds(
+def rows_as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the rows that remain and tightened bounds, rows of one coefficient turned into bounds of it.
@@ -348,16 +348,17 @@ class RiskProblem(IntegerProblem[float]):
         return np.append(float(low), self.lower), np.append(float(high), self.upper)
 
     @cached_property
-    def merged(self) -> RiskProblem:
+    def with_merged_points(self) -> RiskProblem:
         """Return the problem with equal points as one, their costs added and rounded down: no bound of it is above this one's."""
         points, place = np.unique(np.column_stack([self.y, self.X]), axis=0, return_inverse=True)
         sums = [Fraction(0)] * len(points)
         for k, cost in zip(np.ravel(place).tolist(), self.weights.tolist(), strict=True):
             sums[k] += Fraction(cost)
-        return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=np.array([below(c) for c in sums]))
+        weights = np.array([round_down(c) for c in sums])
+        return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=weights)
 
 
-def restricted_bounds(
+def integer_bounds(
     restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray, int] | None:
     """Return lower and upper bounds and the most non-zeros of whole coefficients under the restrictions; None if a restriction
@@ -381,14 +382,14 @@ def restricted_bounds(
             A, low, high = linear
             rows, row_lower = np.vstack([A, -A]), np.concatenate([low, -high])
             finite = np.isfinite(row_lower)
-            others, _, lower, upper = as_bounds(rows[finite], row_lower[finite], lower, upper)
+            others, _, lower, upper = rows_as_bounds(rows[finite], row_lower[finite], lower, upper)
             if len(others):
                 return None
     lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     return None if (lower > upper).any() or (lower[1:] > 0.0).any() or (upper[1:] < 0.0).any() else (lower, upper, k)
 
 
-def scoring_problem_of(
+def reduce_to_scoring_problem(
     data: tuple[Points, FloatArray, FloatArray],
     penalised: BoolArray,
     loss: Loss,
@@ -458,7 +459,7 @@ class SparseProblem:
     max_nonzeros: int
 
 
-def sparse_problem_of(
+def reduce_to_sparse_problem(
     loss: Loss,
     regulariser: Regulariser,
     domain: Domain,
@@ -478,7 +479,7 @@ def sparse_problem_of(
     try:
         norm, sparsity = _norm(regulariser, int(penalised.sum()))
         limits = restriction_limits(loss, domain, restrictions, context)
-        rows, _, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
+        rows, _, lower, upper = rows_as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     except UnsupportedPartError:
         return None
     curvature = np.where(penalised, 2.0 * norm.mu, 0.0)

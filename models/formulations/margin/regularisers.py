@@ -36,7 +36,7 @@ class Sparsity:
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedral:
+class AtomicForm:
     """A regulariser written as min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², which `margin-bb` reads.
 
     Parameters
@@ -85,9 +85,9 @@ class Regulariser(Part):
         """Return μ where R is μ||w||² and nothing else, 0 for no regulariser; None for any other."""
         return None
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
+    def atomic_form(self, p: int) -> AtomicForm | None:
         """Return the regulariser as a few atoms and a multiple of ||w||²; None if it has no such form, or p is too large."""
-        return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
+        return None if self.square is None else AtomicForm(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the variables that it adds to the form, at their best for w."""
@@ -266,10 +266,10 @@ class _AbsoluteNorm(Regulariser):
         reach = np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / mu1)
         return np.minimum(reach, np.linalg.norm(rows, axis=1) * np.sqrt(level / mu2)) if mu2 else reach
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
+    def atomic_form(self, p: int) -> AtomicForm | None:
         """Axes for atoms, and squares."""
         mu1, mu2 = self._weights
-        return Polyhedral(np.eye(p) / mu1, mu2) if p <= _FEW else None
+        return AtomicForm(np.eye(p) / mu1, mu2) if p <= _FEW else None
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """a = |w|."""
@@ -445,10 +445,10 @@ class KernelWeightsL1(Regulariser):
         solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w / size, bounds=(0, None))
         return size * np.maximum(solution.x, 0.0) if solution.status == 0 else None
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
+    def atomic_form(self, p: int) -> AtomicForm | None:
         """Return the points as atoms; None where they do not span all coefficients."""
         self._check_width(p)
-        return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
+        return AtomicForm(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Add α as the difference of two non-negative parts, and w as their combination."""

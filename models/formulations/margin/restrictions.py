@@ -24,7 +24,7 @@ from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
 from ..features import first_column_is_one
 from .assembly import Affine, Assembly
-from .part import AssemblyContext, Classifier, Part, as_columns, as_integers, as_numbers, column_places
+from .part import AssemblyContext, FixedClassifier, Part, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_nonzero_indicators
 
 
@@ -103,7 +103,7 @@ class Restriction(Part):
         """Return the groups whose shares of positive scores must be close; None where the restriction is something else."""
         return None
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return the variables that the restriction adds, by label, at their best values for a classifier; by default none."""
         return {}
 
@@ -435,7 +435,7 @@ class Nonzero(Restriction):
         """Return k."""
         return self.k
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return the values of s."""
         return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
 
@@ -525,7 +525,7 @@ class ErrorBudget(Restriction):
         """Return the points, and how many errors are allowed."""
         return Budget(self._chosen(y), self.allowed(y))
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return e, which the form has where the loss does not count such errors."""
         chosen = self._chosen(classifier.y)
         return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
@@ -707,7 +707,7 @@ class CountParity(_OfGroups):
         inside = group_indicators(self.groups, y.size)
         return EqualRates(inside.argmax(axis=0), y, self.epsilon)
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
         scores, tolerance = classifier.y * classifier.argument, 10.0 * classifier.tolerance
         d = self.equal_rates(classifier.y).signs(scores, tolerance).astype(np.float64)

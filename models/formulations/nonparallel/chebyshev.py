@@ -30,7 +30,7 @@ from ...program.quadratic import Quadratic
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement
-from ..stiefel import StiefelQP, as_orthonormal, orthonormal
+from ..stiefel import StiefelQP, as_orthonormal, orthonormality
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
 from .quadratic_factors import (
@@ -551,7 +551,7 @@ class ChebyshevNPSVC(Model):
         blocks = [Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (end - int(starts[0]),))]
         if P is None:
             blocks += [Block("P", (p, d)), Block("R", (K, p))]
-            constraints += [_rest(K, p, d, end, n), orthonormal("orthonormal", (p, d), n, end)]
+            constraints += [_rest(K, p, d, end, n), orthonormality("orthonormal", (p, d), n, end)]
             _bound_free(self, lower, upper, starts)
         return StandardForm(
             name=self.name,
