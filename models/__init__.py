@@ -1,5 +1,4 @@
-"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation
-(``HingeSVM``, ...).
+"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation.
 
 The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
 """
@@ -108,7 +107,7 @@ del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """A formulation's class, or what stands beside it in its file."""
+    """Return a formulation's class, or what its record exports beside it."""
     if name == "__all__":
         return sorted([*_OWN, *(public for info in formulations.public_formulations() for public in info.public)])
     if not name.startswith("_"):

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Appraisal:
-    """The value, residuals and bound of a point, recomputed by a model that has no standard form, or one too large to build.
+    """The objective, residuals and proved bound of a point, as `Model.appraise` returns them.
 
     Parameters
     ----------
     objective : float
-        In the minimisation sense, as ``bound`` is.
+        The objective in the minimisation sense, as ``bound`` is: negated where the model maximises.
     primal_residual : float
         The largest violation of a row or bound, relative to its terms.
-    violations : mapping of label to float
-        The absolute violation of each constraint.
+    violations : mapping of str to float
+        The absolute violation of each constraint, by label.
     stationarity : float, optional
         Relative residual of the first-order conditions; None where it is not known.
     bound : float
-        A proved lower bound; -inf without one.
+        A lower bound of the optimum; -inf without one.
     argument : str
         Why the bound is valid, in words.
     error, bound_error : float
         Bounds of the rounding errors of ``objective`` and of ``bound``; the latter is subtracted already.
     condition : str
-        Assumption of the bound; empty where it is proved.
+        The assumption under which the bound holds; empty where it is proved.
     """
 
     objective: float
@@ -43,18 +43,18 @@ class Appraisal:
 
 @dataclass(frozen=True)
 class ExactCost:
-    """The cost of a classifier from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
+    """The cost of a classifier w from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
 
     Parameters
     ----------
     cost : float
         Regulariser and losses of w, in the form's sense.
     excess : int
-        Points, coefficients and errors beyond what the restrictions allow.
+        Number of points that are not kept, of non-zero coefficients and of errors beyond what the restrictions allow.
     miss : float
-        By how much a margin misses a threshold beside it, at most.
+        The largest distance of a margin to a threshold near it whose cheaper side it misses, or to the 1 that it must reach.
     rounding : float
-        What the roundings of the margins are worth where the loss has a slope of one.
+        Sum of the costs times the rounding errors of the margins: the error of ``cost`` for a loss of slope 1.
     """
 
     cost: float

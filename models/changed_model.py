@@ -1,7 +1,4 @@
-"""Models with added constraints, variables or costs, with fixed variables, or relaxed: `with_constraint` and its kin return them.
-
-Constraints, variables and costs are stated in CVXPY, canonicalised by CVXPY, and taken into the form with their names.
-"""
+"""`ChangedModel`: a model with added constraints, variables or costs, with fixed variables, or its continuous relaxation."""
 
 from __future__ import annotations
 
@@ -37,7 +34,9 @@ class ChangedModel(Model):
     Parameters
     ----------
     base : Model
+        The model before the change.
     change : Change
+        What is done to the base model's form.
 
     Raises
     ------
@@ -176,7 +175,7 @@ class ChangedModel(Model):
         return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
 
     def _with_prices(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> list[Bound]:
-        """The bound by the unmodified model's structure with all rows that changes added at their prices, if there is one."""
+        """Return [the bound by the original model's structure, all added rows at their prices]; [] if there is none."""
         first = self.original_model
         if x is None or multipliers is None or "w" not in self.form.slices or self.bounding_model is not first:
             return []

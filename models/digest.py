@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..rows import Rows
 
 # exempt (formulation): the one table of what stored files call the parameters of formulations
-#: Earlier names of parameters, by class and name: digests of stored files hold them.
+#: The names under which parameters enter digests, by class and today's name, where they were called so in stored files.
 EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
     "AddedParts": {"form_blocks": "over"},
     "AllHulls": {"margin_bounds": "reach"},
@@ -106,7 +106,7 @@ def identity(value: Any) -> Any:
         return [type(value).__qualname__, value.name]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         field_values: dict[str, Any] = {}
-        for name, as_before in _stated(type(value)):
+        for name, as_before in _identity_fields(type(value)):
             item = getattr(value, name)
             field_values |= {name: item} if as_before is None else as_before(item)
         return [type(value).__qualname__, {name: identity(item) for name, item in field_values.items()}]
@@ -119,8 +119,8 @@ def identity(value: Any) -> Any:
 
 
 @functools.cache
-def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
-    """The fields that a data class is made from, each with its `identity_rule` where it has one."""
+def _identity_fields(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
+    """Return the fields that a data class is made from, each with its `identity_rule` where it has one."""
     parts = []
     for item in dataclasses.fields(kind):
         rule = item.metadata.get("identity", True)
@@ -135,15 +135,15 @@ def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, An
 def identity_rule(
     name: str, default: str | float | tuple[()] | None, before: Mapping[str, Any]
 ) -> Callable[[Any], Mapping[str, Any]]:
-    """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
+    """Return the rule ``metadata={"identity": rule}`` of a field that is younger than stored digests: they stay valid.
 
     Parameters
     ----------
     name : str
-        Under which the field's values count.
+        The name under which the field's value enters the digest.
     default : str, float, empty tuple or None
-        The value that stands for a model as it was stated before the field had its name.
+        The value at which the model is one that could be stated without the field.
     before : mapping
-        The entries that count in place of the default.
+        The entries that enter the digest in place of that value: those of stored files.
     """
     return lambda value: before if isinstance(value, type(default)) and value == default else {name: value}

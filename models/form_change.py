@@ -1,4 +1,7 @@
-"""Changes of a model's standard form: the abstract `Change`, fixed variables, and the continuous relaxation."""
+"""The changes that `with_constraint`, `with_variables`, `with_fixed` and `relaxed` make to a model's standard form.
+
+Constraints, variables and costs are stated in CVXPY, canonicalised by CVXPY, and taken into the form with their names.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class Change(ABC):
     restricts : bool
         Whether every point of the new form is one of the old with the same objective, so that bounds of the old one stand.
     suffix : str
-        What it adds to the model's name.
+        The word that the change appends to the model's name, as in "HingeSVM, fixed".
     problem_class : str
         The class of the changed problem; empty where it is as before.
     """
@@ -67,7 +70,7 @@ class Change(ABC):
         Parameters
         ----------
         before : float
-            The model's, finite or -inf.
+            The cutoff of the model before the change, finite or -inf.
         loss_bounded_variables : tuple of int
             Positions of variables whose bounds hold for some optimal point only, so that they become invalid if an added row
             contains the variable.
@@ -110,7 +113,7 @@ def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
 
 
 def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
-    """Return the places, ascending, of the variables of ``blocks`` that a form has too, and their places in the form."""
+    """Return the indices, within ``blocks``, of the variables whose block the form has too, and their indices in the form."""
     form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
     for block in blocks:
@@ -129,10 +132,10 @@ class FixedVariables(Change):
     Parameters
     ----------
     form_blocks : tuple of Block
-        The form's blocks.
-    places : ndarray of int
-        j, in the order of the form's x.
-    values : ndarray
+        The blocks of the form that the change is for.
+    places : ndarray of int (m,)
+        Indices j of the fixed variables in the form's x, ascending.
+    values : ndarray (m,)
         v.
     """
 
@@ -144,7 +147,7 @@ class FixedVariables(Change):
 
     @classmethod
     def of(cls, form: StandardForm, values_by_block: Mapping[str, Any]) -> FixedVariables:
-        """Read values by the label of a block or the name of a variable, and return the change that fixes these."""
+        """Return the change that fixes variables at these values, given by block or by the name of a variable (`with_fixed`)."""
         if not isinstance(values_by_block, Mapping):
             raise InputError(
                 'fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(values_by_block), name="fixed"
@@ -267,18 +270,19 @@ class AddedParts(Change):
     Parameters
     ----------
     form_blocks : tuple of Block
-        The form's blocks.
+        The blocks of the form that the change is for.
     blocks : tuple of Block
-        The new ones.
-    lower, upper, integer : ndarray
-        Of the new variables.
+        The new blocks, after those of the form.
+    lower, upper, integer : ndarray (m,)
+        Bounds of the new variables, and the mask of the integer ones.
     constraints : tuple of Constraint
+        The new rows, over the form's variables and the new ones.
     q, r : ndarray, float
-        What is added to the objective that the form minimises.
+        Linear part and constant of what is added to the objective that the form minimises.
     P : csc_array or None
-        Its quadratic part, ½x'Px.
+        The quadratic part of it, ½x'Px.
     added_lines : tuple of Line
-        What the user stated.
+        The constraints and the cost as the user stated them, printed.
     """
 
     form_blocks: tuple[Block, ...]
@@ -339,7 +343,7 @@ class AddedParts(Change):
 
     @classmethod
     def _taken(cls, form: StandardForm, source: CVXPYSource, lines: tuple[Line, ...], costed: Any) -> AddedParts:
-        """The canonical program over the form's variables and the new ones."""
+        """Return the change by CVXPY's canonical program, over the form's variables and the new ones."""
         source_form = source.form
         slices = {b.label: form.slices[b.label] for b in form.blocks}
         new = tuple(b for b in source_form.blocks if b.label not in slices)

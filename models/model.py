@@ -42,7 +42,7 @@ def _parameter_names(kind: type[Any]) -> tuple[str, ...]:
 
 
 class FormulationType(ABCMeta):
-    """The metaclass of formulations: called with an `Instance` or a data frame for X, one takes its labels and names too."""
+    """The metaclass of formulations: it reads an `Instance` or a data frame that is given for X, with labels and names."""
 
     #: New names of parameters by their old ones.
     renamed: Mapping[str, str]
@@ -53,7 +53,7 @@ class FormulationType(ABCMeta):
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
+        """Make a formulation; an `Instance` for ``X`` brings ``y`` and the names, a data frame the names."""
         for old, new in cls.renamed.items():
             if old in options:
                 options = current_names(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
@@ -213,8 +213,9 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return dual_bound(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler
-        problem's).
+        """Return the values of all blocks of the form from those that determine the rest.
+
+        An algorithm on a structural view returns these alone.
         """
         return dict(values)
 
@@ -335,7 +336,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
         return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
+        """Return the meaning of a solution for each point (or objective); without rows where the formulation has no points.
 
         Two classes separated by f(x) are told by `models.explanation.two_classes`.
         """
@@ -388,7 +389,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def composition(self) -> Model | None:
-        """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
+        """Return the same problem as a `Margin`, whose parts relaxations read; None where it is not one."""
         return None
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
@@ -516,7 +517,7 @@ class BareForm(Model):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """Return the form's imported programs."""
+        """Return the record of the program that the form was imported from; empty for a form made here."""
         return self.source_form.imports
 
     @property

@@ -1,4 +1,4 @@
-"""Proved bounds of a program with further rows, from the structure of the program without them: `restricted_bound`.
+"""Proved bounds of a model under rows that a user adds, by prices of the rows and a bound of the model without them.
 
 For prices z of rows F w + G t + g in cones, with free variables t that the rows brought along and G'z = 0,
 
@@ -29,11 +29,14 @@ _GRID = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Tilt:
-    """A linear function h'w that is subtracted from an objective, h known up to ``error`` in every entry.
+    """A linear function h'w that is subtracted from an objective: a tilt perturbation.
 
     Parameters
     ----------
-    direction, error : ndarray (p,)
+    direction : ndarray (p,)
+        h, as computed.
+    error : ndarray (p,)
+        Bounds of the rounding errors of the entries of h.
     """
 
     direction: FloatArray
@@ -47,18 +50,20 @@ def restricted_bound(
     multipliers: Mapping[str, FloatArray],
     tilted: Callable[[Tilt], Bound | None],
 ) -> Bound | None:
-    """Return a proved bound of the form, whose first blocks and constraints are those of ``base``; None if there is none.
+    """Return a proved lower bound of a form that restricts ``base``; None if their objectives differ, or no bound is found.
 
     Parameters
     ----------
-    form, base : StandardForm
-        Rows of the form that are not in the base, and ends of w that are not, restrict w; rows on other blocks of the base are
-        left out.
+    form : StandardForm
+        The program with further linear rows, bounds of w and free variables; its first blocks are those of the base.
+    base : StandardForm
+        The program without them, with a block ``w``. Added rows on its other blocks, or in other cones, are left out.
     x : ndarray (n,)
-        A point near the optimum, from which prices of ends of w follow.
-    multipliers : mapping of label to array
+        A point near the form's optimum: the prices of added bounds of w are reduced costs there.
+    multipliers : mapping of str to ndarray
+        Multipliers of the form's constraints by label, of any quality: the prices of the added rows.
     tilted : callable
-        The bound of the base's objective less h'w.
+        Returns a proved lower bound of the base's objective less h'w, given h as a `Tilt`; None without one.
     """
     if not _same_objective(form, base):
         return None

@@ -1,5 +1,5 @@
 # exempt (text): numbers in a statement, as LaTeX shows them
-"""A formulation as text and LaTeX (`Statement`, made of `Line`s): what ``print(model)`` and ``model.latex()`` show."""
+"""A formulation as text and LaTeX: `Statement`, made of `Line`s, is what ``print(model)`` and ``model.latex()`` show."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def plus(*terms: Line) -> Line:
 
 
 def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
-    """Return the statement's line λ Σ term, or Σ λ_i term_i where each point has its own λ_i."""
+    """Return the expression λ Σ_i term, or Σ_i λ_i term where each point has its own λ_i; ``term`` has the index i."""
     if np.ndim(lam) == 0:
         return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
     return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
 
 
 def lam_text(price: float | FloatArray, name: str = "lam") -> str:
-    """Return "lam = 2", or the range of λ_i where points have their own."""
+    """Return "lam = 2" for one number or equal ones, "lam = 1 .. 3" for the range of the λ_i; ``name`` stands for "lam"."""
     low, high = f"{np.min(price):g}", f"{np.max(price):g}"
     return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
 
@@ -135,7 +135,7 @@ class DualStatement:
     sense, variables, objective, constraints
         As in `Statement`; at an optimum both objectives have one value.
     kkt : tuple of Line
-        How each solution follows from the other: stationarity and complementarity.
+        How one solution follows from the other: stationarity and complementarity.
     """
 
     sense: str
@@ -152,16 +152,18 @@ class Statement:
     Parameters
     ----------
     title : str
+        Name of the formulation, with its variant.
     problem_class : str
         Such as "convex QP" or "mixed-integer QP".
     sense : str
-        "minimise", "maximise".
+        "minimise" or "maximise".
     variables : Line
-        The variables.
+        Symbols of the variables and their spaces.
     objective : Line
     constraints : tuple of Line
+        One line for each labelled constraint, then bounds and integrality.
     sizes : str
-        The instance's sizes.
+        Sizes and parameters of the instance, "n = 12 points, p = 3, C = 1".
     notes : tuple of str
         Assumptions, arguments (why M is valid).
     source : str
@@ -264,7 +266,7 @@ def latex_symbol(name: str) -> str:
 
 
 def latex_numbers(text: str) -> str:
-    r"""Numbers in a program's notation, ``1.23e-05``, in the mathematician's: ``1.23 \times 10^{-5}``."""
+    r"""Return text whose numbers in a program's notation, ``1.23e-05``, are set as LaTeX: ``1.23 \times 10^{-5}``."""
     return _POWER.sub(lambda m: rf"{m['digits']} \times 10^{{{'-' if m['sign'] == '-' else ''}{m['power']}}}", text)
 
 

@@ -129,7 +129,7 @@ class ParetoQP(SimplexModel):
             kind = f"{direction} along Delta" + (", weighed" if weighed[k] else "")
             rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
         return PointExplanation(
-            tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", ringed="weighed objective"
+            tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", weighted_noun="weighed objective"
         )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
