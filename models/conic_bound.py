@@ -1,4 +1,4 @@
-"""Certified bounds of the conic SVM, Conic (21): lower ones from any dual point in closed form, feasible points from any primal one.
+"""Certified bounds of the conic SVM, Conic (21): a lower bound from any dual point, a feasible point near any primal one.
 
 With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
 

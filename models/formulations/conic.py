@@ -1,5 +1,4 @@
-"""The conic SVM, the semidefinite relaxation Conic (21) of the 0-1-loss SVM: its data and form, statement, appraisal of points,
-and record.
+"""`ConicSVM`, the semidefinite relaxation Conic (21) of the 0-1-loss SVM, whose multipliers γ* strengthen other relaxations.
 
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
@@ -47,7 +46,8 @@ from .margin.model import Margin
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
-_BLOCK = 8192  # rows at once
+#: Rows of A whose products with W are held at once.
+_BLOCK = 8192
 
 
 def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:

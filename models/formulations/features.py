@@ -1,4 +1,4 @@
-"""The features of classifiers: the rows that their coefficients multiply, signed rows, intercept columns, and warnings."""
+"""The rows that a classifier's coefficients multiply: data or images under a kernel, signed rows, and checks of their columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def has_constant_column(X: Points) -> bool:
 
 
 def first_column_is_one(X: Points | Rows) -> bool:
-    """Return whether the first column of X is all ones: an intercept that can be left out of the norm."""
+    """Return whether the first column of X is all ones: the column of an intercept."""
     if isinstance(X, Rows):  # one pass
         first = (np.arange(X.shape[1]) == 0).astype(np.float64)
         return all(bool((block @ first == 1.0).all()) for _, _, block in X.blocks())
@@ -58,12 +58,12 @@ def check_intercept(intercept: object, X: Points | Rows) -> None:
         )
 
 
-#: Frames up to the caller of a formulation: this function, the check, __init__, the formulation's type.
+#: Frames from `warn_about_features` up to the caller of a formulation: through __post_init__, __init__ and the metaclass.
 _CALLER = 5
 
 
 def warn_about_features(X: Points | Rows) -> None:
-    """Warn of a missing constant column, and of features whose scales differ by a factor of 1e3; the warning names the remedy."""
+    """Warn of a missing constant column, of equal columns of dense data, and of scales that differ by a factor above 1e3."""
     constant = constant_columns(X)
     if not constant.any():
         message = "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first"
@@ -110,7 +110,7 @@ def constant_columns(X: Points | Rows) -> BoolArray:
 
 
 def _equal_columns(X: Points) -> tuple[int, int] | None:
-    """Return two equal columns that are not zero, or None: candidates by equal random projections, then compared."""
+    """Return the indices of two equal columns that are not zero, or None; equal random projections are the candidates."""
     probe = np.random.default_rng(0).standard_normal(X.shape[0])
     shadow = np.asarray(X.T @ probe)
     order = np.argsort(shadow, kind="stable")
@@ -122,16 +122,16 @@ def _equal_columns(X: Points) -> tuple[int, int] | None:
 
 
 class Features(ABC):
-    """Base class of the rows in which scores are linear, for the data and for new points."""
+    """Base class of the features in which scores are linear: one row for each point of the data, and those of new points."""
 
     @property
     @abstractmethod
     def rows(self) -> Points:
-        """Return one row for each point, one column for each coefficient."""
+        """Return the features of the data in memory: one row for each point, one column for each coefficient."""
 
     @property
     def matrix(self) -> Points | Rows:
-        """Return the rows, in memory or in blocks: what can be multiplied."""
+        """Return the features of the data for products with w, in memory or in blocks of rows."""
         return self.rows
 
     @property
@@ -145,7 +145,7 @@ class Features(ABC):
 
     @abstractmethod
     def squares(self, X: object) -> FloatArray:
-        """Return x'x of new points."""
+        """Return the squared norms x'x of the features of new points."""
 
 
 @dataclass(frozen=True, eq=False)

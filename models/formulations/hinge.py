@@ -1,4 +1,4 @@
-"""The hinge-loss SVM of the conic paper, Conic (2), on dense, sparse or stored rows: its model and its record."""
+"""`HingeSVM`, the SVM with the hinge loss and ||w||², Conic (2), on dense, sparse or stored rows."""
 
 from __future__ import annotations
 

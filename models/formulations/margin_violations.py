@@ -1,4 +1,4 @@
-"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, and exact tests of margins."""
+"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, with valid big-M constants."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBudget:
-    """min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k of the points: a view for algorithms.
+    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all points but k, the κ form of `ZeroOneSVM`: a view for algorithms.
 
     Parameters
     ----------
@@ -67,15 +67,16 @@ def allowed_violations(kappa: float, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ViolationCosts:
-    """The costs of violated margins: a cost for each in the objective (λ form), or ⌊κn⌋ free ones and no more (κ form).
+    """The costs of violated margins: one for each in the objective (λ form), or none for ⌊κn⌋ of them and no more (κ form).
 
     Parameters
     ----------
     point_costs : ndarray (n,)
-        What each z_i costs, and so the part of a feasible value that the norm cannot have if z_i = 1: valid M rest on it.
+        Cost of z_i = 1, which is subtracted from a feasible value to bound ||w||² there: valid M rest on it. Zeros in the κ form.
     lam : float or ndarray (n,), optional
         λ as it was given; None in the κ form.
     kappa : float, optional
+        κ; None in the λ form.
     subtracted_term : str
         The costs as the argument for M shows them, " - lam_i"; empty where they are 0.
     """
@@ -126,7 +127,7 @@ class ViolationCosts:
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
-    """Return the prompt's parameters that `ZeroOneSVM` and `RampSVM` share, with the intercept's default."""
+    """Return the parameters that `ZeroOneSVM` and `RampSVM` share on the command line; ``intercept`` is that one's default."""
     return (
         Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
@@ -135,8 +136,9 @@ def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
 
 
 class MarginViolationModel(Model):
-    """Base class of linear classifiers with binary violations z: data, checks, ||w||², and valid big-M constants (see
-    `ZeroOneSVM`).
+    """Base class of linear classifiers with binaries z that mark violated margins: data, checks, ||w||², valid big-M constants.
+
+    The notes of `ZeroOneSVM` and `RampSVM` say why the constants are valid.
     """
 
     X: Points
@@ -198,7 +200,7 @@ class MarginViolationModel(Model):
         """Return the objective of w = 0."""
         return self.objective(np.zeros(self.X.shape[1]))
 
-    # -- how far w reaches, and M ---------------------------------------------------------------------------------
+    # -- bounds of w, and M ---------------------------------------------------------------------------------------
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""MaxMin (10), which chooses a kernel parameter with the classifier by maximising the distance between two hulls over it."""
+"""`MaxMinSVM`, MaxMin (10) (Luo et al.): the SVM and the kernel parameter at which the two classes' hulls are farthest apart."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def parse_parameter(parameter: str) -> tuple[str, bool]:
 
 
 def class_ratio(distances: FloatArray, y: FloatArray) -> float:
-    """Return D_inter/D_inner from half the squared distances in feature space, ½||φ_i - φ_j||²."""
+    """Return D_inter/D_inner of MaxMin (54)/(55), ``distances`` holding ½||φ_i - φ_j||² in feature space, m × m."""
     plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
     plus, minus = plus / plus.sum(), minus / minus.sum()
     to_plus, to_minus = distances @ plus, distances @ minus
@@ -82,14 +82,17 @@ class MaxMinProblem(ABC):
     Parameters
     ----------
     X : array (m, p)
+        Points.
     y : ndarray (m,)
+        Labels -1, +1.
     C : float
+        Cost of squared slack.
     gamma0 : ndarray
-        Start, one number or one for each feature.
+        Start of θ: one number, or one for each feature.
     lower, upper : float
-        Range of every number.
+        Range of each entry of θ.
     parameter : str
-        What is moved: a name, or ``log-`` and a name.
+        Name of the kernel parameter θ, ``log-`` and the name where its logarithm is moved, or ``per-feature``.
     sample_weight : ndarray (m,), optional
         s > 0: squared slack costs C s_i.
     """
@@ -105,12 +108,12 @@ class MaxMinProblem(ABC):
 
     @property
     def logarithmic(self) -> bool:
-        """Return whether the logarithm is moved."""
+        """Return whether the logarithm of θ is moved."""
         return parse_parameter(self.parameter)[1]
 
     @property
     def range_contains_zero(self) -> bool:
-        """Return whether the range contains 0, so that moves are measured by its length and not by a factor."""
+        """Return whether the range begins at 0: moves of θ are then measured by the range's length, not by a factor."""
         return self.lower <= 0.0
 
     @property
@@ -169,11 +172,11 @@ class GaussianMaxMin(MaxMinProblem):
         return np.asarray(np.exp(-self._exponents(gamma)))
 
     def ratio(self, gamma: FloatArray) -> float:
-        """Return the ratio from 1 - k, in which no digits cancel."""
+        """Return D_inter/D_inner at γ, computed from 1 - k, in which no digits cancel."""
         return fisher_ratio(self._exponents(gamma), self.y, 1.0)
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return one number, or one for each feature."""
+        """Return the derivative by γ, (1,), or by each γ_k, (p,)."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
         if gamma.size == 1:
@@ -200,6 +203,7 @@ class KernelMaxMin(MaxMinProblem):
     Parameters
     ----------
     base : Kernel
+        The kernel at any value of the parameter.
     name : str
         The parameter's name in the kernel.
     """
@@ -213,11 +217,11 @@ class KernelMaxMin(MaxMinProblem):
         return self.name
 
     def at(self, gamma: FloatArray) -> Kernel:
-        """Return the kernel with that value."""
+        """Return the kernel at θ."""
         return self.base.with_parameter(self.name, float(gamma[0]))
 
     def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
-        """Return the kernel matrix, symmetric to the last bit."""
+        """Return the kernel matrix at θ, m × m, symmetric to the last bit."""
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
 
@@ -231,7 +235,7 @@ class KernelMaxMin(MaxMinProblem):
         return np.array([0.5 * float(b @ self.at(gamma).derivative(self.name, points, points) @ b)])
 
     def ratio(self, gamma: FloatArray) -> float:
-        """Return the ratio from the kernel matrix."""
+        """Return D_inter/D_inner at θ, computed from the kernel matrix."""
         K = self.kernel_matrix(gamma)
         diagonal = np.diagonal(K)
         return class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)

@@ -39,14 +39,17 @@ class ClassLoss(ABC):
     Attributes
     ----------
     convex : bool
+        Whether the loss is convex in the margins.
     shared : bool
         Whether one slack serves all the classes of a point.
     title, source : str
+        Name and publication, for the statement.
     cost : Line
-        The loss in the objective.
+        The printed loss in the objective.
     constraints : tuple of Line
+        The printed rows and bounds of its variables.
     dual : Line or None
-        The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
+        The printed conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
     """
 
     convex: ClassVar[bool] = True
@@ -59,7 +62,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def values(self, margins: FloatArray) -> FloatArray:
-        """The loss of each point."""
+        """Return the loss of each point, (n,), from its margins (n × K - 1)."""
 
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -71,7 +74,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """Return the values of its variables for given margins."""
+        """Return the best values of the loss's variables at the given margins (n × K - 1), by label."""
 
 
 def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
@@ -191,6 +194,7 @@ class ZeroOneClasses(ClassLoss):
         return {"z": self.values(margins)}
 
 
+#: The losses of `MulticlassSVM` by name.
 CLASS_LOSSES: Mapping[str, ClassLoss] = {
     "crammer-singer": CrammerSinger(),
     "weston-watkins": WestonWatkins(),

@@ -1,4 +1,4 @@
-"""The quadratic program of NPSVC++ (20), solved in each step of its algorithm for the weights of a common descent direction."""
+"""`ParetoQP`, the quadratic program NPSVC++ (20): weights of several objectives that give a descent direction of all of them."""
 
 from __future__ import annotations
 

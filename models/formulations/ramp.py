@@ -1,4 +1,4 @@
-"""The ramp-loss SVM as a mixed-integer problem, Brooks (2011): slack costs up to 2, and a point beyond that a fixed 2."""
+"""`RampSVM`, the SVM with the ramp loss as a mixed-integer program, Brooks (2011): a point costs its slack, but at most 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quadratic problem over matrices with orthonormal columns (the Stiefel manifold) that NPSVC++ solves for P, (19)."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold): NPSVC++ (19), its step in P."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
 
 
 def orthonormality(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
-    """Return P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of
-    ``width``.
+    """Return the constraint P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j.
+
+    P has the given shape (n, d) and lies, row by row, from variable ``first`` on of the ``width`` variables of the form.
     """
     n, d = shape
     i, j = np.triu_indices(d)
@@ -91,9 +92,9 @@ class StiefelQP(Model):
     Parameters
     ----------
     H : array_like (n, n)
-        Symmetric; definite or not.
+        Matrix of the quadratic, symmetric; definite or not.
     E : array_like (n, d)
-        1 ≤ d ≤ n.
+        Matrix of the linear term; 1 ≤ d ≤ n.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Duals of support vector machines with kernels, as users solve them: those of the L1-SVM, of the L2-SVM and of two convex hulls.
+"""Duals of support vector machines with kernels: of the L1-SVM, of the L2-SVM, and the nearest points of two convex hulls.
 
 `SimplexModel` is the base class of convex quadratic programs over unit simplices, `KernelSVMDual` that of duals with a kernel.
 """
@@ -43,7 +43,7 @@ class SimplexModel(Model):
     @property
     @abstractmethod
     def simplex(self) -> SimplexQP:
-        """Return the view of Q, c and the simplices that algorithms read."""
+        """Return the `SimplexQP` view of the problem: Q, c and the simplices."""
 
     @property
     def form_bytes(self) -> int:

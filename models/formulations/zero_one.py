@@ -1,4 +1,4 @@
-"""The 0-1-loss SVM `ZeroOneSVM`, a mixed-integer problem with a cost λ for each violated margin or at most κn of them."""
+"""`ZeroOneSVM`, the SVM with the 0-1 loss as a mixed-integer program: a violated margin costs λ, or at most κn are violated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
 from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, margin_parameters
-from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
+from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, check_encoding
 
 V = TypeVar("V")
 
@@ -122,7 +122,7 @@ class ZeroOneSVM(MarginViolationModel):
         self._check_cost(X.shape[0])
         if self.incumbent is not None:
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
-        gamma = checked_gamma(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
+        gamma = check_encoding(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
         object.__setattr__(self, "gamma", gamma)
         if self.kernel is None:
             warn_about_features(X)

@@ -132,7 +132,7 @@ def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]
 
 
 def _root(A: FloatArray, gamma: FloatArray) -> FloatArray:
-    """R with R'R = 2S; LinAlgError where S is not positive definite."""
+    """Return R with R'R = 2S; LinAlgError where S is not positive definite."""
     S = np.eye(A.shape[1]) - (A * gamma[:, None]).T @ A
     return np.asarray(np.sqrt(2.0) * np.linalg.cholesky(S).T)
 
@@ -141,8 +141,12 @@ _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
 
 class MarginEncoding(ABC):
-    """One way to say that z_i = 0 keeps the margin of point i: the standard form, its points and the printed statement of
-    `ZeroOneSVM` follow from it.
+    """Base class of the ways to state z_i = 0 ⇒ u_i ≥ 1: form, points and printed statement of `ZeroOneSVM` follow from it.
+
+    Attributes
+    ----------
+    title, problem_class, source : str
+        Of the statement: name of the encoding, class of the program, equation.
     """
 
     title: ClassVar[str]
@@ -326,8 +330,11 @@ class Strengthened(MarginEncoding):
         return 12 * n * p + 12 * p * p + 400 * n
 
 
-def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
-    """Return γ of the strengthened encoding, checked to be in Γ of the signed rows; None for other encodings."""
+def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
+    """Check the arguments of `ZeroOneSVM` that belong to an encoding, and return γ, which is in Γ; None without one.
+
+    ``signed`` returns the signed rows, which are read with the strengthened encoding alone.
+    """
     if encoding not in ("bigm", "indicator", "strengthened"):
         raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):

@@ -1,6 +1,4 @@
-"""`Assembly` builds the standard form of a composition: loss, regulariser and restrictions add variables, costs and constraints
-to it.
-"""
+"""`Assembly`, the builder of a standard form to which the parts of a `Margin` add variables, costs and constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The domains of a `Margin`: the sets that its coefficients w are to be in, by bounds, signs, whole numbers or an order."""
+"""The domains of `Margin`, the sets that its coefficients w are in: the reals, boxes, integers, given signs, or an order."""
 
 from __future__ import annotations
 
@@ -20,10 +20,17 @@ from .part import Part, as_columns, as_integers, as_numbers, column_places
 
 
 class Domain(Part):
-    """Base class of the sets of the coefficients w_j (the intercept too, where there is one)."""
+    """Base class of the sets that the coefficients w_j are in, the intercept too where there is one.
+
+    Attributes
+    ----------
+    integer : bool
+        Whether all coefficients are integers.
+    free : bool
+        Whether it restricts nothing.
+    """
 
     integer: ClassVar[bool] = False
-    #: Whether it restricts nothing.
     free: ClassVar[bool] = False
 
     @abstractmethod
@@ -165,7 +172,7 @@ class Signs(Domain):
         return type(self)(tuple(signs))
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return zero on one side where a sign is given, else infinity."""
+        """Return 0 as the lower bound of a positive sign and the upper bound of a negative one; else infinite bounds."""
         if isinstance(self.signs, Mapping):
             raise InputError("signs by column need the data: state them as the domain of a Margin", name="signs")
         if len(self.signs) != p:

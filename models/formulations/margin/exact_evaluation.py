@@ -1,10 +1,11 @@
-"""Exact evaluation of a composition at a point, and the search for a nearby point on the cheaper side of the loss's jumps.
+"""Costs of a classifier in exact arithmetic, and the search for a nearby one on the cheaper side of the loss's jumps.
 
-A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
-a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
-of a threshold are moved onto its cheaper side, and the parts are then counted of the numbers as they are stored. The move is as
-small as rounding asks: along a direction in which all of those margins grow. Where two of them oppose each other, both are met
-with equality, by coefficients on a grid that the equations map into itself.
+`ExactEvaluation` serves `Margin`; `satisfies_margins` and `cheaper_point` serve `ZeroOneSVM`. A solver's w meets a threshold at
+which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding: a margin of 1 - 1e-16 is short of
+1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance of a threshold are moved onto its
+cheaper side, and the parts are then counted of the numbers as they are stored. The move is as small as rounding asks: along a
+direction in which all of those margins grow. Where two of them oppose each other, both are met with equality, by coefficients
+on a grid that the equations map into itself.
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True, eq=False)
 class ExactEvaluation:
-    """The data that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros; and linear rows and bounds
-    beside them.
+    """The data of a `Margin` that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros, rows and bounds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The loss of a `Margin` that users give as one loss for each group of points."""
+"""`GroupLosses`, the loss of a `Margin` whose groups of points have a loss each."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class GroupLosses(Loss):
         return {name: np.flatnonzero(names == name) for name in self.losses}
 
     def parts(self) -> list[tuple[str, Loss, IntArray]]:
-        """Return name, loss and indices of points of each group."""
+        """Return the triples (name, loss, indices of the points) of the groups."""
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """Return the costs of all points from those of the groups; others as they are."""
+        """Return the costs of all points, (n,), from a mapping of groups to costs; any other argument as it is."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):

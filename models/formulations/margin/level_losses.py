@@ -1,4 +1,4 @@
-"""Losses of `Margin` that minimise a level with w: the margin ρ of ν- and one-class SVM, nearest hulls' two, a ball's R²."""
+"""Losses of `Margin` with a level optimised beside w: ρ of the ν- and one-class SVM, two of nearest hulls, R² of balls."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ class SoftBall(Loss):
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> SoftBall:
-        """Return the loss itself; InputError where the weights sum to less than 1."""
+        """Return the loss itself; raise `InputError` where the weights sum to less than 1."""
         if sample_weight.sum() < 1.0 - 1e-12:
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "

@@ -378,6 +378,7 @@ class EpsilonInsensitive(ResidualLoss):
     epsilon : float
         ε ≥ 0.
     squared : bool
+        Whether the loss is the square.
 
     Raises
     ------
@@ -406,7 +407,7 @@ class EpsilonInsensitive(ResidualLoss):
         return None
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate L*, -L* is -ε|β| on |β| ≤ c; or that of the square."""
+        """Return the conjugate L*; -L* is Σ -ε|β| on |β| ≤ c, or that of the square."""
         return _InsensitiveConjugate(self.epsilon, self.squared)
 
     def cost_line(self) -> Line:

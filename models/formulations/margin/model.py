@@ -1,6 +1,4 @@
-"""`Margin`, the maximum-margin problem that users compose of a loss, a regulariser, a domain of the coefficients, and
-restrictions.
-"""
+"""`Margin`, the maximum-margin problem that users compose of a loss, a regulariser, a domain of w, and restrictions."""
 
 from __future__ import annotations
 
@@ -334,9 +332,7 @@ class Margin(Model):
 
     @property
     def no_view_reason(self) -> str:
-        """Return the parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb`
-        from it.
-        """
+        """Return why algorithms for a single loss with ||w||² do not read the model, then why `margin-bb` does not."""
         norm: list[Part] = [] if self.regulariser.square else [self.regulariser]
         unread = [type(part).__name__ for part in (*norm, *([] if self.domain.free else [self.domain]), *self.subject_to)]
         reason = f"because of {', '.join(unread)}" if unread else f"its loss is {self.loss!r} with {self.regulariser!r}"
@@ -529,7 +525,7 @@ class Margin(Model):
         return float("inf") if level is None or level == 0.0 else level
 
     def objective(self, w: FloatArray) -> float:
-        """Return R(w) + Σ c_i ℓ_i of a classifier, from the data."""
+        """Return R(w) + Σ_i c_i ℓ_i of a classifier, from the data; domain and restrictions are not checked."""
         A, c = self.loss.rows(self.points, self.y)
         return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self.costs, A @ np.asarray(w) + c)
 
@@ -691,7 +687,7 @@ class Margin(Model):
 
     @cached_property
     def margin_reduction(self) -> MarginProblemReduction:
-        """Return the problem that `margin-bb` reads, or the reason why it reads none."""
+        """Return the reduction to the problem that `margin-bb` reads, or the obstacle to it."""
         if isinstance(self.X, Rows):
             return MarginProblemReduction(obstacle="rows in blocks are read by solvers of large linear problems alone")
         return reduce_to_margin_problem(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
@@ -874,7 +870,7 @@ class Margin(Model):
 
     @property
     def labelled_restrictions(self) -> tuple[tuple[str, Restriction], ...]:
-        """Return the restrictions, each with the prefix of its labels: its name, and a number where that is taken."""
+        """Return the pairs of a restriction's prefix of labels and the restriction; equal names are numbered from 2 on."""
         counts: dict[str, int] = {}
         pairs = []
         for restriction in self.subject_to:
@@ -888,9 +884,8 @@ class Margin(Model):
         Raises
         ------
         InputError
-            Another loss than the hinge, its square and the logistic loss, another regulariser than a multiple of ||w||², a free
-            intercept (of the first two), a kernel,
-            a domain, restrictions or a weight of zero.
+            Another loss than the hinge, its square and the logistic loss; another regulariser than a multiple of ||w||²; a free
+            intercept, but of the logistic loss; a kernel, a domain, restrictions or a weight of zero.
         """
         if isinstance(self.X, Rows) and self.view(LinearProblem) is None:
             raise InputError(

@@ -37,7 +37,7 @@ class NamedComposition(Model):
     Attributes
     ----------
     title, source : str
-        Of the statement.
+        Name and publication, for the statement.
     """
 
     title: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Base class of the parts of a `Margin`, what parts read (features, context, classifier), and the domains of the coefficients."""
+"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`, and the records that they read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .assembly import Affine
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
-    """Base class of losses, regularisers, domains and restrictions: a frozen data class with its mathematics.
+    """Base class of losses, regularisers, domains and restrictions, which are frozen data classes.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
     @property
     def reads_activity_bounds(self) -> bool:
-        """Return whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
+        """Return whether its rows depend on bounds of the coefficients and arguments (`ActivityBounds`)."""
         return not self.convex
 
     @property
@@ -61,18 +61,20 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
 @dataclass(frozen=True, eq=False)
 class FixedClassifier:
-    """A given classifier, for which parts compute the best values of the variables that they add.
+    """A classifier at which each part computes the best values of the variables that it adds to the form.
 
     Parameters
     ----------
     w : ndarray (p,)
-    y
-        The data.
+        Its coefficients.
+    y : ndarray (n,)
+        The labels or targets of the data.
     penalised : ndarray of bool (p,)
+        The coefficients that the regulariser contains.
     argument : ndarray (rows,)
-        What the loss is a function of.
+        The loss's arguments at w.
     tolerance : ndarray (rows,)
-        An argument so far below a threshold counts as one that is there: what a solver finds is exact to rounding only.
+        An argument that is below a threshold by no more than this counts as one at it: a solver's w is exact to rounding only.
     """
 
     w: FloatArray
@@ -88,22 +90,24 @@ class AssemblyContext:
 
     Parameters
     ----------
-    X, y
-        The data.
+    X : ndarray or csr_array (n, p)
+        The rows that w multiplies: the data, or images under a kernel.
+    y : ndarray (n,)
+        Labels or targets.
     sample_weight : ndarray (rows,)
         Costs of the arguments' losses.
     w : Affine
         The classifier's coefficients as variables of the form, the intercept first where there is one.
     penalised : ndarray of bool (p,)
-        Coefficients that the regulariser sees.
+        The coefficients that the regulariser contains.
     argument : Affine
-        What the loss is a function of: margins y_i x_i'w, or residuals y_i - x_i'w.
+        The loss's arguments: margins y_i x_i'w, residuals y_i - x_i'w, or what else `Loss.rows` gives.
     argument_bounds : ndarray (rows,)
         An upper bound of |argument| over what may be optimal; infinite where none is known.
     span : ndarray (p,)
         An upper bound of |w_j| over what may be optimal.
     M : ndarray (rows,), optional
-        Constants that are given, for a threshold of 1, in place of those that follow from ``argument_bounds``.
+        Given big-M constants for a threshold of 1, in place of those that follow from ``argument_bounds``.
     indicators : bool
         Switches are to be indicators, whatever constants are known.
     """
@@ -130,7 +134,7 @@ class AssemblyContext:
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:
-    """Return an array of doubles of any shape, infinite ones among them; a copy."""
+    """Return numbers, infinite ones among them, as a new float64 array of their shape."""
     try:
         if np.iscomplexobj(value):
             raise TypeError("they are complex")
@@ -162,7 +166,15 @@ def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
 
 
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
-    """Return the indices of coefficients that are given by index or by the name of the column."""
+    """Return the indices of coefficients that are given by index or by the name of the column.
+
+    ``names`` knows the columns' names, ``p`` is the number of coefficients, ``name`` the argument in messages.
+
+    Raises
+    ------
+    InputError
+        An index or name that no coefficient has, or a coefficient that is named twice.
+    """
     places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
     if not all(0 <= j < p for j in places):
         raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)

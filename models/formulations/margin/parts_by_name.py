@@ -1,4 +1,4 @@
-"""The names of losses, regularisers and domains that `Margin` accepts, and the functions by which users state restrictions."""
+"""The parts of a `Margin` as users state them: losses, regularisers and domains by name, and functions that make restrictions."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class AtMost:
 
     @property
     def nonzero(self) -> Nonzero:
-        """Return the restriction that at most k penalised coefficients are not zero."""
+        """Return the restriction `Nonzero`: at most k penalised coefficients are not zero."""
         return Nonzero(self.k)
 
 
@@ -180,7 +180,13 @@ def at_most(k: int) -> AtMost:
 def as_parts(
     loss: object, regulariser: object, domain: object, subject_to: object, groups: object
 ) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """Return loss, regulariser, domain and restrictions as parts, from parts or their names."""
+    """Return loss, regulariser, domain and restrictions as parts, from the arguments of `Margin`: parts or their names.
+
+    Raises
+    ------
+    InputError
+        An argument that is no part and no name of one, groups without a loss for each, or losses without groups.
+    """
     loss = _checked_loss(loss, groups)
     regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
     domain = part_by_name(domain, DOMAINS, "domain")
@@ -190,13 +196,13 @@ def as_parts(
         raise _no_part("domain", domain)
     if not isinstance(subject_to, Restriction | Iterable):
         raise InputError(
-            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}", name="subject_to"
+            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_advice(subject_to)}", name="subject_to"
         )
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
     for restriction in restrictions:
         if not isinstance(restriction, Restriction):
             raise InputError(
-                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}",
+                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_advice(restriction)}",
                 name="subject_to",
             )
         if restriction.needs_margins and not loss.reads_class_labels:
@@ -227,11 +233,13 @@ def _checked_loss(loss: object, groups: object) -> Loss:
 
 
 def _no_part(noun: str, value: object) -> InputError:
-    return InputError(f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_meant(value)}", name=noun)
+    return InputError(
+        f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_advice(value)}", name=noun
+    )
 
 
-def _meant(value: object) -> str:
-    """Return the name that a misspelt one probably stands for."""
+def _advice(value: object) -> str:
+    """Return the end of a message that says how a wrong argument of a known kind is stated; empty for others."""
     if isinstance(value, type):
         return f"; that is the class, a part is {value.__name__}(...)"
     if isinstance(value, Domain):

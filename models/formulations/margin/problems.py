@@ -26,21 +26,21 @@ from .restrictions import Restriction
 
 @dataclass(frozen=True, eq=False)
 class MarginProblemReduction:
-    """A composition as a `MarginProblem` whose points and costs are still missing, or the reason why it is none.
+    """The reduction of a composition to a `MarginProblem`, which lacks points and costs, or the obstacle to it.
 
     Parameters
     ----------
     template : MarginProblem, optional
         The problem without points and costs.
     obstacle : str
-        The reason; empty where there is a problem.
+        The reason why there is no problem; empty where there is one.
     """
 
     template: MarginProblem | None = None
     obstacle: str = ""
 
     def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
-        """Return the problem with its costs and its signed rows, which are computed only if there is a problem."""
+        """Return the problem with these costs and the signed rows that ``A`` returns, called only if there is a problem."""
         return None if self.template is None else replace(self.template, A=A(), costs=costs)
 
 
@@ -51,7 +51,7 @@ def reduce_to_margin_problem(
     restrictions: Sequence[Restriction],
     make_context: Callable[[], AssemblyContext],
 ) -> MarginProblemReduction:
-    """Return the problem of these parts with the coefficients alone as variables, or the reason why there is none.
+    """Return the problem of these parts with the coefficients alone as variables, or the obstacle to it.
 
     The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
     (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points,
@@ -70,7 +70,7 @@ def reduce_to_margin_problem(
 
 
 class UnsupportedPartError(Exception):
-    """A part (loss, regulariser, domain, restriction) cannot be expressed in the problem; the message says why."""
+    """A part of a `Margin` has no place in the problem of a search; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class RestrictionLimits:
     budgets : tuple of Budget
     rates : tuple of EqualRates
     max_nonzeros : tuple of int
-        Bounds on the number of non-zero coefficients.
+        Bounds on the number of non-zero coefficients, one for each restriction of that kind.
     """
 
     rows: FloatArray
@@ -225,9 +225,15 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
 def rows_as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the rows that remain and tightened bounds, rows of one coefficient turned into bounds of it.
+    """Return the rows that are not bounds of a single coefficient, and the bounds of w that the other rows tighten.
 
-    A row whose bound is no double remains, beside a wider bound.
+    A row of one coefficient whose bound is not a float64 remains, beside a bound that is rounded outwards; so does a row of
+    zeros that no w satisfies.
+
+    Returns
+    -------
+    tuple of ndarray
+        rows, row_lower, lower and upper.
     """
     lower, upper = lower.copy(), upper.copy()
     is_row = np.ones(row_lower.size, dtype=np.bool_)
@@ -265,8 +271,9 @@ Price = TypeVar("Price", Fraction, float)
 
 @dataclass(frozen=True, eq=False)
 class IntegerProblem(Generic[Price]):
-    """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is
-    of ρ_0 + x_i'ρ.
+    """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over integers l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0 with ||ρ||_0 ≤ k.
+
+    The loss is one of the scores ρ_0 + x_i'ρ.
 
     Parameters
     ----------
@@ -277,7 +284,7 @@ class IntegerProblem(Generic[Price]):
     weights : ndarray (n,)
         c_i ≥ 0.
     lower, upper : ndarray (d,)
-        Whole numbers, l ≤ 0 ≤ u.
+        Integers, l ≤ 0 ≤ u.
     intercept : (int, int)
         l_0 and u_0; both 0 where there is no intercept.
     price, size_price : Fraction or float
@@ -332,7 +339,7 @@ class ScoringProblem(IntegerProblem[Fraction]):
         return cost + self.price * int(np.count_nonzero(rho)) + self.size_price * int(np.abs(rho).sum())
 
     def allows(self, rho0: int, rho: FloatArray) -> bool:
-        """Return whether the coefficients are within their bounds and their number."""
+        """Return whether the coefficients are within their bounds and at most k of them are not zero."""
         inside = bool((rho >= self.lower).all() and (rho <= self.upper).all())
         return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.max_nonzeros
 
@@ -361,8 +368,7 @@ class RiskProblem(IntegerProblem[float]):
 def integer_bounds(
     restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray, int] | None:
-    """Return lower and upper bounds and the most non-zeros of whole coefficients under the restrictions; None if a restriction
-    is of another kind or leaves no value.
+    """Return bounds and the most non-zeros of integer coefficients under restrictions that are bounds or limits on non-zeros.
 
     Parameters
     ----------
@@ -370,7 +376,13 @@ def integer_bounds(
     data : (ndarray (n, p), ndarray (n,))
         X and y.
     lower, upper : ndarray (p,)
+        Bounds without the restrictions, the intercept's first.
     k : int
+        The most non-zeros without them.
+
+    Returns
+    -------
+    tuple of (lower, upper, k), or None if a restriction is of another kind, or leaves no value or excludes 0
     """
     for restriction in restrictions:
         linear = restriction.linear_rows(*data)
@@ -428,7 +440,7 @@ def reduce_to_scoring_problem(
 
 @dataclass(frozen=True, eq=False)
 class SparseProblem:
-    """min Σ_j (q_j/2) w_j² + π_j 1{w_j ≠ 0} + Σ_i c_i ℓ(a_i'w) over l ≤ w ≤ u with at most k counted w_j other than 0.
+    """The problem min Σ_j (q_j/2) w_j² + π_j 1{w_j ≠ 0} + Σ_i c_i ℓ(a_i'w) over l ≤ w ≤ u, at most k counted w_j other than 0.
 
     Parameters
     ----------
@@ -466,7 +478,7 @@ def reduce_to_sparse_problem(
     restrictions: Sequence[Restriction],
     make_context: Callable[[], AssemblyContext],
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
-    """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
+    """Return a function that makes the sparse problem of signed rows and costs; None if these parts state no sparse problem.
 
     The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
     restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.

@@ -19,8 +19,7 @@ from .part import Part, as_integers, as_numbers
 
 @dataclass(frozen=True)
 class Sparsity:
-    """A regulariser written as μ_0 ||w||_0 + μ_1 ||w||_1 with a bound on the number of non-zero coefficients, for exact searches.
-
+    """A regulariser written as μ_0 ||w||_0 + μ_1 ||w||_1 with a bound on ||w||_0, as exact searches read it.
 
     Parameters
     ----------
@@ -37,12 +36,12 @@ class Sparsity:
 
 @dataclass(frozen=True, eq=False)
 class AtomicForm:
-    """A regulariser written as min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², which `margin-bb` reads.
+    """A regulariser written as an atomic norm and squares, min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², as `margin-bb` reads it.
 
     Parameters
     ----------
     atoms : ndarray (k, p)
-        x_j, which span all w; none where it is μ||w||² alone.
+        x_j, which span all w; (0, p) where the regulariser is μ||w||² alone.
     mu : float
         μ ≥ 0.
     """
@@ -60,7 +59,7 @@ class Regulariser(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Add variables, constraints and cost; ``span`` bounds |w_j|."""
+        """Add variables, constraints and cost for the penalised coefficients ``w``; ``span`` bounds |w_j|."""
 
     @abstractmethod
     def cost_line(self) -> Line:
@@ -86,7 +85,7 @@ class Regulariser(Part):
         return None
 
     def atomic_form(self, p: int) -> AtomicForm | None:
-        """Return the regulariser as a few atoms and a multiple of ||w||²; None if it has no such form, or p is too large."""
+        """Return the regulariser of p coefficients by atoms and μ||w||²; None if it has no such form, or p is too large."""
         return None if self.square is None else AtomicForm(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -95,7 +94,7 @@ class Regulariser(Part):
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Return the costs of non-zero coefficients and of their size; None where it is something else."""
+        """Return the regulariser as costs of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
@@ -215,7 +214,7 @@ class KernelNorm(Regulariser):
         return Line("w'Kw", r"w^\top K w")
 
 
-#: Coefficients up to which the norm is written by its atoms, a square matrix.
+#: Coefficients up to which an L1 norm is written by its atoms, the rows of a square matrix.
 _FEW = 1000
 
 

@@ -1,4 +1,4 @@
-"""K-NPSVC++, which learns the hyperplanes of all classes and features shared by them in one multi-objective problem."""
+"""`ChebyshevNPSVC`, K-NPSVC++ (8): hyperplanes of all classes and shared features, learned in one multi-objective problem."""
 
 from __future__ import annotations
 
@@ -81,13 +81,10 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
     upper[end : end + p * d], lower[end : end + p * d] = P.ravel(), -(P - np.eye(p, d)).ravel()
 
 
-# The parts that the alternating steps of the Chebyshev problem share for any P: factors, S, and the last P's products.
-
-
 @final
 class ChebyshevPieces:
-    """The matrices of a `ChebyshevNPSVC` that do not depend on P, computed once for the model and all its ``at(P)``; and those
-    of the last P.
+    """The matrices that the alternating steps of a `ChebyshevNPSVC` share: those that do not depend on P, kept for the model and
+    all its ``at(P)``, and those of the last P.
 
     Parameters
     ----------
@@ -191,7 +188,7 @@ class ChebyshevPieces:
 
 
 V = TypeVar("V")
-#: Whose points are near hyperplane l: those of class l, as printed, or all others, as in the released code.
+#: The points that hyperplane l is near to: those of class l, as printed, or all others, as in the released code.
 Orientation: TypeAlias = Literal["one", "rest"]
 
 
@@ -209,13 +206,13 @@ class ChebyshevNPSVC(Model):
     X : array_like (n, p)
     y : array_like (n,)
     c, r1, r2 : float
-        > 0.
+        > 0, weights in J_l as above.
     mu : float
-        μ ≥ 0.
+        μ ≥ 0, weight of the neighbour graph.
     d : int, optional
         Columns of P, 1 ≤ d ≤ features; min(2K, features - 1) where it is not given.
-    weights : array_like (K,)
-        ϖ_l > 0.
+    weights : float or array_like (K,)
+        ϖ_l > 0, one for all classes or one each.
     orientation : {"one", "rest"}
     kernel : Kernel or callable
     ridge, offset : float

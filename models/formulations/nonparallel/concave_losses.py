@@ -17,8 +17,7 @@ from ...program.quadratic import Quadratic
 
 @dataclass(frozen=True, eq=False)
 class ConcaveProgram(ABC):
-    """Base class of min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI and ℓ concave, as a program for global
-    searches.
+    """Base class of the programs min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu, H ⪰ rI, with ℓ concave.
 
     Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
     f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `norm_bound`.
@@ -30,8 +29,11 @@ class ConcaveProgram(ABC):
     inside : ndarray of bool (n,)
         Points of the class.
     H : ndarray (p, p)
-    r, c, margin : float
-        > 0; s is the margin.
+        Matrix of the quadratic.
+    r, c : float
+        > 0: H ⪰ rI, and the weight of the other points' losses.
+    margin : float
+        s > 0.
     """
 
     rows: FloatArray
@@ -43,7 +45,7 @@ class ConcaveProgram(ABC):
 
     @property
     def norm_bound(self) -> float:
-        """Return √(2 c s m/r), which ||u|| does not exceed at any point that is as good as u = 0."""
+        """Return √(2 c s m/r) for m other points, which bounds ||u|| wherever the objective is at most that of u = 0."""
         at_zero = self.c * self.margin * float((~self.inside).sum())
         return float(np.sqrt(2.0 * at_zero / self.r)) * (1.0 + 1e-9)
 
@@ -87,7 +89,7 @@ class ConcaveProgram(ABC):
         )
 
     def _split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ξ of the other points, and |f_i| of the class."""
+        """Return ξ of the other points, and |f_i| of the class."""
         f = self.rows @ u
         return np.maximum(self.margin - f[~self.inside], 0.0), np.abs(f[self.inside])
 

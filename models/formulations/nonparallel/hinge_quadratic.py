@@ -1,5 +1,5 @@
-"""Strictly convex quadratics with weighted piecewise-linear losses, to which nonparallel classifiers reduce, and their duals in a
-box.
+"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, to which nonparallel classifiers reduce, and
+`BoxProgram`, the box QP that is its dual.
 """
 
 from __future__ import annotations

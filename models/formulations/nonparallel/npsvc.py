@@ -1,4 +1,4 @@
-"""Nonparallel classifiers, NPSVC++ (2): the problem of one class, whose hyperplane is near its points and far from the others."""
+"""Problems of one class whose hyperplane is near its points and far from the others: `TargetModel`, and `NonparallelSVM`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
 from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, PointsFactor, Ridge, SignedFactor
 
-#: Table 1 by the methods' names: similarity loss and dissimilarity loss.
+#: The pairs of losses of NPSVC++, Table 1, by the methods' names.
 PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
+#: The similarity loss of each pair, which the class's own points cost, as text and LaTeX.
 SIMILARITY = {
     "twsvm": ("a^2/2", r"\tfrac12 a^2"),
     "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
@@ -38,11 +39,14 @@ SIMILARITY = {
     "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
     "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
 }
+#: The dissimilarity loss of each pair, which the other points cost; `HINGE` where it is not here.
 DISSIMILARITY = {
     "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
     "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
 }
+#: The dissimilarity loss of most pairs.
 HINGE = ("(s - a)_+", "[s - a]_+")
+#: The pairs whose similarity loss is not convex.
 NONCONVEX = ("correntropy", "capped")
 #: How the form states a similarity loss that is not convex.
 _FORMS = {
@@ -102,7 +106,7 @@ V = TypeVar("V")
 
 
 class TargetModel(Model):
-    """Base class of the problem of one class, ``target``, of several: one problem for each class, on the same points and
+    """Base class of models with the hyperplane of one class, ``target``: a problem for each class, on the same points and
     features.
     """
 
@@ -178,7 +182,7 @@ class TargetModel(Model):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """Return H of the class's quadratic without the rows of points: I."""
+        """Return the regulariser R of the quadratic: I by default."""
         return Ridge(1.0)
 
     @cached_property
@@ -248,9 +252,9 @@ class NonparallelSVM(TargetModel):
     loss : str
         See above.
     c, r : float
-        > 0.
+        > 0, weights of the other points' losses and of the norm.
     margin : float
-        s > 0.
+        s > 0, the value of f that the other points are to reach.
     epsilon : float
         ε ≥ 0 of "npsvm", > 0 of "capped".
     tau : float
@@ -340,7 +344,7 @@ class NonparallelSVM(TargetModel):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """Return rI + μΨ'LΨ, as the quadratics' factors read it."""
+        """Return the regulariser R = rI + μΨ'LΨ, as the quadratics' factors read it."""
         return Ridge(self.r) if self.smoothness is None else DenseRegulariser(self.regulariser)
 
     @cached_property

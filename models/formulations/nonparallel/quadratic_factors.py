@@ -53,7 +53,7 @@ class QuadraticProduct:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The regulariser R = rI of a class's quadratic."""
+    """The regulariser R = rI of a class's quadratic, r > 0."""
 
     r: float
 
@@ -99,7 +99,7 @@ class DenseRegulariser:
             raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
 
     def dense(self, size: int) -> FloatArray:
-        """Return R, whatever the order asked for: it is R's."""
+        """Return R; ``size`` is its order."""
         return self.matrix
 
     def diagonal_lower_bound(self, size: int) -> FloatArray | None:
@@ -152,7 +152,7 @@ class KernelRows:
 
     @property
     def r(self) -> float:
-        """Return r of R = rI."""
+        """Return r where R = rI; not defined for a `DenseRegulariser`."""
         assert isinstance(self.base, Ridge)
         return self.base.r
 
@@ -571,7 +571,7 @@ class HingeFactor:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return H⁻¹ b."""
-        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # SciPy's own door takes ten calls for this one
+        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # LAPACK's own: on small systems SciPy's checks take longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -681,4 +681,5 @@ class DowndatedFactor:
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
+#: The factors that `HingeQuadratic` takes.
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor
