@@ -56,7 +56,7 @@ class ChangedModel(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of the model's form."""
+        """Return the bytes of the base model's form."""
         return self.base.form_bytes
 
     def compile(self) -> StandardForm:

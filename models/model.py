@@ -110,9 +110,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """Return whether points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic
-        problem.
-        """
+        """Return whether `appraise` certifies points although there is a form: one that is not convex, so without multipliers."""
         return False
 
     @cached_property
@@ -185,7 +183,7 @@ class Model(Displayed, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def no_view_reason(self) -> str:
-        """Return the parts because of which there is no structural view, in words; empty where it is the formulation itself."""
+        """Return why the model has no structural view, in words: because of which parts; empty where its class never has one."""
         return ""
 
     def origin(self, label: str) -> str:

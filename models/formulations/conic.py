@@ -304,8 +304,9 @@ class ConicSVM(Model):
 
     @cached_property
     def composition(self) -> Margin | None:
-        """The same problem as a `Margin`: the loss `StrongestConic`, the regulariser ||w||² (or w'Kw over K's rows), κ as a
-        `ViolationBudget`. None for κ = 0.
+        """Return the same problem as a `Margin` of `StrongestConic`, with ||w||² or w'Kw; None for κ = 0.
+
+        κ is a `ViolationBudget`, and a free intercept is bounded by a `Box`.
         """
         if self.is_hard_margin:
             return None

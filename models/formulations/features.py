@@ -203,7 +203,7 @@ class Images(Features):
         return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
 
     def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Return the scores Σ β_i k(x_i, x), and the intercept, of new points."""
+        """Return the scores Σ β_i k(x_i, x) of new points, plus the intercept if any."""
         return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
 
     def squares(self, X: object) -> FloatArray:

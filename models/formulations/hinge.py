@@ -42,7 +42,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeSVM(Model):
-    """min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
+    """The SVM with the hinge loss: min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
 
     Relation to the usual parameter: dividing by two gives ½||w||² + C Σ ξ with C = λ/2. The intercept, a constant
     column of X, is penalised like every other weight.

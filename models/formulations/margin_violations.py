@@ -310,7 +310,7 @@ class MarginViolationModel(Model):
 
     @property
     def has_margin_rows(self) -> bool:
-        """Return whether the constraint ``margin`` has a row for every point, so that u_i = 1 is worth telling."""
+        """Return whether the constraint ``margin`` has a row for every point: explanations then tell points on their margin."""
         return True
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:

@@ -40,7 +40,7 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParetoQP(SimplexModel):
-    """min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over the unit simplex, NPSVC++ (20).
+    """The problem min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over τ in the unit simplex, NPSVC++ (20).
 
     With γ = 0 (Theorem 2) either the optimum is 0 and the point is Pareto stationary, or Δ = -Σ τ_l grad_l has
     <grad_l, Δ> ≤ -||Δ||² for every l: a common descent direction. γ > 0 adds the ascent of the dual Σ τ_l J_l.

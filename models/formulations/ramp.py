@@ -27,7 +27,8 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RampSVM(MarginViolationModel):
-    """min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with u_i = y_i x_i'w: Brooks (2011).
+    """The SVM with the ramp loss: min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with
+    u_i = y_i x_i'w: Brooks (2011).
 
     *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
     the cost is λ_i min((1 - u_i)_+, 2). This ramp reaches 2; that of Conic, Figure 1, is min((1 - u)_+, 1)

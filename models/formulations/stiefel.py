@@ -84,7 +84,7 @@ def orthonormality(label: str, shape: tuple[int, int], width: int, first: int = 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StiefelQP(Model):
-    """max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
+    """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
 
     Nonconvex: an answer is a stationary point. With E = 0 it is the sum of the d largest eigenvalues; with d = n - 1 or more
     columns the problem is still well posed, d > n has no feasible point.

@@ -33,7 +33,8 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroOneSVM(MarginViolationModel):
-    """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
+    """The SVM with the 0-1 loss: min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with
+    Σz ≤ κn instead of the cost.
 
     The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
 
@@ -142,7 +143,7 @@ class ZeroOneSVM(MarginViolationModel):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns; empty if w holds coordinates of a kernel's feature space."""
+        """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
 
     @cached_property
@@ -193,8 +194,9 @@ class ZeroOneSVM(MarginViolationModel):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """Return the upper bound UB behind M: the least of the given one, the incumbent's objective and the trivial points'
-        (infinite where none is feasible, κ form).
+        """Return the feasible value UB behind M: the least of ``upper_bound`` and the objectives of incumbent and trivial points.
+
+        It is infinite in the κ form where none of these points is feasible.
         """
         points = [np.zeros(self.X.shape[1])]
         if self.free:

@@ -517,8 +517,8 @@ class Margin(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """Return R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that, the loss counts points on the hyperplane
-        and no ``upper_bound`` is given; else infinity.
+        """Return R(0) + Σ c_i ℓ_i of w = 0; infinite where w = 0 is not allowed or costs 0, where the loss may be negative, or
+        where ``upper_bound`` is given.
         """
         lower, upper = self.domain.bounds(self.width)
         level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.is_nonnegative() else None

@@ -56,7 +56,7 @@ class ConcaveProgram(ABC):
 
     @abstractmethod
     def form(self, name: str) -> StandardForm:
-        """Return the program."""
+        """Return the program as a standard form of this name."""
 
     @abstractmethod
     def values(self, u: FloatArray) -> dict[str, FloatArray]:
@@ -107,7 +107,7 @@ class CappedProgram(ConcaveProgram):
     epsilon: float
 
     def form(self, name: str) -> StandardForm:
-        """Return the program."""
+        """Return the program as a standard form of this name, mixed-integer."""
         M, k = sp.csr_array(sp.diags_array(self.score_bounds)), self.score_bounds.size
         costs, tops = np.repeat([1.0, self.epsilon], k), np.repeat([self.epsilon, 1.0], k)
         form = self._form(name, (Block("z", (k,)),), M, costs, tops)

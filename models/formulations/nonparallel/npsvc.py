@@ -489,12 +489,12 @@ class NonparallelSVM(TargetModel):
 
     @property
     def value_at_zero(self) -> float:
-        """Return c s for each other point, where the similarity loss is concave."""
+        """Return the objective c s m of u = 0, m the number of other points, of the nonconvex pairs; infinite for the others."""
         return super().value_at_zero if self.convex else self.c * self.margin * float((~self.inside).sum())
 
     @property
     def cutoff(self) -> float:
-        """Return the objective of u = 0, from which the bounds of a form that is not convex follow."""
+        """Return the objective of u = 0, from which bounds in the form of a nonconvex pair follow; infinite for convex pairs."""
         return super().cutoff if self.convex else self.value_at_zero
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
