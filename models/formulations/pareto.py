@@ -20,7 +20,7 @@ from ..views import SimplexQP
 from .stiefel import stiefel_gradient
 from .svm_duals import SimplexModel
 
-#: The gradient of the embedded metric, or the one that the paper prints.
+#: Names of the gradients of `manifold_gradient`: that of the embedded metric, and the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]
 
 

@@ -41,7 +41,7 @@ from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists)."""
+    """Check that γ is in Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
@@ -58,7 +58,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
 
 
 def points_with_cones(gamma: FloatArray, rows: str) -> IntArray:
-    """Return the points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
+    """Return the indices of the points with cones: all for ``rows="cone"``, else those with γ_i > 0."""
     return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
 
 
@@ -188,7 +188,7 @@ class MarginEncoding(ABC):
         return None
 
     def bytes(self, n: int, p: int) -> int:
-        """Return the bytes of the form beyond those of the rows."""
+        """Return the bytes that the form of n points and p features takes beyond its big-M rows or indicators."""
         return 0
 
 
@@ -237,7 +237,7 @@ class Indicators(MarginEncoding):
 
 
 def _switched_form(model: MarginViolationModel, big_m: FloatArray | None) -> StandardForm:
-    """||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
+    """Return the form of ||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
     reach = np.full(model.X.shape[1], np.sqrt(model.incumbent_value) if big_m is None else np.inf)
     lower, upper = -reach, reach.copy()
     if model.free and model.given_big_m is None:  # given M bound b by the rows

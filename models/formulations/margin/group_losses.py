@@ -93,7 +93,7 @@ class GroupLosses(Loss):
         return np.array([self.losses[name].symmetric for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Return the loss itself: losses of single margins leave nothing to the data."""
+        """Return the loss itself; raise `InputError` where ``groups`` names another number of points than X has."""
         if len(self.groups) != X.shape[0]:
             raise InputError(
                 f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}", name="groups"

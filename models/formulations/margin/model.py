@@ -65,7 +65,7 @@ V = TypeVar("V")
 
 #: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.
 _NEAR = 1e-9
-#: Entries of the arguments' matrix up to which points are counted.
+#: Entries of the loss's rows up to which costs are evaluated in exact arithmetic: a dense copy of them is kept.
 _COUNTED = 2_000_000
 
 

@@ -70,16 +70,16 @@ def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
     """Require that groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
-    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
-    each point, or the name or the index of a column.
+    With ``by="counts"`` the shares of positive scores differ by at most ε, which takes binaries (`CountParity`).
 
     Parameters
     ----------
-    groups : array_like (n,) or str
-        Group of each point, or the name of a column.
+    groups : array_like (n,), str or int
+        The group of each point; or the name or the index of the column that holds it.
     epsilon : float
         ε ≥ 0.
     by : {"covariance", "counts"}
+        What must be alike: covariances, or shares of positive scores.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     Raises
     ------
     InputError
-        Neither of the two.
+        ``by`` is neither of the two words, or ε < 0.
     """
     kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
     if not isinstance(by, str) or by not in kinds:

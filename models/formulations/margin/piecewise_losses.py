@@ -33,12 +33,12 @@ class PiecewiseLinear(Loss):
     Parameters
     ----------
     breakpoints : tuple of (margin, loss)
-        Margins must not decrease, at least two of them different, and no three of them equal; the first and the last two differ.
+        The margins must not decrease; two of them may be equal, but no three, nor the first two or the last two.
 
     Raises
     ------
     InputError
-        Breakpoints that are not such; not convex and margins without a bound (when the problem is compiled).
+        Breakpoints of another shape or order; a loss that is not convex where the margins have no bounds (when compiled).
     """
 
     breakpoints: tuple[tuple[float, float], ...]
@@ -126,7 +126,7 @@ class PiecewiseLinear(Loss):
         return blocks
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """An epigraph, or a choice of segments."""
+        """Add the epigraph of a convex loss, or the choice of segments of another."""
         (self._epigraph if self.convex else self._choice)(builder, context)
         return None
 

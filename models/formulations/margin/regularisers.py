@@ -179,7 +179,8 @@ class KernelNorm(Regulariser):
     Raises
     ------
     InputError
-        A matrix that is not such; one of another order than there are penalised coefficients (when the problem is stated).
+        K is not finite, symmetric and positive semidefinite, or has another order than there are penalised coefficients (when the
+        problem is stated).
     """
 
     K: Any

@@ -48,7 +48,7 @@ DISSIMILARITY = {
 HINGE = ("(s - a)_+", "[s - a]_+")
 #: The pairs whose similarity loss is not convex.
 NONCONVEX = ("correntropy", "capped")
-#: How the form states a similarity loss that is not convex.
+#: The printed note on how the form states a similarity loss that is not convex.
 _FORMS = {
     "capped": "form: ls(f_i) = min xi_i + epsilon z_i, |f_i| <= xi_i + M_i z_i, z_i in {0, 1}, M_i = ||psi_i|| sqrt(2 c s m/r)",
     "correntropy": "form: ls(f_i) = min 1 - d_i, |f_i| <= xi_i, g_i >= exp(gamma xi_i), d_i g_i <= 1",
@@ -540,9 +540,7 @@ class NonparallelSVM(TargetModel):
         return f"{mixed}nonconvex: similarity loss concave in |a|"
 
 
-def nearest_hyperplane(
-    models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
-) -> npt.NDArray[Any]:
+def nearest_hyperplane(models: Sequence[TargetModel], values: Sequence[Mapping[str, FloatArray]], X: object) -> npt.NDArray[Any]:
     """Return the class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each
     class.
 

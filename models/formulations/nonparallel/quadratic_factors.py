@@ -368,6 +368,14 @@ class SignedFactor:
     rows.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
+
+    Parameters
+    ----------
+    rows : KernelRows
+    points : ndarray of int (m,)
+        The point whose row ψ_i row j of G is.
+    signs : ndarray (m,)
+        +1 or -1.
     """
 
     rows: KernelRows
@@ -464,7 +472,14 @@ class FormParts:
 class HingeFactor:
     """The factor of dense H = LL' with Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
-    ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
+    Parameters
+    ----------
+    H : ndarray (p, p)
+        Symmetric positive definite.
+    G : ndarray (m, p)
+        Rows of the losses.
+    root, base : ndarray (k, p), Ridge or DenseRegulariser, optional
+        A and R where H was computed as R + A'A: bounds are then of that program, not of the rounded H.
     """
 
     H: FloatArray
