@@ -296,7 +296,7 @@ class ZeroOneSVM(MarginViolationModel):
     @property
     def uses_big_m(self) -> bool:
         """Return whether the encoding has rows with M_i."""
-        return self.margin_encoding.has_rows
+        return self.margin_encoding.uses_big_m
 
     @property
     def has_margin_rows(self) -> bool:
@@ -310,7 +310,7 @@ class ZeroOneSVM(MarginViolationModel):
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
-        if self.margin_encoding.has_rows and violated.any():
+        if self.margin_encoding.uses_big_m and violated.any():
             figures["smallest_big_m_slack"] = float((u + self.big_m_values - 1.0)[violated].min())
         return figures
 

@@ -154,7 +154,7 @@ class MarginEncoding(ABC):
     source: ClassVar[str]
 
     @property
-    def has_rows(self) -> bool:
+    def uses_big_m(self) -> bool:
         """Return whether the form has big-M rows."""
         return True
 
@@ -220,7 +220,7 @@ class Indicators(MarginEncoding):
     title = "indicators"
     problem_class = "mixed-integer convex QP"
     source = "(5a)-(5b)"
-    has_rows = False
+    uses_big_m = False
 
     def form(self, model: MarginViolationModel) -> StandardForm:
         """Return the form with blocks ``w``, ``z`` and the constraint ``margin`` of indicators."""
@@ -266,18 +266,18 @@ class Strengthened(MarginEncoding):
     source = "(13) at a fixed gamma, z binary"
 
     @property
-    def has_rows(self) -> bool:
+    def uses_big_m(self) -> bool:
         """Return whether every point keeps its big-M row."""
         return self.rows == "bigm"
 
     @property
     def has_margin_rows(self) -> bool:
         """Return whether every point keeps its big-M row."""
-        return self.has_rows
+        return self.uses_big_m
 
     def form(self, model: MarginViolationModel) -> StandardForm:
         """Return `strengthened_form` of the model's data."""
-        big_m = model.big_m_values if self.has_rows else None
+        big_m = model.big_m_values if self.uses_big_m else None
         return strengthened_form(
             f"{model.name}, strengthened", model.signed, model.cost.point_costs, self.gamma, big_m, integer=True
         )
@@ -319,9 +319,9 @@ class Strengthened(MarginEncoding):
         """Return notes on kept points, on the validity of M, and on λ in the κ form."""
         note = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
-            f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
+            f"{'row with M_i' if self.uses_big_m else 'cones'}, whatever its gamma_i"
         )
-        argument = (model.big_m_argument,) if self.has_rows else ()
+        argument = (model.big_m_argument,) if self.uses_big_m else ()
         free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.budget_lines else ()
         return (note, *argument, *free)
 

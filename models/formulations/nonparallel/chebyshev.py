@@ -170,7 +170,7 @@ class ChebyshevPieces:
             self._lowered[k] = DowndatedFactor(self.factor(k), P, kappa)
         return self._lowered[k]
 
-    def smoothed(self, P: FloatArray) -> FloatArray:
+    def smoothed_columns(self, P: FloatArray) -> FloatArray:
         """Return SP; that of the last P is kept, since all classes ask for it."""
         if self._product is None or not np.array_equal(P, self._product[0]):
             self._product = (P.copy(), self.S @ P)
@@ -178,9 +178,9 @@ class ChebyshevPieces:
 
     def smoothness(self, P: FloatArray) -> float:
         """Return μ/2 Tr(P'SP)."""
-        return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed(P)))
+        return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed_columns(P)))
 
-    def projection(self, share: float, E: FloatArray) -> StiefelQP:
+    def p_step_problem(self, share: float, E: FloatArray) -> StiefelQP:
         """Return the problem of the P-step (19) with H = -share μS, checked and built again only where the share has changed."""
         if self._projection is None or abs(self._projection[0] - share) > 1e-14 * share:
             self._projection = (share, StiefelQP(-self._model.mu * share * self.S, E))
@@ -367,7 +367,7 @@ class ChebyshevNPSVC(Model):
         I.
         """
         weights = np.asarray(self.weights)
-        shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
+        shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed_columns(P)
         outer = U[:, :, None] * V[:, None, :]
         return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
 
