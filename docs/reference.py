@@ -29,12 +29,12 @@ _WIDE = 80
 #: What solvers, certificates and reports ask a model for; its page is for those who state and solve one.
 _HOOKS = frozenset(
     {
-        "appraise", "base", "big_m_argument", "bound", "changes", "compile", "complete", "composed", "zero_objective_point",
+        "appraise", "base", "big_m_argument", "bound", "changes", "compile", "complete", "composition", "zero_objective_point",
         "exact_cost", "exact_evaluation", "display", "form_bytes", "free", "has_margin_rows", "incumbent_source",
-        "intercept_bound", "cutoff", "m_source", "maximised", "meaning", "with_parameter", "nonnegative", "squared_norm",
-        "norm_line", "bounding_model", "parameters", "exact_point", "rows_to_separate", "at_solution", "replace", "unmodified",
-        "loss_bounded_variables",
-        "no_view_reason", "view", "with_integers",
+        "intercept_bound", "cutoff", "maximised", "meaning", "with_parameter", "has_nonnegative_objective", "squared_norm",
+        "norm_line", "bounding_model", "parameters", "exact_point", "rows_to_separate", "at_solution", "replace",
+        "loss_bounded_variables", "original_model",
+        "no_view_reason", "view", "form_with_fixed_integers",
     }
 )  # fmt: skip
 #: What a file of one's own imports.

@@ -1,5 +1,4 @@
-"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation
-(``HingeSVM``, ...).
+"""Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation.
 
 The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
 """
@@ -17,8 +16,9 @@ from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Pr
 from .model import Model
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
-from .program.form import Block, Constraint, FormDelta, Quadratic, StandardForm
+from .program.form import Block, Constraint, FormDelta, StandardForm
 from .program.lagrangian import Bound
+from .program.quadratic import Quadratic
 from .record import DataKind, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
@@ -107,7 +107,7 @@ del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """A formulation's class, or what stands beside it in its file."""
+    """Return a formulation's class, or what its record exports beside it."""
     if name == "__all__":
         return sorted([*_OWN, *(public for info in formulations.public_formulations() for public in info.public)])
     if not name.startswith("_"):

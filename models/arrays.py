@@ -148,7 +148,7 @@ def as_labels(
 
 
 def as_classes(labels: object, n: int, name: str = "y", *, smallest: int = 2) -> npt.NDArray[Any]:
-    """Check n labels of any kind, of at least two classes with at least ``smallest`` points each."""
+    """Check n labels of any kind, of at least two classes with at least ``smallest`` points each, and return them as an array."""
     try:
         label_array = np.asarray(labels)
         np.unique(label_array)
@@ -169,7 +169,7 @@ def as_classes(labels: object, n: int, name: str = "y", *, smallest: int = 2) ->
 
 
 def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool = False) -> float:
-    """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``)."""
+    """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``) and return it as a float."""
     condition = "≥ 0" if zero else "> 0"
     if isinstance(value, (str, bytes)):
         raise InputError(f"{name} must be a number {condition}; it is the text {value!r}", name=name)
@@ -190,7 +190,7 @@ def as_integer(value: object, name: str, minimum: int = 0) -> int:
 
 
 def plain_fields(part: Any) -> None:
-    """Replace NumPy's scalars in the fields of a data class by Python's numbers, which its representation shows."""
+    """Replace NumPy's scalars in the fields of a frozen data class by Python's numbers, so that its repr shows plain numbers."""
     for name in [item.name for item in fields(part)]:
         value = getattr(part, name)
         if isinstance(value, np.generic):
@@ -228,7 +228,7 @@ def as_vector(value: object, n: int, name: str) -> FloatArray:
 
 
 def as_big_m(value: object, n: int) -> BigM:
-    """Check big-M constants: "auto" (or None, which is the same), a number ≥ 0, or n of them."""
+    """Check big-M constants, "auto" or None for it, a number ≥ 0, or n of them, and return "auto", a float or an array (n,)."""
     if value is None or (isinstance(value, str) and value == "auto"):
         return "auto"
     if isinstance(value, str):
@@ -249,11 +249,11 @@ def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray
     return weights
 
 
-def as_costs(value: Any, n: int, name: str) -> float | FloatArray:
-    """Check one finite number ≥ 0 for all points, or n of them; one number stays one."""
+def as_costs(value: Any, n: int, name: str, *, zero: bool = True) -> float | FloatArray:
+    """Check one finite number for all points, or n of them, ≥ 0 (> 0 with ``zero=False``); a single number is returned as one."""
     costs = as_vector(value, n, name)
-    if not (costs >= 0).all():
-        raise InputError(f"{name} must be ≥ 0; one is {costs.min():g}", name=name)
+    if costs.min() < 0 or (costs.min() == 0 and not zero):
+        raise InputError(f"{name} must be {'≥' if zero else '>'} 0; it is {costs.min():g}", name=name)
     return float(costs[0]) if np.ndim(value) == 0 else costs
 
 
@@ -271,8 +271,8 @@ def nonzero_mask(weights: FloatArray) -> BoolArray:
     return np.asarray(np.abs(weights) > ZERO * float(np.abs(weights).max(initial=0.0)))
 
 
-def entries(X: Points | Rows) -> int:
-    """Return the number of stored entries."""
+def entry_count(X: Points | Rows) -> int:
+    """Return the number of stored entries: n p of a dense array, the stored ones of a CSR array or of blocks."""
     if isinstance(X, Rows):
         return X.entries
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)

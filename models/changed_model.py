@@ -1,288 +1,27 @@
-"""Models with added constraints, variables or costs, with fixed variables, or relaxed: `with_constraint` and its kin return them.
-
-Constraints, variables and costs are stated in CVXPY, canonicalised by CVXPY, and taken into the form with their names.
-"""
+"""`ChangedModel`: a model with added constraints, variables or costs, with fixed variables, or its continuous relaxation."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..errors import InputError, UnsupportedModelError
-from .appraisal import ExactCost, Tilt, restricted_bound
-from .arrays import BoolArray, FloatArray
-from .cvxpy_expressions import BlockVariables, cvxpy_module, expression_line, row_line, variables_behind
+from ..errors import InputError
+from .appraisal import ExactCost
+from .arrays import FloatArray
+from .cvxpy_expressions import cvxpy_module
 from .explanation import PointExplanation
-from .form_change import Change, ContinuousRelaxation, FixedVariables, check_blocks, shared_places
-from .importing.cvxpy import CVXPYSource
+from .form_change import AddedParts, Change, ContinuousRelaxation, CVXPYStatement, FixedVariables
 from .importing.source import Import
-from .kernels.gram import PaddedGram
 from .model import Model
 from .program.cones import Feature
-from .program.form import Block, Constraint, Quadratic, StandardForm
+from .program.form import StandardForm
 from .program.lagrangian import Bound
-from .statement import Line, Statement
-
-#: A function that takes the form's blocks as CVXPY variables and returns CVXPY constraints (or an expression).
-CVXPYStatement = Callable[[Any], Any]
-#: Attribute in which a change keeps the record of its import.
-_IMPORT = "_import"
-#: Characters of a constraint's text that are shown.
-_SHOWN = 90
-
-
-@dataclass(frozen=True, eq=False)
-class AddedParts(Change):
-    """The change of `with_constraint` and `with_variables`: further blocks, rows in cones, and a convex cost.
-
-    Parameters
-    ----------
-    form_blocks : tuple of Block
-        The form's blocks.
-    blocks : tuple of Block
-        The new ones.
-    lower, upper, integer : ndarray
-        Of the new variables.
-    constraints : tuple of Constraint
-    q, r : ndarray, float
-        What is added to the objective that the form minimises.
-    P : csc_array or None
-        Its quadratic part, ½x'Px.
-    added_lines : tuple of Line
-        What the user stated.
-    """
-
-    form_blocks: tuple[Block, ...]
-    blocks: tuple[Block, ...]
-    lower: FloatArray
-    upper: FloatArray
-    integer: BoolArray
-    constraints: tuple[Constraint, ...]
-    q: FloatArray
-    r: float
-    P: sp.csc_array | None
-    added_lines: tuple[Line, ...]
-
-    @property
-    def restricts(self) -> bool:  # type: ignore[override]
-        """Return whether the change only restricts the model: it adds no cost."""
-        return self.P is None and not self.q.any() and self.r == 0.0
-
-    @property
-    def lines(self) -> tuple[Line, ...]:
-        """Return the lines that the change adds to the statement."""
-        return self.added_lines
-
-    @classmethod
-    def of(
-        cls,
-        form: StandardForm,
-        statements: Sequence[CVXPYStatement],
-        variables: Sequence[Any] = (),
-        cost: CVXPYStatement | None = None,
-    ) -> AddedParts:
-        """Return the change that these functions of the form's blocks, new variables and cost describe."""
-        cvxpy = cvxpy_module()
-        stem = _stem(form)
-        v = BlockVariables(form, variables)
-        named = [pair for state in statements for pair in _constraints(state(v), form)]
-        for k, (label, constraint) in enumerate(named):
-            constraint.set_label(label or constraint.label or f"{stem} row {k}")
-        rows = [constraint for _, constraint in named]
-        expression = _cost(cost, v) + sum(0.0 * cvxpy.sum(variable) for variable in variables)
-        problem = cvxpy.Problem(cvxpy.Minimize(expression), rows)
-        _check_names(form, problem, rows, {x.id for x in variables_behind(v)})
-        _check_convex(problem, rows)
-        if not problem.variables():
-            raise InputError("nothing is added: no variable of the model and no new one occurs", name="variables")
-        return cls._taken(
-            form, CVXPYSource(problem, stem), tuple(row_line(row, form.blocks) for row in rows), problem if cost else None
-        )
-
-    @property
-    def imports(self) -> tuple[Import, ...]:
-        """Return the added statements as sources, by which CVXPY evaluates them."""
-        return tuple(filter(None, [vars(self).get(_IMPORT)]))
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without CVXPY's objects."""
-        return {name: value for name, value in vars(self).items() if name != _IMPORT}
-
-    @classmethod
-    def _taken(cls, form: StandardForm, source: CVXPYSource, lines: tuple[Line, ...], costed: Any) -> AddedParts:
-        """The canonical program over the form's variables and the new ones."""
-        source_form = source.form
-        slices = {b.label: form.slices[b.label] for b in form.blocks}
-        new = tuple(b for b in source_form.blocks if b.label not in slices)
-        starts = itertools.accumulate((b.size for b in new), initial=form.n)
-        slices |= {b.label: slice(start, start + b.size) for b, start in zip(new, starts, strict=False)}
-        places = np.concatenate([np.arange(slices[b.label].start, slices[b.label].stop) for b in source_form.blocks])
-        total = form.n + sum(b.size for b in new)
-        spread = sp.csr_array((np.ones(source_form.n), (np.arange(source_form.n), places)), shape=(source_form.n, total))
-        added_places = np.flatnonzero(places >= form.n)
-        added_places = added_places[np.argsort(places[added_places])]
-        if costed is not None:
-            cost = expression_line(costed.objective.args[0], form.blocks)
-            lines = (*lines, Line(f"added to the objective: {cost.text}", rf"\text{{added to the objective: }} {cost.latex}"))
-        P = None if source_form.quadratic is None else sp.csc_array(spread.T @ source_form.quadratic.csc @ spread)
-        added = cls(
-            form_blocks=form.blocks,
-            blocks=new,
-            lower=source_form.lower[added_places],
-            upper=source_form.upper[added_places],
-            integer=source_form.integer[added_places],
-            constraints=tuple(Constraint(c.label, sp.csr_array(c.F @ spread), c.g, c.cone) for c in source_form.constraints),
-            q=np.asarray(spread.T @ source_form.q),
-            r=source_form.r,
-            P=P,
-            added_lines=lines,
-        )
-        vars(added)[_IMPORT] = Import.of(source, places)
-        return added
-
-    def apply(self, form: StandardForm) -> StandardForm:
-        """Return the form with the new blocks and rows after its own."""
-        check_blocks(form, self.form_blocks)
-        wider = self._widened_form(form, self.constraints, self.integer, self.P)
-        return wider.replace(q=wider.q + self.q, r=form.r + self.r)
-
-    def _widened_form(
-        self, form: StandardForm, constraints: Iterable[Constraint], integer: BoolArray, P: sp.csc_array | None
-    ) -> StandardForm:
-        """Return the form with the new blocks, with these rows after its own and P added to its quadratic part."""
-        extra = self.lower.size
-        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints) if extra else form.constraints
-        return form.replace(
-            blocks=(*form.blocks, *self.blocks),
-            q=np.concatenate([form.q, np.zeros(extra)]),
-            constraints=(*wide, *constraints),
-            lower=np.concatenate([form.lower, self.lower]),
-            upper=np.concatenate([form.upper, self.upper]),
-            integer=np.concatenate([form.integer, integer]),
-            quadratic=_sum(form.quadratic, extra, P),
-        )
-
-    def cutoff(self, before: float, loss_bounded_variables: tuple[int, ...]) -> float:
-        """Return the cutoff of the changed form: unknown (-inf) where an added row contains a variable of
-        `Model.loss_bounded_variables`.
-        """
-        touched = any(np.isin(loss_bounded_variables, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
-        return float("-inf") if touched else super().cutoff(before, loss_bounded_variables)
-
-    def apply_to_part(self, form: StandardForm) -> StandardForm:
-        """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
-        labels, places = shared_places(self.form_blocks, form)
-        old, extra = sum(b.size for b in self.form_blocks), sum(b.size for b in self.blocks)
-        new_places = np.concatenate([labels, np.arange(old, old + extra)])
-        destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
-        total = form.n + extra
-        permutation = sp.csr_array((np.ones(new_places.size), (new_places, destinations)), shape=(old + extra, total))
-        shared_rows = (c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], new_places).all())
-        rows = (Constraint(c.label, sp.csr_array(c.F @ permutation), c.g, c.cone) for c in shared_rows)
-        return self._widened_form(form, rows, np.zeros(extra, dtype=bool), None)
-
-
-def _stem(form: StandardForm) -> str:
-    """Return the first ``change k`` that no label begins with: the stem of the names of a change."""
-    labels = [b.label for b in form.blocks] + [c.label for c in form.constraints]
-    # exempt (text): labels that a change gave
-    return next(s for k in itertools.count(1) if not any(label.startswith(f"{(s := f'change {k}')} ") for label in labels))
-
-
-def _constraints(returned: Any, form: StandardForm) -> list[tuple[str, Any]]:
-    """Labels (or nothing) and constraints of what a function returned: one, several, or by label."""
-    from cvxpy.constraints.constraint import Constraint as Row
-
-    if isinstance(returned, Mapping):
-        labelled_rows = [pair for label, rows in returned.items() for pair in _numbered(str(label), rows)]
-    else:
-        labelled_rows = [
-            ("", row) for row in (returned if isinstance(returned, Iterable) and not isinstance(returned, Row) else [returned])
-        ]
-    wrong = [row for _, row in labelled_rows if not isinstance(row, Row)]
-    if wrong or not labelled_rows:
-        description = repr(wrong[0]) if wrong else "nothing"
-        raise InputError(
-            "with_constraint takes functions that return CVXPY constraints, as in lambda v: [v.w[3] >= 0, cp.norm1(v.w) <= 2]; "
-            f"one returned {description} (blocks: {', '.join(b.label for b in form.blocks)})",
-            name="constraints",
-        )
-    return labelled_rows
-
-
-def _numbered(label: str, rows: Any) -> list[tuple[str, Any]]:
-    """Return the rows of a label, the second one and those behind it numbered."""
-    row_list = rows if isinstance(rows, list | tuple) else [rows]
-    return [(label if k == 0 else f"{label} {k + 1}", row) for k, row in enumerate(row_list)]
-
-
-def _cost(cost: CVXPYStatement | None, v: BlockVariables) -> Any:
-    cvxpy = cvxpy_module()
-    if cost is None:
-        return cvxpy.Constant(0.0)
-    expression = cost(v)
-    if not isinstance(expression, cvxpy.Expression) or expression.size != 1:
-        raise InputError(f"cost takes a function that returns a scalar CVXPY expression; it returned {expression!r}", name="cost")
-    return cvxpy.sum(expression)
-
-
-def _check_names(form: StandardForm, problem: Any, rows: Sequence[Any], added_variables: set[int]) -> None:
-    """New variables and rows have names that nothing else has."""
-    names_in_use = {b.label for b in form.blocks} | {c.label for c in form.constraints}
-    new = [variable.name() for variable in problem.variables() if variable.id not in added_variables]
-    for name in [*new, *(row.label for row in rows)]:
-        if name in names_in_use:
-            raise InputError(f"the name {name!r} is taken; choose another for what is added", name="name")
-        names_in_use.add(name)
-
-
-def _check_convex(problem: Any, rows: Sequence[Any]) -> None:
-    for row in rows:
-        if not row.is_dcp():
-            raise UnsupportedModelError(
-                f"the constraint {_short(str(row))} is not convex by CVXPY's rules (DCP), so it cannot be added to a form",
-                name="constraints",
-            )
-    if not problem.objective.is_dcp():
-        raise UnsupportedModelError(
-            f"the cost {_short(str(problem.objective.args[0]))}, which is added to what is minimised, is not convex by CVXPY's "
-            "rules (DCP)",
-            name="cost",
-        )
-
-
-def _short(text: str) -> str:
-    """One line of what CVXPY prints."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 4] + " ..."
-
-
-def _widened(F: sp.csr_array, extra: int) -> sp.csr_array:
-    return sp.csr_array((F.data, F.indices, F.indptr), shape=(F.shape[0], F.shape[1] + extra))
-
-
-def _sum(quadratic: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
-    """½x'Px of both; what is known of the given one's convexity stays known."""
-    if quadratic is None:
-        return None if P is None else Quadratic(matrix=P)
-    if P is not None:
-        wide = sp.block_diag([quadratic.csc, sp.csc_array((extra, extra))], format="csc") if extra else quadratic.csc
-        return Quadratic(matrix=sp.csc_array(wide + P))
-    if not extra:
-        return quadratic
-    if quadratic.operator is not None:
-        return Quadratic(operator=PaddedGram(quadratic.operator, extra))
-    if quadratic.factor is not None:
-        factor = sp.csr_array(quadratic.factor)
-        wide = _widened(factor, extra)
-        return Quadratic(factor=wide if sp.issparse(quadratic.factor) else wide.toarray())
-    return Quadratic(matrix=sp.csc_array(sp.block_diag([quadratic.csc, sp.csc_array((extra, extra))], format="csc")))
+from .restricted_bound import Tilt, restricted_bound
+from .statement import Statement
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,7 +34,9 @@ class ChangedModel(Model):
     Parameters
     ----------
     base : Model
+        The model before the change.
     change : Change
+        What is done to the base model's form.
 
     Raises
     ------
@@ -315,7 +56,7 @@ class ChangedModel(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Return the bytes of the model's form."""
+        """Return the bytes of the base model's form."""
         return self.base.form_bytes
 
     def compile(self) -> StandardForm:
@@ -337,9 +78,9 @@ class ChangedModel(Model):
         )
 
     @property
-    def unmodified(self) -> Model:
+    def original_model(self) -> Model:
         """Return the model before all changes."""
-        return self.base.unmodified
+        return self.base.original_model
 
     @property
     def bounding_model(self) -> Model:
@@ -434,8 +175,8 @@ class ChangedModel(Model):
         return self.base.tilted_bound(base_point, multipliers, tilt) if self.change.restricts else None
 
     def _with_prices(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> list[Bound]:
-        """The bound by the unmodified model's structure with all rows that changes added at their prices, if there is one."""
-        first = self.unmodified
+        """Return [the bound by the original model's structure, all added rows at their prices]; [] if there is none."""
+        first = self.original_model
         if x is None or multipliers is None or "w" not in self.form.slices or self.bounding_model is not first:
             return []
 
@@ -446,14 +187,14 @@ class ChangedModel(Model):
         return [] if bound is None else [bound]
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether the base model's objective is nonnegative and the change only restricts it."""
-        return self.change.restricts and self.base.nonnegative
+        return self.change.restricts and self.base.has_nonnegative_objective
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return the base model's reason where the change only restricts it."""
-        return self.base.bounded_below if self.change.restricts else ""
+        return self.base.bounded_below_reason if self.change.restricts else ""
 
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None

@@ -1,4 +1,4 @@
-"""Certified lower bounds of the conic SVM: the dual value in closed form, its rounding error, and the multipliers that raise it.
+"""Certified bounds of the conic SVM, Conic (21): a lower bound from any dual point, a feasible point near any primal one.
 
 With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
 
@@ -39,9 +39,9 @@ import scipy.linalg as sl
 from scipy.linalg.lapack import dposv as posv, dpotrs as potrs, dtrtrs as trtrs
 
 from ..errors import InputError
-from .appraisal import Tilt
 from .arrays import FloatArray
 from .program.cones import svec, svec_size
+from .restricted_bound import Tilt
 from .rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
 from .views import ConicProblem
 
@@ -50,7 +50,14 @@ from .views import ConicProblem
 class Coordinates:
     """Coordinates w̃ of w in which the metric is the identity; `coordinates` gives at most min(n, p) of them without a metric.
 
-    ``rows`` are the a_i there (n × r); w̃ = forward w, w = back w̃; None stands for the identity.
+    Parameters
+    ----------
+    rows : ndarray (n, r)
+        The a_i in these coordinates.
+    forward : ndarray (r, p), optional
+        w̃ = forward w; the identity where it is not given.
+    back : ndarray (p, r), optional
+        w = back w̃; the identity where it is not given.
     """
 
     rows: FloatArray
@@ -75,7 +82,7 @@ class Coordinates:
 
 
 def coordinates(A: FloatArray, metric: FloatArray | None = None) -> Coordinates:
-    """Return whitened (for a metric) or reduced (for p > n) coordinates.
+    """Return coordinates in which the metric is the identity; without a metric, at most n of them.
 
     A solution lies in the span of M⁻¹a_i, so nothing is lost. Eigenvalues of M below 1e-13 of the largest are
     dropped: they are rounding errors of a kernel matrix.
@@ -201,7 +208,7 @@ def _scale(problem: ConicProblem, cost: float, d: FloatArray, square: FloatArray
     return high
 
 
-#: Share of the bound that rounding may take before the sums are taken with more care.
+#: Share of the bound that rounding may take before the sums are computed again with their lost digits.
 _ENOUGH = 1e-10
 
 
@@ -214,7 +221,9 @@ def proved_value(
     constant: float,
     tilt: Tilt | None = None,
 ) -> tuple[float, float]:
-    """Return a lower bound of D(γ, v, μ), and what rounding took of it; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+    """Return a lower bound of D(γ, v, μ), and the part that was subtracted for rounding.
+
+    The bound is -inf where S is not positive definite, or v_i ≠ 0 where γ_i = 0.
 
     Parameters
     ----------
@@ -223,9 +232,9 @@ def proved_value(
     factor : ndarray (p, p) or None
         Lower Cholesky factor of S; None where there is none.
     gamma, v : ndarray (n,)
-        γ ≥ 0.
+        γ ≥ 0, and v.
     cost, constant : float
-        λ and 0, or μ and μκn.
+        λ and 0 in the λ form, μ and μκn in the κ form.
     tilt : Tilt, optional
         h'w is subtracted from the objective: a row h with γ = 0 and the loss r - 1, whose v is 1.
     """
@@ -246,9 +255,9 @@ def proved_sum(
     rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
     constant: float, row_error: FloatArray | None = None,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return a proved lower bound as `proved_value` does, for conjugates of any losses: ``penalty`` is ψ*(v).
+    """Return a proved lower bound as `proved_value` does, for conjugates ψ* of any losses: ``penalty`` holds the ψ*_i(v_i).
 
-    ``row_error`` bounds the error of each entry of Σ v_i a_i that the rows came with.
+    ``size`` holds numbers whose roundings the penalties came with, and ``row_error`` bounds the error of each entry of Σ v_i a_i.
     """
     eigenvalue = 0.0 if factor is None else _least(rows, gamma)
     if factor is None or not (eigenvalue > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
@@ -266,7 +275,7 @@ def proved_sum(
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """The terms of the bound; ``absolute`` = |rows|: features differ in scale, so errors go entry by entry, not by norms."""
+    """The terms of the bound; ``absolute`` = |rows|: features differ in scale, so errors are bounded entry by entry."""
 
     rows: FloatArray
     absolute: FloatArray
@@ -308,13 +317,13 @@ class _Terms:
 
 
 def _least(rows: FloatArray, gamma: FloatArray) -> float:
-    """ℓ with I - Σγ_i a_i a_i' ⪰ ℓI, the rounding of the sum and of the eigenvalues subtracted."""
+    """Return ℓ with I - Σγ_i a_i a_i' ⪰ ℓI, the rounding of the sum and of the eigenvalues subtracted."""
     moments = (rows * gamma[:, None]).T @ rows
     size = float(moments.trace())
     return 1.0 - float(np.linalg.eigvalsh(moments)[-1]) - (gamma_n(rows.shape[0] + 4) + gamma_n(16 * rows.shape[1])) * size
 
 
-#: χ' and χ'' (from one side) at r, every residual at once.
+#: Returns χ' and χ'' (from one side) at the residuals r, for all of them at once.
 Slopes: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 #: The line search ends where the slope is this part of the first one.
@@ -324,7 +333,7 @@ _FLAT = 0.1
 def newton_piecewise(
     rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, limit: int = 80
 ) -> FloatArray:
-    """Return the minimiser by Newton's method from ``w``, until its decrement is below ``floor`` or after ``limit`` steps.
+    """Return the minimiser of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, by Newton's method.
 
     S may be nearly singular, so that steps are longer than anything of interest by many orders and halving them would not do: the
     slope along the step increases with its length and its root is found instead.
@@ -337,10 +346,13 @@ def newton_piecewise(
     linear : ndarray (p,)
         b.
     slopes : callable
+        χ' and χ'' as a function of the residuals.
     w : ndarray (p,)
         Start.
     floor : float
+        The iteration ends where the Newton decrement -∇'d of the step d is at most this.
     limit : int
+        Number of steps after which it ends in any case.
     """
     r = 1.0 - rows @ w
     V, rate = slopes(r)
@@ -362,7 +374,7 @@ def newton_piecewise(
 
 def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
     """Return H⁻¹b by Cholesky; by LDL' where rounding made H indefinite."""
-    _, step, indefinite = posv(hessian, right, lower=1)  # SciPy's doors to it take longer than it does
+    _, step, indefinite = posv(hessian, right, lower=1)  # LAPACK's own: SciPy's checks take longer than the solve
     return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False) if indefinite else step)
 
 
@@ -387,7 +399,7 @@ def _length(slopes: Slopes, r: FloatArray, change: FloatArray, before: FloatArra
 
 # The best v for a fixed γ, and the best μ: the inner problems of the conic bound, solved in floating point.
 #
-# Nothing here is a bound: `bound` proves what these find.
+# Nothing here is a bound: `proved_value` bounds what these find.
 
 #: Relative gap of the inner problem (fixed γ) at which it counts as solved.
 INNER_GAP = 1e-10
@@ -402,7 +414,7 @@ def slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
 
 
 def conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
-    """Return ψ*_i(v_i)."""
+    """Return the conjugates ψ*_i(v_i), (n,); infinite where γ_i = 0 and v_i ≠ 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         square = np.where(v == 0.0, 0.0, v * v / (4.0 * gamma))
     return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
@@ -417,16 +429,14 @@ def _value(
     constant: float,
     tilt: FloatArray | None = None,
 ) -> float:
-    """D(γ, v) in floating point: to choose by. What is called a bound is `proved_value`."""
+    """Return D(γ, v) in floating point, by which points are compared; `proved_value` is the bound."""
     if factor is None:
         return -np.inf
     penalty = float(conjugate(gamma, v, cost).sum())
     if not np.isfinite(penalty):
         return -np.inf
     gradient = rows.T @ (2.0 * gamma - v)
-    half, _ = trtrs(
-        factor, gradient if tilt is None else gradient - tilt, lower=1
-    )  # SciPy's doors to it take longer than it does
+    half, _ = trtrs(factor, gradient if tilt is None else gradient - tilt, lower=1)
     quadratic = 0.25 * float(half @ half)
     return float((v - gamma).sum()) - penalty - quadratic - constant
 
@@ -439,7 +449,7 @@ def best_v(
     start: FloatArray | None,
     tilt: FloatArray | None = None,
 ) -> tuple[FloatArray, float]:
-    """Return a v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
+    """Return a v that (nearly) maximises D(γ, ·), and the value of the inner primal problem: no v has a larger D.
 
     The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
     of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
@@ -532,7 +542,7 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
 
 
 def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
-    """Return the cost of a violated point (λ or μ) and the constant that is subtracted (0 or μκn)."""
+    """Return the cost of a violated margin (λ, or μ ≥ 0 of the κ form) and the constant that is subtracted (0, or μκn)."""
     if problem.kappa is None:
         assert problem.lam is not None
         return float(problem.lam), 0.0
@@ -560,7 +570,7 @@ class ConicBound:
     mu : float
         λ, or the budget's multiplier in κ form.
     error : float
-        What was subtracted for rounding.
+        The part that was subtracted for rounding.
     """
 
     value: float
@@ -593,7 +603,7 @@ def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = N
 
 
 def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> float:
-    """Return D(γ, v, μ) of the module's head, less rounding; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+    """Return a lower bound of D(γ, v, μ), the value of the dual; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
 
     ``mu`` is the budget's multiplier (κ form); the λ form takes λ from the problem.
     """
@@ -634,9 +644,10 @@ def certified_bound(
     target : float
         Stop as soon as the bound reaches this.
     improve : bool
-        Whether v is improved by the inner problem; without it only the given ``v`` is evaluated (cheap).
+        Whether v is improved by the inner problem; False evaluates the given ``v`` alone, which is cheap.
     tilt : Tilt, optional
-        A linear function of w to subtract from the objective; the bound is then -inf where none is found. Without a metric only.
+        A linear function of w to subtract from the objective, for problems without a metric. The bound may then be -inf; without
+        a tilt it is 0 at least.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The blocks of a form as CVXPY variables, in which users state constraints and costs, and the text and LaTeX of these."""
+"""Constraints and costs that users state in CVXPY: the blocks of a form as CVXPY variables, and how expressions are printed."""
 
 from __future__ import annotations
 
@@ -252,13 +252,19 @@ class BlockVariables:
 
     ``v["w[age]"]`` is the entry of this name, ``v["open"]`` the vector of an indexed variable of another package.
 
-    Variables that are added at the same time, ``new``, are there by their names. A block with lower bounds ≥ 0 is known to CVXPY
-    as nonnegative, one with upper bounds ≤ 0 as nonpositive.
+    A block with lower bounds ≥ 0 is known to CVXPY as nonnegative, one with upper bounds ≤ 0 as nonpositive.
+
+    Parameters
+    ----------
+    form : StandardForm
+        The form whose blocks are asked for.
+    new : sequence of cvxpy.Variable
+        Variables that are added to the form at the same time: found by their names too.
 
     Raises
     ------
     InputError
-        There is no such block or variable; names those that there are.
+        The form has no block or variable of a name that is asked for; the message lists those that it has.
     """
 
     def __init__(self, form: StandardForm, new: Sequence[Any] = ()) -> None:
@@ -306,8 +312,8 @@ class BlockVariables:
         return variable
 
 
-def variables_behind(v: BlockVariables) -> tuple[Any, ...]:
-    """Return the CVXPY variables of the blocks that were read; no property of ``v``, whose attributes are the blocks."""
+def variables_in_use(v: BlockVariables) -> tuple[Any, ...]:
+    """Return the CVXPY variables of the blocks that ``v`` was asked for; no property of it, since its attributes are blocks."""
     return tuple(v._variables)
 
 

@@ -1,8 +1,8 @@
 """The deadline of the running solve, which computations on large matrices check so that they stop in time.
 
 A solver's own clock starts when it has its model. Before that matrices are computed, scanned and factored, which takes seconds
-from some thousands of variables on. Work on small matrices does not check the deadline: a limit of a microsecond still brings an
-answer.
+from some thousands of variables on; `cholesky` and `eigendecomposition` do so and stop in time. Work on small matrices does not
+check the deadline: a limit of a microsecond still brings an answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def deadline(end: float) -> Iterator[None]:
 
 @contextmanager
 def repair_deadline(end: float) -> Iterator[None]:
-    """Set the deadline of repairs of multipliers inside the ``with`` block, which a certificate does without.
+    """Set the deadline of repairs of multipliers inside the ``with`` block; certificates do without repairs after it.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ def cholesky(matrix: FloatArray) -> FloatArray | None:
     return L
 
 
-def eigenvalues(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues of a symmetric matrix and its eigenvectors.
+def eigendecomposition(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of a symmetric matrix, ascending, and its eigenvectors as columns.
 
     Raises
     ------
     OutOfTimeError
-        The matrix has more than one panel, and the deadline passes before they are computed.
+        The matrix has more than `PANEL` rows, and the deadline would pass before the decomposition ends.
     """
     n = matrix.shape[0]
     if n > PANEL:

@@ -1,4 +1,4 @@
-"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, and a picture in the plane."""
+"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, figures of w, and a picture."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 from ..display import Display, Displayable
 from ..drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ..errors import InputError, TooLargeError, UnsupportedModelError
+from ..rows import Rows
 from .appraisal import Appraisal
-from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
+from .arrays import ZERO, FloatArray, Points, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
 #: What counts as on a sphere or a margin, relative to the squared radius or the margin.
@@ -30,9 +31,9 @@ class PointRow:
     label : float or str
         -1 or +1, or the label or name of a class; empty where there is none.
     score : float
-        Value of the decision function, or the model's own number (`PointExplanation.score` is its head).
+        Value of the decision function, or another number of the model's (`PointExplanation.score` says which).
     margin : float
-        y times the score, or the model's own measure (`PointExplanation.margin` is its head).
+        y times the score, or another measure of the model's (`PointExplanation.margin` says which).
     weight : float or None
         The point's weight in the solution (`PointExplanation.weight` says what it is); None where it has none.
     kind : str
@@ -64,14 +65,21 @@ class PointExplanation:
     Parameters
     ----------
     points : tuple of PointRow
+        One row for each data point (or objective).
     weight : str
-        What the weights are.
-    noun, score, margin, ringed : str
-        What the rows are, heads of two columns, and what a row with a weight is.
+        What the weights are, in words.
+    noun : str
+        What the rows are.
+    score, margin : str
+        Heads of these two columns.
+    weighted_noun : str
+        What a row with a weight that is not zero is; a picture rings it.
     X : array, optional
         The points, where they can be drawn.
     surface : callable, optional
-        A function of new rows; ``levels`` of it are drawn, each with a line style.
+        A function of new rows whose level lines are drawn.
+    levels : tuple of (float, str)
+        The levels, each with its line style.
     pad : float
         Room around the points, relative to their spread.
     """
@@ -81,7 +89,7 @@ class PointExplanation:
     noun: str = "point"
     score: str = "score"
     margin: str = "margin"
-    ringed: str = "support vector"
+    weighted_noun: str = "support vector"
     X: Any = None
     surface: Callable[[FloatArray], FloatArray] | None = None
     levels: tuple[tuple[float, str], ...] = ((0.0, "solid"),)
@@ -93,7 +101,7 @@ class PointExplanation:
         return label if isinstance(label, str) else f"{label:+.0f}"
 
 
-#: Weights of the points and what they are.
+#: Weights of the points (None without any), and a description of them.
 Weights = tuple[FloatArray | None, str]
 
 
@@ -155,6 +163,21 @@ def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     return f"{side}, support vector" if supports else side
 
 
+def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
+    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
+    return margin_figures(y * np.asarray(X @ w), w)
+
+
+def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
+    """Return the norm of w and the numbers of margins u below ``required`` (beyond rounding; None stands for 1) and below 0."""
+    required = 1.0 if required is None else required
+    return {
+        "norm": float(np.linalg.norm(w)),
+        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
+        "misclassified": float((u < 0.0).sum()),
+    }
+
+
 class Solution(Protocol):
     """The protocol of results that can be explained (`marginopt.Result`)."""
 
@@ -164,19 +187,19 @@ class Solution(Protocol):
 
     @property
     def values(self) -> Mapping[str, FloatArray]:
-        """Return values by block."""
+        """Return the values of the form's blocks, by label."""
 
     @property
     def multipliers(self) -> Mapping[str, FloatArray] | None:
-        """Return z by constraint."""
+        """Return the multipliers z of the constraints, by label."""
 
     @property
     def reduced(self) -> Mapping[str, FloatArray] | None:
-        """Return ζ by block."""
+        """Return the reduced costs ζ of the bounds, by block."""
 
     @property
     def optimised_parameters(self) -> Mapping[str, Any]:
-        """Return the parameters that the solver determined beside the variables: γ or P."""
+        """Return the parameters that the solver determined beside the variables, γ or P, by name."""
 
     @property
     def evidence(self) -> str:
@@ -225,9 +248,9 @@ class Activity:
     ----------
     label : str
     rows : int
-        Number of cones (rows, where the cone is polyhedral).
+        Number of cones (rows, where the cone is polyhedral); 1 where the model's `appraise` has the constraint as a whole.
     active : int
-        How many of these are on the boundary of their cone, or outside it.
+        How many of these are on the boundary of their cone, or outside it; of an appraised constraint 1 if it holds.
     violation : float
         The largest violation.
     largest_multiplier : float or None
@@ -246,12 +269,13 @@ class Activity:
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Displayable):
-    """The answer of `Model.explain`; printable, and a picture where the data have two features.
+    """The explanation of a solution, as `Model.explain` returns it: printable, and a picture where the data have two features.
 
     Parameters
     ----------
     title : str
     constraints : tuple of Activity
+        One row for each constraint, and one for the bounds.
     point_explanation : PointExplanation
         Points (objectives), and what their columns are.
     coefficients : mapping of str to float
@@ -280,7 +304,7 @@ class Explanation(Displayable):
         return tuple(p.index for p in self.points if p.weight is not None and abs(p.weight) > ZERO * top)
 
     def table(self, limit: int = 20) -> str:
-        """Return the points, misclassified ones first, then by weight; at most ``limit`` of them."""
+        """Return the table of the points as text, misclassified ones first, then by weight; at most ``limit`` of them."""
         explanation, wrong = self.point_explanation, set(self.misclassified)
         order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
         width = max([3, *(len(explanation.shown_label(p.label)) for p in self.points)])
@@ -308,8 +332,8 @@ class Explanation(Displayable):
             lines += [f"    {c.meaning}"] if c.meaning else []
         if self.points:
             weighted = any(p.weight is not None for p in self.points)
-            ringed = self.point_explanation.ringed
-            counts = [f"{len(self.support)} {ringed}{'' if len(self.support) == 1 else 's'}"] if weighted else []
+            noun = self.point_explanation.weighted_noun
+            counts = [f"{len(self.support)} {noun}{'' if len(self.support) == 1 else 's'}"] if weighted else []
             if self.point_explanation.noun == "point":
                 counts.append(f"{len(self.misclassified)} misclassified point{'' if len(self.misclassified) == 1 else 's'}")
             lines.append("  " + "; ".join(filter(None, [", ".join(counts), self.point_explanation.weight])))
@@ -438,7 +462,7 @@ def picture(title: str, explanation: PointExplanation, support: tuple[int, ...],
         ax.plot(
             *plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {explanation.shown_label(label)}", **style
         )
-    for indices, mark, name in ((support, "o", explanation.ringed), (wrong, "x", "misclassified")):
+    for indices, mark, name in ((support, "o", explanation.weighted_noun), (wrong, "x", "misclassified")):
         if indices:
             ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "linestyle": "none"}
             ax.plot(*plane[list(indices)].T, mark, markersize=10, label=name, **ring)

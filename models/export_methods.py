@@ -1,4 +1,4 @@
-"""Methods that a formulation and a standard form share: export to files and other packages, the dual, conflicts, and changes."""
+"""Methods that `Model` and `StandardForm` share: export to files and other packages, the dual, conflicts, and changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict
 
 
 class ExportMethods(ABC):
-    """Base class of objects with a labelled standard form, which can be written and handed to other packages."""
+    """Base class of `Model` and `StandardForm`: what they do with their labelled standard form."""
 
     @property
     @abstractmethod
@@ -90,7 +90,7 @@ class ExportMethods(ABC):
         return dual_form(self.form)
 
     def conflict(self, solver: Any = None, max_solves: int = 400) -> Conflict:
-        """Return the reason why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
+        """Return an irreducible infeasible set: rows, cones and bounds that no point meets together, none of them superfluous.
 
         A deletion filter on certificates (`solvers.conflict`), in rational arithmetic at the end where all rows are
         linear. Printable; where rows keep points at a margin it names those that cannot all be kept.
@@ -100,12 +100,12 @@ class ExportMethods(ABC):
         solver : str, Solver or pair, optional
             Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
         max_solves : int
-            Limit of the solves; a set that is left larger than irreducible says so.
+            Limit of the solves; where it ends the search, the set's ``proven_irreducible`` is False.
 
         Raises
         ------
         InputError
-            There is a point; or neither a point nor a proof that there is none was found.
+            The form has a feasible point, or neither such a point nor a proof of infeasibility was found.
         UnsupportedModelError
             A formulation without a standard form.
         """
@@ -209,23 +209,23 @@ class Conflict:
     Parameters
     ----------
     name : str
-        The form's.
+        Name of the form.
     elements : tuple of str
         Names of the rows, cones and bounds.
     multipliers : mapping of str to float
-        Their Farkas multipliers where there are some: added up with these weights the rows say 0 > 0.
+        Farkas multipliers by element, where they are known: the rows added up with these weights say 0 > 0.
     proven : bool
         The set is infeasible by an exact proof in rational arithmetic.
     proven_irreducible : bool
         No element can be left out, by the same proof.
     argument : str
-        What the two rest on.
-    rows : mapping of label to tuple of int
-        The elements by constraint.
+        Why both are proved, or are not.
+    rows : mapping of str to tuple of int
+        Row numbers of the elements, by label of the constraint.
     points : tuple of int
-        The points of the data that rows among them keep: with the others they cannot all be kept.
+        Indices of the data points that rows among the elements keep: beside the other rows they cannot all be kept.
     point_names : tuple of str
-        Their names; empty where the rows of the data have none.
+        Names of these points; empty where the rows of the data have none.
     """
 
     name: str

@@ -4,34 +4,29 @@ exported.
 
 from __future__ import annotations
 
-import dataclasses
-import enum
-import functools
-import hashlib
 import inspect
-import json
 import os
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..data_names import DataNames, labelled_arrays
 from ..display import Display, Displayable
-from ..errors import DataError, InputError, UnsupportedModelError, replace_old_name, unknown_name
-from ..rows import Rows
-from .appraisal import Appraisal, ExactCost, Tilt
+from ..errors import InputError, UnsupportedModelError, replace_old_name, unknown_name
+from .appraisal import Appraisal, ExactCost
 from .arrays import FloatArray, check_bytes
 from .decision import decided_codes
+from .digest import EARLIER_NAMES
 from .explanation import Explanation, PointExplanation, Solution, explain
 from .export_methods import ExportMethods
 from .program.cones import Feature
 from .program.form import StandardForm
 from .program.lagrangian import Bound, dual_bound
+from .restricted_bound import Tilt
 from .statement import Line, Statement
 
 if TYPE_CHECKING:
@@ -41,42 +36,13 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-# exempt (formulation): the one table of what stored files call the parameters of formulations
-#: Earlier names of parameters, by class and name: digests of stored files hold them.
-EARLIER_NAMES: Mapping[str, Mapping[str, str]] = {
-    "AddedParts": {"form_blocks": "over"},
-    "AllHulls": {"margin_bounds": "reach"},
-    "BigM": {"big_m": "M"},
-    "ChebyshevNPSVC": {"y": "labels"},
-    "Combined": {"big_m": "M"},
-    "CombinedRelaxation": {"big_m": "M"},
-    "EqualHulls": {"margin_bounds": "reach"},
-    "FixedVariables": {"form_blocks": "over"},
-    "Hinge": {"big_m": "M"},
-    "JointHyperplanesSVM": {"y": "labels"},
-    "L0L1": {"k": "most"},
-    "Margin": {"sample_weight": "weights"},
-    "MulticlassSVM": {"sample_weight": "weights"},
-    "Moments": {"max_variables": "most"},
-    "NonparallelSVM": {"y": "labels"},
-    "NuSVM": {"sample_weight": "weights"},
-    "OneHull": {"margin_bounds": "reach"},
-    "PairHulls": {"margin_bounds": "reach"},
-    "Perspective": {"big_m": "M"},
-    "PerspectiveRelaxation": {"big_m": "M"},
-    "Ramp": {"second_width": "beyond"},
-    "RankOne": {"margin_bounds": "reach"},
-    "ScoringSystem": {"sample_weight": "weights"},
-}
-
-
 @cache
 def _parameter_names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(kind.__init__).parameters)[1:]
 
 
 class FormulationType(ABCMeta):
-    """The metaclass of formulations: called with an `Instance` or a data frame for X, one takes its labels and names too."""
+    """The metaclass of formulations: it reads an `Instance` or a data frame that is given for X, with labels and names."""
 
     #: New names of parameters by their old ones.
     renamed: Mapping[str, str]
@@ -87,7 +53,7 @@ class FormulationType(ABCMeta):
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        """Make a formulation; ``X`` may be labelled data, which bring ``y`` and the names, or a data frame."""
+        """Make a formulation; an `Instance` for ``X`` brings ``y`` and the names, a data frame the names."""
         for old, new in cls.renamed.items():
             if old in options:
                 options = replace_old_name(cls.__name__, options, old, new, since="0.2", until="0.4", level=4)
@@ -144,9 +110,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def certified_by_appraisal(self) -> bool:
-        """Return whether points are certified by `appraise` alone, although there is a form: that of a nonconvex quadratic
-        problem.
-        """
+        """Return whether `appraise` certifies points although there is a form: one that is not convex, so without multipliers."""
         return False
 
     @cached_property
@@ -172,30 +136,30 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Return the names of the columns of X; none where the data have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.features if names is not None else ()
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Return the names of the classes in the order of their codes; none where the data have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.classes if names is not None else ()
 
     def class_label(self, code: Any) -> str:
         """Return the name of the class of a code or label; the label as text where the classes have no names."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return str(code) if names is None or not names.classes else str(names.class_name(code))
 
     @property
     def point_names(self) -> tuple[str, ...]:
         """Return the names of the rows of X, from a frame's index; none where the rows have none."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         return names.points if names is not None else ()
 
     @property
     def named_statement(self) -> Statement:
         """Return the statement, with the names of classes and features among its notes."""
-        names = self.unmodified.data_names
+        names = self.original_model.data_names
         statement = self.statement
         return statement if names is None else replace(statement, notes=(*statement.notes, *names.notes))
 
@@ -219,7 +183,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def no_view_reason(self) -> str:
-        """Return the parts because of which there is no structural view, in words; empty where it is the formulation itself."""
+        """Return why the model has no structural view, in words: because of which parts; empty where its class never has one."""
         return ""
 
     def origin(self, label: str) -> str:
@@ -247,8 +211,9 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return dual_bound(self.form, x, multipliers)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return all blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler
-        problem's).
+        """Return the values of all blocks of the form from those that determine the rest.
+
+        An algorithm on a structural view returns these alone.
         """
         return dict(values)
 
@@ -279,14 +244,14 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return form.split(x)
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether no point has a negative objective, judged by the terms of the objective."""
         return False
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return why the objective has a lower bound on all points, judged by its terms; empty where that is not known."""
-        return "no term of it can be negative" if self.nonnegative else ""
+        return "no term of it can be negative" if self.has_nonnegative_objective else ""
 
     def exact_point(
         self, values: Mapping[str, FloatArray], box: tuple[FloatArray, FloatArray] | None = None
@@ -302,7 +267,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         w = composed.exact_point({"w": values["w"]}, box)["w"]
         return dict(values) if np.array_equal(w, values["w"]) else self.with_best_auxiliaries({**values, "w": w})
 
-    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables; or
         None.
 
@@ -363,7 +328,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         named = labelled_arrays(X, None)
         if named is None:
             return X
-        features, names = named[2].features, self.unmodified.data_names
+        features, names = named[2].features, self.original_model.data_names
         if names is not None and names.features and features and features != names.features:
             raise InputError(
                 f"{name} has the columns {', '.join(features[:12])}; the model has {', '.join(names.features[:12])}: prepare new "
@@ -373,7 +338,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return named[0]
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return the meaning of a solution for each point (or objective); no rows where the formulation has none.
+        """Return the meaning of a solution for each point (or objective); without rows where the formulation has no points.
 
         Two classes separated by f(x) are told by `models.explanation.two_classes`.
         """
@@ -425,14 +390,14 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return self.replace(parameter, value)
 
     @property
-    def composed(self) -> Model | None:
-        """Return the same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
+    def composition(self) -> Model | None:
+        """Return the same problem as a `Margin`, whose parts relaxations read; None where it is not one."""
         return None
 
     def exact_cost(self, values: Mapping[str, FloatArray]) -> ExactCost | None:
-        """Return the cost of the point's w alone, from the data, thresholds decided exactly; None where `composed` has none."""
-        composed = self.composed
-        return None if composed is None or composed is self else composed.exact_cost(values)
+        """Return the cost of the point's w from the data, thresholds decided in exact arithmetic; None where it is not known."""
+        composition = self.composition
+        return None if composition is None or composition is self else composition.exact_cost(values)
 
     def tilted_bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray], tilt: Tilt) -> Bound | None:
         """Return a proved bound of the objective less a linear function of w, from multipliers of any quality.
@@ -442,7 +407,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         return None
 
     @property
-    def unmodified(self) -> Model:
+    def original_model(self) -> Model:
         """Return the formulation before changes (`with_constraint` and its like); itself where there were none."""
         return self
 
@@ -453,7 +418,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """Return the changes of `unmodified`, in order."""
+        """Return the changes of `original_model`, in order."""
         return ()
 
     @property
@@ -554,7 +519,7 @@ class BareForm(Model):
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        """Return the form's imported programs."""
+        """Return the record of the program that the form was imported from; empty for a form made here."""
         return self.source_form.imports
 
     @property
@@ -596,107 +561,3 @@ def as_model(problem: object) -> Model:
     raise InputError(
         f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(problem).__name__}{advice}", name="model"
     )
-
-
-def fingerprint(model: object) -> str:
-    """Return the SHA-256 of the data and parameters of a model or form; empty where a part has no identity (a function)."""
-    try:
-        return hashlib.sha256(json.dumps(identity(model), sort_keys=True).encode("utf-8")).hexdigest()
-    except DataError:
-        return ""
-
-
-def describe(model: object) -> dict[str, str]:
-    """Return the fields of a model in words: shapes and storage of arrays, values of parameters."""
-    if not dataclasses.is_dataclass(model) or isinstance(model, type):
-        return {}
-    description = {}
-    for name in (item.name for item in dataclasses.fields(model)):
-        value = getattr(model, name)
-        if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
-            description[name] = " × ".join(map(str, value.shape)) + _storage(value) if value.shape else str(value)
-        elif value is not None and isinstance(value, bool | int | float | str):
-            description[name] = f"{value:g}" if isinstance(value, float) else str(value)
-    return description
-
-
-def _storage(value: Any) -> str:
-    """Return how an array is stored, where that is not as dense float64 numbers; results of one storage are not of another."""
-    kind = ", sparse" if sp.issparse(value) else ", on disk" if isinstance(value, Rows) else ""
-    dtype = getattr(value, "dtype", np.dtype(np.float64))
-    return kind if dtype == np.float64 else f"{kind}, {dtype}"
-
-
-def identity(value: Any) -> Any:
-    """Return plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return repr(float(value))
-    if isinstance(value, np.ndarray) and value.dtype.hasobject:
-        return ["objects", list(value.shape), identity(value.ravel().tolist())]
-    if isinstance(value, np.ndarray):
-        return [
-            "array",
-            list(value.shape),
-            value.dtype.str,
-            hashlib.sha256(np.ascontiguousarray(value).ravel().view(np.uint8).data).hexdigest(),
-        ]
-    if isinstance(value, Rows):
-        return ["rows", list(value.shape), value.columns.digest]
-    if sp.issparse(value):
-        rows = sp.csr_array(value)
-        return [
-            "csr",
-            list(rows.shape),
-            identity(rows.data),
-            identity(rows.indices.astype(np.int64)),
-            identity(rows.indptr.astype(np.int64)),
-        ]
-    if isinstance(value, np.generic):
-        return identity(value.item())
-    if isinstance(value, enum.Enum):
-        return [type(value).__qualname__, value.name]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        field_values: dict[str, Any] = {}
-        for name, as_before in _stated(type(value)):
-            item = getattr(value, name)
-            field_values |= {name: item} if as_before is None else as_before(item)
-        return [type(value).__qualname__, {name: identity(item) for name, item in field_values.items()}]
-    if isinstance(value, Mapping):
-        return {str(key): identity(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [identity(item) for item in value]
-    kind = type(value).__name__
-    raise DataError(f"a value of type {kind} has no identity to store a cell under", name=kind)
-
-
-@functools.cache
-def _stated(kind: type[Any]) -> tuple[tuple[str, Callable[[Any], Mapping[str, Any]] | None], ...]:
-    """The fields that a data class is made from, each with its `earlier_identity` where it has one."""
-    parts = []
-    for item in dataclasses.fields(kind):
-        rule = item.metadata.get("identity", True)
-        earlier_name = EARLIER_NAMES.get(kind.__name__, {}).get(item.name)
-        if earlier_name is not None:
-            rule = functools.partial(lambda name, value: {name: value}, earlier_name)
-        if item.init and rule:
-            parts.append((item.name, rule if callable(rule) else None))
-    return tuple(parts)
-
-
-def earlier_identity(
-    name: str, default: str | float | tuple[()] | None, before: Mapping[str, Any]
-) -> Callable[[Any], Mapping[str, Any]]:
-    """Return the rule of a field, for its metadata, under which digests of stored files stay as they are.
-
-    Parameters
-    ----------
-    name : str
-        Under which the field's values count.
-    default : str, float, empty tuple or None
-        The value that stands for a model as it was stated before the field had its name.
-    before : mapping
-        The entries that count in place of the default.
-    """
-    return lambda value: before if isinstance(value, type(default)) and value == default else {name: value}

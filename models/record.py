@@ -1,4 +1,4 @@
-"""`FormulationInfo`, the record of a formulation from which command line, tables and tests make its models."""
+"""`FormulationInfo`, the record of a formulation: from it the command line, the tables and the tests make its models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .model import Model
 
 #: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
 Arrays: TypeAlias = Mapping[str, Any]
-#: The values of its parameters by name, every one of them.
+#: The values of all its parameters, by name.
 Chosen: TypeAlias = Mapping[str, Any]
 
 
@@ -45,10 +45,11 @@ class Parameter:
     summary : str
         What it is, in a few words without its default.
     kind : {float, int, str}
+        Type of its values.
     default : float, int, str or None
-        None: the formulation's own rule, which ``summary`` tells.
+        None where the formulation has a rule of its own, which ``summary`` tells.
     choices : tuple of str
-        The only values, where there are few.
+        All allowed values, where these are a few words.
     words : tuple of str
         Words that may stand in place of a number.
     """
@@ -75,7 +76,7 @@ class Parameter:
         return f"{self.summary}{choices} (default {default})"
 
     def read(self, raw: Any) -> Any:
-        """Return the value of a word of the command line, or of a number.
+        """Return the value, in the parameter's type, of a word of the command line or of a number.
 
         Raises
         ------
@@ -97,12 +98,12 @@ class Parameter:
 
 
 def always(chosen: Chosen) -> bool:
-    """Return True for all parameters: the intercept of a linear formulation."""
+    """Return True: whatever the parameters, X has a first column of ones (the ``intercept`` of linear formulations)."""
     return True
 
 
 def kernel_is_linear(chosen: Chosen) -> bool:
-    """Return whether the kernel is the linear one, whose intercept is a column of ones."""
+    """Return whether the kernel is the linear one: X then has a first column of ones for the intercept."""
     return bool(chosen["kernel"] == "linear")
 
 
@@ -121,23 +122,24 @@ class FormulationInfo:
     name : str
         At the prompt.
     summary : str
-        One line: what it is.
+        One line on what it is, for tables.
     reference : str
-        Where it is stated, with the equation.
+        The publication that states it, with the equation.
     data : DataKind
         The kind of data that it is stated on.
     build : callable, optional
-        The model on the arrays and chosen parameters (all of them, defaults filled in); call `make_model` instead. Where there is
-        none the class is called with the arrays in their order and the parameters by their names.
+        Makes the model from the arrays and all parameter values; users call `make_model`. Where it is not given the class is
+        called with the arrays in their order and the parameters by their names.
     parameters : tuple of Parameter
+        The parameters that the command line offers.
     arrays : tuple of str
         Names of its arrays where ``data`` is `DataKind.ARRAYS`: those of an npz file at the prompt.
     intercept : callable
-        Whether the data are to have a first column of ones, as the parameters are; only asked where there are data.
+        From the parameter values, whether X is to have a first column of ones; not read with `DataKind.ARRAYS`.
     also : tuple of str
-        Further public names of its file, which stand in ``models`` beside the class.
+        Further public names of its file, which ``models`` exports beside the class.
     small : callable, optional
-        Small arrays for tests, seeded; needed with `DataKind.ARRAYS`, and a default is there for data.
+        Makes small arrays for tests from a random generator; needed with `DataKind.ARRAYS`, else points in the plane are made.
     objective : callable, optional
         The stated objective of a model (in its own sense) at values of the form's blocks, computed from the data and not from the
         form: the conformance suite compares the two.
@@ -175,12 +177,12 @@ class FormulationInfo:
 
     @property
     def public(self) -> dict[str, Any]:
-        """Return the class and what stands beside it, by name."""
+        """Return the class and the objects that ``also`` names, by name."""
         return {self.key: self.model, **{name: getattr(sys.modules[self.model.__module__], name) for name in self.also}}
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return the names of the arrays that it is stated on."""
+        """Return the names of the arrays that a model is made from: ``arrays``, or X and y."""
         return self.arrays or self.data.arrays
 
     def parameter_values(self, arguments: Mapping[str, object]) -> dict[str, Any]:
@@ -204,7 +206,7 @@ class FormulationInfo:
         Raises
         ------
         InputError
-            An array is missing; a parameter that there is not; what the model itself refuses.
+            An array is missing, the formulation has no parameter of a given name, or the model refuses a value.
         """
         missing = [name for name in self.needs if name not in arrays]
         if missing:
@@ -216,9 +218,7 @@ class FormulationInfo:
         return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
 
     def example_arrays(self, rng: np.random.Generator) -> Arrays:
-        """Return small arrays: 12 points in the plane after a column of ones (three classes where several go), or those of
-        `small`.
-        """
+        """Return the arrays of ``small``, else 12 points in the plane after a column of ones, of two or three classes."""
         if self.small is not None:
             return self.small(rng)
         classes = np.arange(3.0) if self.data is DataKind.CLASSES else np.array([-1.0, 1.0])
@@ -253,7 +253,7 @@ def named_kernel(chosen: Chosen) -> Kernel:
 
 
 def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
-    """Return the ``build`` of a record: it passes arrays in their order, parameters by name, and those of the kernel as one."""
+    """Return the ``build`` of a record: it calls ``model`` with the arrays, the parameters by name, and the kernel they name."""
     words = {p.name for p in kernel_parameters()}
 
     def build(arrays: Arrays, chosen: Chosen) -> Model:
@@ -261,3 +261,10 @@ def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model
         return model(*arrays.values(), **plain, kernel=named_kernel(chosen))
 
     return build
+
+
+#: The parameters of a loss that counts violations, in its two forms.
+COST_OR_SHARE = (
+    Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
+    Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+)

@@ -21,14 +21,14 @@ _FEW = 250
 _AT_ONCE = 1_000_000
 
 
-def below(exact: Fraction) -> float:
-    """Return the largest float64 that is not above an exact number: a lower bound that was found as a fraction."""
+def round_down(exact: Fraction) -> float:
+    """Return the largest float64 that is not above an exact number: for lower bounds that are fractions."""
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
 def gamma(n: int) -> float:
-    """Return γ_n = nu/(1 - nu), for n + 2 operations: the bound itself is computed in floating point."""
+    """Return γ_{n+2} = (n+2)u/(1 - (n+2)u), u the unit roundoff; the 2 more cover the roundings of the bound itself."""
     nu = (n + 2) * UNIT
     return nu / (1.0 - nu)
 
@@ -81,7 +81,7 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def total(terms: FloatArray) -> Rounded:
-    """Return Σ terms: rounded once where they are few; else the roundings of a tree of additions are kept and added last."""
+    """Return Σ terms with its error bound: one rounding up to 250 terms, else a tree of additions that keeps their roundings."""
     partial = np.asarray(terms, dtype=np.float64).ravel()
     if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
         value = math.fsum(partial.tolist())
@@ -99,9 +99,9 @@ def total(terms: FloatArray) -> Rounded:
 
 
 def total_of_positive(terms: FloatArray) -> Rounded:
-    """Return Σ terms, none negative: sums of 16 at a time in any order, and of these again, so that γ is of their depth.
+    """Return Σ terms ≥ 0 with its error bound: sums of 16 terms, sums of 16 of these, ..., so that γ is of the tree's depth.
 
-    A tenth of `total`'s time. Where nothing cancels its error is a few units of the result, not half of one.
+    It takes a tenth of `total`'s time. As no terms cancel, its error is a few units of the result, where that of `total` is half.
     """
     partial, depth = np.asarray(terms, dtype=np.float64).ravel(), 0
     while partial.size > _FEW:
@@ -113,7 +113,7 @@ def total_of_positive(terms: FloatArray) -> Rounded:
 
 
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:
-    """Return a'b; ``error`` bounds the error that every b_i comes with."""
+    """Return a'b with its error bound; ``error`` bounds the error that each b_i comes with."""
     a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
     exact = isinstance(error, float) and error == 0.0
     error = np.broadcast_to(error, a.shape)
@@ -136,7 +136,7 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
 
 
 def transposed_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return A'x with a bound of the error of every entry, split without error as in `dot`: digits that cancel are kept."""
+    """Return A'x and bounds of its entries' errors; products are split without error as in `dot`: digits that cancel are kept."""
     a, x = np.asarray(A, dtype=np.float64), np.asarray(x, dtype=np.float64)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(x).max(initial=0.0)))
     if not largest < _LARGE or not x.size:

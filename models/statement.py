@@ -1,5 +1,5 @@
 # exempt (text): numbers in a statement, as LaTeX shows them
-"""A formulation as text and LaTeX (`Statement`, made of `Line`s): what ``print(model)`` and ``model.latex()`` show."""
+"""A formulation as text and LaTeX: `Statement`, made of `Line`s, is what ``print(model)`` and ``model.latex()`` show."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..display import Display
+from .arrays import FloatArray
 
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
@@ -110,6 +113,19 @@ def plus(*terms: Line) -> Line:
     return Line(" + ".join(term.text for term in terms_shown) or "0", " + ".join(term.latex for term in terms_shown) or "0")
 
 
+def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
+    """Return the expression λ Σ_i term, or Σ_i λ_i term where each point has its own λ_i; ``term`` has the index i."""
+    if np.ndim(lam) == 0:
+        return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
+    return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
+
+
+def lam_text(price: float | FloatArray, name: str = "lam") -> str:
+    """Return "lam = 2" for one number or equal ones, "lam = 1 .. 3" for the range of the λ_i; ``name`` stands for "lam"."""
+    low, high = f"{np.min(price):g}", f"{np.max(price):g}"
+    return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
+
+
 @dataclass(frozen=True)
 class DualStatement:
     """The dual of a program in closed form, and the map between the two solutions.
@@ -119,7 +135,7 @@ class DualStatement:
     sense, variables, objective, constraints
         As in `Statement`; at an optimum both objectives have one value.
     kkt : tuple of Line
-        How each solution follows from the other: stationarity and complementarity.
+        How one solution follows from the other: stationarity and complementarity.
     """
 
     sense: str
@@ -136,16 +152,18 @@ class Statement:
     Parameters
     ----------
     title : str
+        Name of the formulation, with its variant.
     problem_class : str
         Such as "convex QP" or "mixed-integer QP".
     sense : str
-        "minimise", "maximise".
+        "minimise" or "maximise".
     variables : Line
-        The variables.
+        Symbols of the variables and their spaces.
     objective : Line
     constraints : tuple of Line
+        One line for each labelled constraint, then bounds and integrality.
     sizes : str
-        The instance's sizes.
+        Sizes and parameters of the instance, "n = 12 points, p = 3, C = 1".
     notes : tuple of str
         Assumptions, arguments (why M is valid).
     source : str
@@ -248,7 +266,7 @@ def latex_symbol(name: str) -> str:
 
 
 def latex_numbers(text: str) -> str:
-    r"""Numbers in a program's notation, ``1.23e-05``, in the mathematician's: ``1.23 \times 10^{-5}``."""
+    r"""Return text whose numbers in a program's notation, ``1.23e-05``, are set as LaTeX: ``1.23 \times 10^{-5}``."""
     return _POWER.sub(lambda m: rf"{m['digits']} \times 10^{{{'-' if m['sign'] == '-' else ''}{m['power']}}}", text)
 
 

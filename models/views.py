@@ -15,7 +15,7 @@ import numpy as np
 
 from ..rows import Rows
 from .appraisal import Appraisal
-from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entries, row_norms_squared
+from .arrays import BoolArray, FloatArray, IntArray, Points, SingleArray, entry_count, row_norms_squared
 from .kernels.gram import GramOperator
 from .rounding import UNIT, Rounded, dot, entropy, exponential, gamma, softplus, total_of_positive
 
@@ -34,7 +34,7 @@ class LinearLoss(enum.IntEnum):
 
     @property
     def bounded(self) -> bool:
-        """Return whether multipliers are at most c: the slope of the loss is."""
+        """Return whether the slope of the loss is at most 1 in size, so that the multipliers are at most c."""
         return self is not LinearLoss.SQUARED_HINGE
 
     def values(self, margins: FloatArray) -> FloatArray:
@@ -45,7 +45,7 @@ class LinearLoss(enum.IntEnum):
         return short if self is LinearLoss.HINGE else short * short
 
     def total(self, margins: FloatArray, costs: FloatArray, error: FloatArray) -> Rounded:
-        """Return Σ c ℓ(m) with a bound of its error; ``error`` bounds that of each margin."""
+        """Return Σ c ℓ(m) with a bound of its error; ``error`` bounds the error of each margin."""
         terms, errors = self._logistic_terms(margins, error) if self is LinearLoss.LOGISTIC else self._hinge_terms(margins, error)
         terms, errors = costs * terms, costs * errors
         total = total_of_positive(terms)
@@ -65,7 +65,10 @@ class LinearLoss(enum.IntEnum):
         return (slack, error) if self is LinearLoss.HINGE else (slack * slack, error * (2.0 * slack + error))
 
     def dual_terms(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
-        """Return the concave part of the dual: Σα; less Σ α²/(4c); or Σ c H(α/c), H(p) = -p log p - (1 - p) log(1 - p)."""
+        """Return the part of the dual without ||w||²: Σα (hinge), Σα - Σα²/(4c) (its square) or Σ c H(α/c) (logistic).
+
+        H(p) = -p log p - (1 - p) log(1 - p).
+        """
         if self is LinearLoss.HINGE:
             return total_of_positive(alpha)
         if self is LinearLoss.LOGISTIC:
@@ -111,7 +114,7 @@ class LinearProblem:
 
     @property
     def penalised(self) -> slice:
-        """Return the coefficients that ||w||² contains, as a slice."""
+        """Return the slice of w that ||w||² contains: without the first entry where it is free."""
         return slice(int(self.free), None)
 
     @property
@@ -136,14 +139,14 @@ class LinearProblem:
         return self.loss is LinearLoss.LOGISTIC or self.interior_point_seconds > longest
 
     @cached_property
-    def least_costs(self) -> FloatArray:
+    def compact_costs(self) -> FloatArray:
         """Return c, as an array of one number if all costs are equal."""
         equal = self.costs.strides == (0,) or bool((self.costs == self.costs[0]).all())
         return np.array(self.costs[:1] if equal else self.costs)
 
     def feasible(self, alpha: FloatArray) -> FloatArray:
         """Return feasible multipliers near the given ones: clipped, and balanced between the classes if the intercept is free."""
-        alpha = np.clip(alpha, 0.0, self.least_costs if self.loss.bounded else np.inf)
+        alpha = np.clip(alpha, 0.0, self.compact_costs if self.loss.bounded else np.inf)
         return self._balanced(alpha)[0] if self.free else alpha
 
     def _balanced(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -259,7 +262,7 @@ class MulticlassProblem:
     def interior_point_seconds(self) -> float:
         """Return estimated seconds of an interior point method, as for `LinearProblem`: n(K - 1) rows, Kp coefficients."""
         pairs, width = self.n * (self.classes - 1), self.classes * self.rows.shape[1]
-        per_row = 2.0 * entries(self.rows) / max(self.n, 1)
+        per_row = 2.0 * entry_count(self.rows) / max(self.n, 1)
         return _PAIR_SECONDS * pairs * per_row**2 + _CUBE_SECONDS * float(min(pairs, width)) ** 3
 
     def outgrows_interior_point(self) -> bool:
@@ -276,11 +279,11 @@ class MulticlassProblem:
         """Return the mask of each point's own class, for a range of points."""
         return np.asarray(np.arange(self.classes) == self.codes[part, None])
 
-    def others(self, alpha: FloatArray) -> FloatArray:
+    def without_own_class(self, alpha: FloatArray) -> FloatArray:
         """Return α without the entries of the own classes, n × (K - 1)."""
         return np.asarray(alpha[~self.own_class(slice(None))]).reshape(self.n, self.classes - 1)
 
-    def with_own(self, alpha: FloatArray) -> FloatArray:
+    def with_own_class(self, alpha: FloatArray) -> FloatArray:
         """Return α of shape n × (K - 1) with zeros inserted at the own classes, n × K."""
         full = np.zeros((self.n, self.classes))
         full[~self.own_class(slice(None))] = alpha.ravel()
@@ -300,15 +303,18 @@ class MulticlassProblem:
         base = np.take_along_axis(scores, self.codes[part, None], axis=1)
         return np.where(self.own_class(part), 0.0, 1.0 - base + scores)
 
-    def gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
-        """Return c_i ℓ_i of a range of points, and their shares c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the duality gap."""
+    def losses_and_gaps(self, W: FloatArray, alpha: FloatArray, part: slice) -> tuple[FloatArray, FloatArray]:
+        """Return c_i ℓ_i of a range of points, and their shares c_i ℓ_i - Σ_k α_ik (1 - m_ik) of the duality gap.
+
+        ``alpha`` are the multipliers of these points alone, with zeros at their own classes.
+        """
         short = self.shortfalls(W, part)
         worst = np.maximum(short, 0.0)
         terms = self.costs[part] * (worst.max(axis=1) if self.shared else worst.sum(axis=1))
         return terms, terms - np.einsum("ik,ik->i", alpha, short)
 
-    def free(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
-        """Return the mask of multipliers at no bound, and of points whose sum of multipliers is at its bound."""
+    def free_multipliers(self, alpha: FloatArray, part: slice | IntArray) -> tuple[BoolArray, BoolArray]:
+        """Return the mask of multipliers at no bound of their own, and of points whose sum of multipliers is at its bound c_i."""
         costs = self.costs[part]
         if self.shared:
             return alpha > 0.0, alpha.sum(axis=1) >= costs * (1.0 - 1e-12)
@@ -378,7 +384,7 @@ class PiecewiseLinearLoss:
         return cls(np.array([1.0 - width, 1.0]), values, values, tail, 1.0 - second_width)
 
     @classmethod
-    def count(cls, threshold: float) -> PiecewiseLinearLoss:
+    def zero_one(cls, threshold: float) -> PiecewiseLinearLoss:
         """Return the loss 1{m < t}."""
         return cls(np.array([threshold]), np.ones(1), np.zeros(1))
 
@@ -395,18 +401,18 @@ class PiecewiseLinearLoss:
 
     @property
     def height(self) -> float:
-        """Return an upper bound of the loss without its tail."""
+        """Return the limit of the loss from below at its first breakpoint: its largest value without the tail."""
         return float(self.below[0])
 
     @property
-    def steepest(self) -> float:
-        """Return the largest slope in size between jumps."""
+    def largest_slope(self) -> float:
+        """Return the largest absolute slope between jumps, the tail's among them."""
         inner = (self.at[:-1] - self.below[1:]) / np.diff(self.margins)
         return float(max(self.tail, inner.max(initial=0.0)))
 
     @property
-    def farthest(self) -> float:
-        """Return the largest |breakpoint|."""
+    def largest_breakpoint(self) -> float:
+        """Return the largest absolute breakpoint, the beginning of the tail among them."""
         return float(np.abs([*self.margins, *([self.rise_start] if self.tail > 0.0 else [])]).max())
 
     def values(self, m: FloatArray) -> FloatArray:
@@ -419,10 +425,10 @@ class PiecewiseLinearLoss:
             part = np.where(right > left, (m - self.margins[left]) / (self.margins[right] - self.margins[left]), 0.0)
         inner = self.at[left] + part * (self.below[right] - self.at[left])
         bounded = np.where(k == 0, self.below[0], np.where(k == self.margins.size, 0.0, inner))
-        return np.asarray(bounded + self.beyond(m))
+        return np.asarray(bounded + self.tail_values(m))
 
-    def beyond(self, m: FloatArray) -> FloatArray:
-        """Return the values of the tail alone."""
+    def tail_values(self, m: FloatArray) -> FloatArray:
+        """Return tail·(rise_start - m)_+, the part of the loss that the tail adds."""
         return np.asarray(self.tail * np.maximum(self.rise_start - m, 0.0) if self.tail > 0.0 else np.zeros_like(m))
 
 
@@ -433,7 +439,9 @@ class Budget:
     Parameters
     ----------
     points : ndarray of int
+        Indices of the points that are counted.
     limit : int
+        How many of them may have a margin below 1.
     """
 
     points: IntArray
@@ -466,14 +474,14 @@ class EqualRates:
         return np.bincount(self.groups)
 
     def least_spread(self, positive: BoolArray, possible: BoolArray) -> float:
-        """Return the least difference of the largest and the smallest share of `nearest_counts`."""
+        """Return the least difference of the largest and the smallest share of positive scores, as `nearest_counts` finds it."""
         return self.nearest_counts(positive, possible)[0]
 
     def nearest_counts(self, positive: BoolArray, possible: BoolArray) -> tuple[float, list[int]]:
         """Return the least difference of the largest and the smallest share, and the positive scores of each group for it.
 
-        Points that are ``possible`` and not ``positive`` may count on either side. The smallest share is one that some group can
-        have; every other group takes its smallest share that is not below it.
+        ``positive`` and ``possible`` are masks of the points: those that are possible and not positive may count on either side.
+        The smallest share is one that some group can have; every other group takes its smallest share that is not below it.
         """
         low, high = (
             np.bincount(self.groups, weights=mask, minlength=self.sizes.size).astype(int) for mask in (positive, possible)
@@ -489,7 +497,7 @@ class EqualRates:
         return best_spread, best
 
     def signs(self, scores: FloatArray, tolerance: FloatArray) -> BoolArray:
-        """Return which scores count as positive: those within ``tolerance`` of 0 take the side that evens out the shares."""
+        """Return the mask of scores that count as positive; those within ``tolerance`` of 0 count where shares become equal."""
         positive, possible = scores > tolerance, scores >= -tolerance
         _, counts = self.nearest_counts(positive, possible)
         for g, count in enumerate(counts):
@@ -500,8 +508,8 @@ class EqualRates:
 
 @dataclass(frozen=True, eq=False)
 class MarginProblem:
-    """The problem min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), subject to what ``lower`` to ``rates``
-    say.
+    """The problem min Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) under the restrictions ``lower`` to
+    ``rates``, which branch and bound reads.
 
     ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
 
@@ -526,14 +534,17 @@ class MarginProblem:
     price : ndarray (p,)
         π_j ≥ 0.
     counted : ndarray of bool (p,)
+        The w_j that ``max_nonzeros`` is about.
     max_nonzeros : int
         At most so many of the counted w_j are not 0.
     rows, row_lower : ndarray (m, p), (m,)
-        rows w ≥ row_lower.
+        Linear restrictions: rows w ≥ row_lower.
     kept_points : ndarray of bool (n,)
-        a_i'w ≥ 1.
+        The points with the restriction a_i'w ≥ 1.
     budgets : tuple of Budget
+        Limits on the numbers of margins below 1.
     rates : tuple of EqualRates
+        Groups whose shares of positive scores must be close.
     other_losses : tuple of PiecewiseLinearLoss
         ρ_i of points with ``kinds`` 1, 2, ...; kept points, budgets and rates are of points whose losses are not even.
     kinds : ndarray of int (n,), optional
@@ -562,7 +573,7 @@ class MarginProblem:
 
     @property
     def losses(self) -> tuple[PiecewiseLinearLoss, ...]:
-        """Return all losses ρ, by their numbers."""
+        """Return all losses ρ, in the order of the numbers that ``kinds`` holds."""
         return (self.loss, *self.other_losses)
 
     @property
@@ -570,8 +581,8 @@ class MarginProblem:
         """Return the number of each point's loss."""
         return np.zeros(len(self.A), dtype=np.int64) if self.kinds is None else self.kinds
 
-    def of_losses(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
-        """Return ``number`` of the loss of each point."""
+    def per_point(self, number: Callable[[PiecewiseLinearLoss], float]) -> FloatArray:
+        """Return a quantity of each point's loss, (n,): ``number`` computes it from a loss."""
         return np.array([number(loss) for loss in self.losses])[self.loss_numbers]
 
     @classmethod
@@ -594,7 +605,7 @@ class MarginProblem:
         )  # fmt: skip
 
     @property
-    def free(self) -> bool:
+    def is_unrestricted(self) -> bool:
         """Return whether every w is allowed and no coefficient has a price."""
         bounded = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
         counts = self.price.any() or self.max_nonzeros < self.counted.sum()
@@ -603,12 +614,19 @@ class MarginProblem:
         )
 
 
-# The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean.
-
-
 @dataclass(frozen=True, eq=False)
 class BoxPoint:
-    """A solution of a box QP in the terms of its model's form: values, multipliers and reduced costs by label."""
+    """A point of a box QP in terms of its model's form.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray
+        Values of the form's blocks.
+    multipliers : mapping of str to ndarray
+        Multipliers of the form's constraints.
+    reduced : ndarray (n,)
+        Reduced costs of the form's bounds, in the order of its x.
+    """
 
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray]
@@ -648,7 +666,7 @@ class BoxQP:
     ridge : ndarray (m,)
         Diagonal D ≥ 0.
     recover : callable
-        The model's point that a belongs to.
+        Returns the `BoxPoint` of the model that belongs to a.
     gram : ndarray (m, m), optional
         ZZ', in place of its factor: worth its m² numbers from about r = m on.
     offset : float, optional
@@ -674,12 +692,12 @@ class BoxQP:
 
     @property
     def width(self) -> int:
-        """Return half the scalar multiplications for each variable of a product with ZZ': r, or m/2 if ZZ' is stored."""
+        """Return the columns of Z, or m/2 if ZZ' is stored: a product with ZZ' takes twice as many multiplications a variable."""
         if self.coarse is not None:
             return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
 
-    def exactly(self) -> BoxQP:
+    def in_double_precision(self) -> BoxQP:
         """Return the same program with Z in float64."""
         return self if self.coarse is None else replace(self, Z=self.coarse.exact(), coarse=None)
 
@@ -816,7 +834,7 @@ class BoxEqualityQP:
         """Return ½a'Qa + c'a, in float64 from the data."""
         return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
 
-    def level(self, gradient: FloatArray) -> tuple[float, float]:
+    def minimise_linear(self, gradient: FloatArray) -> tuple[float, float]:
         """Return min ∇'x over the feasible x, and the multiplier ν of s'x = r that attains it.
 
         By duality it is max_ν rν + Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
@@ -833,9 +851,9 @@ class BoxEqualityQP:
         return self.total * nu + float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
 
     def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
-        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""
+        """Return the duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`minimise_linear`)."""
         gradient = (self.gram.product(a) if product is None else product) + self.c
-        return float(a @ gradient) - self.level(gradient)[0]
+        return float(a @ gradient) - self.minimise_linear(gradient)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -857,7 +875,7 @@ class ZeroOneProblem:
     penalised: BoolArray
 
     def objective(self, w: FloatArray, tol: float = 0.0) -> float:
-        """Return the true objective of w; margins within ``tol`` of 1 count as met."""
+        """Return Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}; margins within ``tol`` of 1 count as met."""
         norm = float(w[self.penalised] @ w[self.penalised])
         return norm + float(self.weights[self.A @ w < 1.0 - tol].sum())
 
@@ -866,13 +884,14 @@ class ZeroOneProblem:
 class ConicProblem:
     """The data of the conic relaxation: max over γ in Γ of min_w ||w||² + Σ_i φ_i(w), Conic (13)-(21).
 
-    Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is given.
+    φ_i is the 0-1 loss convexified by γ_i. Exactly one of ``lam`` (λ form) and ``kappa`` (κ form) is given.
 
     Parameters
     ----------
     A : ndarray (n, p)
         Signed rows a_i = y_i x_i (for the kernel form: the signed columns K_i, with ``metric`` = K).
     lam, kappa : float or None
+        The cost λ of a violated margin, or the share κ of the margins that may be violated.
     metric : ndarray (p, p), optional
         Metric of the norm w'Kw of the kernel form; the identity where it is not given.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray
-from ..models.formulations.linear_classifiers import constant_columns
+from ..models.formulations.features import constant_columns
 from ..models.formulations.margin.model import Margin
 from ..models.formulations.ramp import RampSVM
 from ..models.formulations.zero_one import ZeroOneSVM
@@ -34,7 +34,7 @@ _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 def as_margin(model: Model) -> Margin | None:
     """Return a model as a sum of loss and regulariser (`Margin`); None if it is no such sum."""
-    composed = model.composed
+    composed = model.composition
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
 
@@ -155,7 +155,7 @@ def _rounded_objective(model: Model) -> float | None:
 
 @dataclass(frozen=True)
 class MarginReduction(Reduction[T]):
-    """A reduction of every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
+    """A reduction of every model that is a `Margin` (`Model.composition`): named formulations of that kind, and changed ones.
 
     A change that only restricts leaves every bound of the model before it standing.
     """
@@ -192,7 +192,7 @@ class MarginReduction(Reduction[T]):
         """
         composed = _bounding_margin(model)
         assert composed is not None
-        is_composed = model.composed is not None
+        is_composed = model.composition is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
         multiple = best_allowed_multiple(composed, model if is_composed else composed, w)
         if is_composed and multiple is not None:
@@ -216,7 +216,7 @@ class MarginToForm(MarginReduction[StandardForm]):
         with without_warnings():
             if composed.has_given_big_m:  # a bound of the problem, not of what given constants leave of it
                 composed = replace(composed, big_m="auto")
-            if model.composed is None:  # what is known of an optimum before the change is not known after it
+            if model.composition is None:  # what is known of an optimum before the change is not known after it
                 level = _rounded_objective(model)
                 if level is None:
                     raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")

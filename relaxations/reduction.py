@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
 from ..models.arrays import FloatArray, plain_fields
-from ..models.formulations.linear_classifiers import first_column_is_one
+from ..models.formulations.features import first_column_is_one
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm

@@ -34,7 +34,7 @@ class RelaxationResult:
     Parameters
     ----------
     model : Model
-        A `ZeroOneSVM`, or whatever else the reduction reads (`Model.composed`).
+        A `ZeroOneSVM`, or whatever else the reduction reads (`Model.composition`).
     reduction : Reduction
     target : Model or StandardForm
         What was solved.

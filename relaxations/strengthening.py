@@ -31,7 +31,7 @@ import scipy.linalg as sl
 from ..errors import InputError, MarginoptError
 from ..models.arrays import BoolArray, FloatArray, as_integer, as_positive, as_vector
 from ..models.conic_bound import coordinates, repair_gamma
-from ..models.formulations.linear_classifiers import dense_signed_rows
+from ..models.formulations.features import dense_signed_rows
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm

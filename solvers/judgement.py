@@ -19,7 +19,8 @@ import numpy as np
 
 from ..errors import InputError, MarginoptWarning, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.model import Model, describe, fingerprint
+from ..models.digest import describe, fingerprint
+from ..models.model import Model
 from ..models.program.form import StandardForm
 from .certification.certificate import Certificate, Certifier
 from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton

@@ -18,7 +18,8 @@ from ..models.model import BareForm, Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
 from ..models.program.csr_rows import CSRRows
-from ..models.program.form import Block, Quadratic, StandardForm
+from ..models.program.form import Block, StandardForm
+from ..models.program.quadratic import Quadratic
 from .backends.clarabel import Clarabel
 from .certification.certificate import Certificate, certify
 from .records import Options
@@ -42,7 +43,7 @@ def polish(
 ) -> tuple[dict[str, FloatArray], str]:
     """Return a point at least as good with the same integers, and a note on its origin; empty for the given one, rounded.
 
-    Candidates are an interior point of the form with fixed integers (of the simpler problem that `Model.with_integers` knows),
+    Candidates are an interior point of the form with fixed integers (or of `Model.form_with_fixed_integers`, if simpler),
     the solution of its active set's equations, and either one with zeros for small entries. Candidates are first counted in
     exact arithmetic where the model's objective jumps (`Model.exact_point`). The rounded input stays unless a candidate is
     feasible to 1e-9 and better by recomputed figures.
@@ -59,7 +60,7 @@ def polish(
     rounded = x.copy()
     rounded[form.integer] = np.round(x[form.integer])
     candidates = [(rounded, "")]
-    simpler = None if model is None else model.with_integers(values)
+    simpler = None if model is None else model.form_with_fixed_integers(values)
     if simpler is not None and model is not None:
         shapes = {block.label: block.shape for block in form.blocks}
         for y, source in _completed(simpler, seconds):

@@ -29,7 +29,8 @@ from ..errors import (
     UnsupportedModelError,
     unknown_name,
 )
-from ..models.model import Model, identity
+from ..models.digest import identity
+from ..models.model import Model
 from .interface.solver import Licence, LicenceState, Purpose, Solver, installed_version, resolve_deferred
 from .records import Options
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
-from ..models.model import Model, as_model, describe, fingerprint
+from ..models.digest import describe, fingerprint
+from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import CHECK_DUALS, VERIFY, Result
 from .certification.verification import Check, DualCheck, DualRow, Verification

@@ -30,7 +30,7 @@ from ..display import Display, Displayable, Tabular, bound_text
 from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray, as_positive, to_dense
-from ..models.formulations.margin_violations import satisfies_margins
+from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm

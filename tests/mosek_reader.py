@@ -19,7 +19,8 @@ from marginopt.errors import ExportError
 from marginopt.models.arrays import FloatArray
 from marginopt.models.program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.exponential_cones import Exponential, Power
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 
 _NAME = re.compile(r"^(?P<label>.*?)(?:\[(?P<index>\d+(?:,\d+)*)\])?$", re.DOTALL)
 

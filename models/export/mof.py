@@ -38,7 +38,8 @@ from ..program.cones import (
     svec_indices,
 )
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, Quadratic, StandardForm
+from ..program.form import Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
 from .file_formats import FileFormat, Source
 from .layout import Layout

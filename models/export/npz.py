@@ -13,7 +13,8 @@ from ...errors import DataError
 from ...files import read_arrays, write_arrays
 from ..arrays import check_bytes
 from ..program.cones import Feature
-from ..program.form import Constraint, Quadratic, StandardForm
+from ..program.form import Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from .file_formats import FileFormat, Source
 from .layout import Layout
 

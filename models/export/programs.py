@@ -19,8 +19,9 @@ from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
 from ..importing.rows import IndicatorRow, unique_label
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.name_lookup import indexed_variable_of
+from ..program.quadratic import Quadratic
 from .cone_rows import indicator_rows
 from .layout import Layout
 

@@ -1,4 +1,4 @@
-"""The formulations, one or a few related ones in a file, and their table ``models.formulations()``.
+"""The formulations, one or a few related ones in a file, and their registry: ``models.formulations()`` is the table of all.
 
 Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by a scan. Formulations of
 other packages and of the session are in the registry `EXTENSIONS`.
@@ -30,7 +30,14 @@ __all__ = [
 
 
 class FormulationTable(Displayable, Tabular, Mapping[str, FormulationInfo]):
-    """The table of formulations by name; printable. ``failures`` names those of other packages that did not load."""
+    """The table of formulations: their records by name; printable.
+
+    Parameters
+    ----------
+    records : iterable of FormulationInfo
+    failures : mapping of str to str, optional
+        Formulations of other packages that did not load, with the sentence that says why.
+    """
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
         self._records = {info.name: info for info in records}
@@ -68,7 +75,7 @@ class FormulationTable(Displayable, Tabular, Mapping[str, FormulationInfo]):
     __repr__ = __str__
 
     def records(self) -> tuple[dict[str, str], ...]:
-        """The rows."""
+        """Return the rows."""
         return self.rows
 
     def display(self) -> Display:

@@ -1,5 +1,4 @@
-"""The conic SVM, the semidefinite relaxation Conic (21) of the 0-1-loss SVM: its data and form, statement, appraisal of points,
-and record.
+"""`ConicSVM`, the semidefinite relaxation Conic (21) of the 0-1-loss SVM, whose multipliers γ* strengthen other relaxations.
 
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
 D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
@@ -25,36 +24,30 @@ import numpy as np
 
 from ...data_names import LABELS_OF_X
 from ...errors import InputError
-from ..appraisal import Appraisal, Tilt
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_share, row_norms_squared
-from ..explanation import PointExplanation, primal_weights, two_classes
+from ..appraisal import Appraisal
+from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
+from ..digest import identity_rule
+from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
-from ..model import Model, earlier_identity
+from ..model import Model
 from ..program.cones import RotatedSecondOrder, svec, svec_size
 from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
-from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..record import COST_OR_SHARE, Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..restricted_bound import Tilt
 from ..rounding import UNIT
-from ..statement import DualStatement, Line, Statement, plus
+from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import ConicProblem
-from .linear_classifiers import (
-    COST_OR_SHARE,
-    as_lam,
-    check_intercept,
-    dense_signed_rows,
-    lam_sum_line,
-    lam_text,
-    linear_summary,
-    warn_about_features,
-)
+from .features import check_intercept, dense_signed_rows, warn_about_features
 from .margin.conic_losses import StrongestConic
+from .margin.domains import Box, Domain, Reals
 from .margin.margin_losses import HardMargin
 from .margin.model import Margin
-from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 
-_BLOCK = 8192  # rows at once
+#: Rows of A whose products with W are held at once.
+_BLOCK = 8192
 
 
 def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
@@ -165,11 +158,11 @@ class ConicSVM(Model):
     lam: float | FloatArray | None = None
     kappa: float | None = None
     kernel: Kernel | None = None
-    offset: float = field(default=1.0, metadata={"identity": earlier_identity("offset", 1.0, {})})
+    offset: float = field(default=1.0, metadata={"identity": identity_rule("offset", 1.0, {})})
     intercept: Literal["penalised", "free"] = field(
-        default="penalised", metadata={"identity": earlier_identity("intercept", "penalised", {})}
+        default="penalised", metadata={"identity": identity_rule("intercept", "penalised", {})}
     )
-    intercept_bound: float | None = field(default=None, metadata={"identity": earlier_identity("intercept_bound", None, {})})
+    intercept_bound: float | None = field(default=None, metadata={"identity": identity_rule("intercept_bound", None, {})})
 
     name = "ConicSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -187,7 +180,7 @@ class ConicSVM(Model):
         if (self.lam is None) == (self.kappa is None):
             raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)", name="lam")
         if self.lam is not None:
-            object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+            object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         if self.kappa is not None:
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
         object.__setattr__(self, "offset", as_positive(self.offset, "offset", zero=True))
@@ -295,8 +288,8 @@ class ConicSVM(Model):
     def compile(self) -> StandardForm:
         """Return the form of the notes."""
         free = np.full(self.signed.shape[1], np.inf)
-        if self.composed is not None:
-            return self.composed.form_with(self.name, -free, free)
+        if self.composition is not None:
+            return self.composition.form_with(self.name, -free, free)
         return Margin.of_checked(self._points, self.y, HardMargin(), self._norm).form_with(f"{self.name}, κ = 0", -free, free)
 
     @property
@@ -310,9 +303,10 @@ class ConicSVM(Model):
         return SquaredNorm() if self.metric is None else KernelNorm(self.metric)
 
     @cached_property
-    def composed(self) -> Margin | None:
-        """The same problem as a `Margin`: the loss `StrongestConic`, the regulariser ||w||² (or w'Kw over K's rows), κ as a
-        `ViolationBudget`. None for κ = 0.
+    def composition(self) -> Margin | None:
+        """Return the same problem as a `Margin` of `StrongestConic`, with ||w||² or w'Kw; None for κ = 0.
+
+        κ is a `ViolationBudget`, and a free intercept is bounded by a `Box`.
         """
         if self.is_hard_margin:
             return None

@@ -1,6 +1,4 @@
-"""The dual of the minimum enclosing ball of points, FW (15) (Frandi et al.), which core vector machines solve: its model and
-its record.
-"""
+"""`MEBDual`, the dual of the minimum enclosing ball of points, FW (15) (Frandi et al.), which core vector machines solve."""
 
 from __future__ import annotations
 
@@ -78,7 +76,7 @@ class MEBDual(SimplexModel):
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """Return the points, moved near the origin (which saves digits) where the ball moves with them."""
+        """Return the points: without labels moved near the origin, which saves digits, since the ball moves with them."""
         return centre_points(self.kernel, self.X) if self.y is None else CentredPoints(self.X)
 
     @cached_property

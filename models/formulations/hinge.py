@@ -1,4 +1,4 @@
-"""The hinge-loss SVM of the conic paper, Conic (2), on dense, sparse or stored rows: its model and its record."""
+"""`HingeSVM`, the SVM with the hinge loss and ||w||², Conic (2), on dense, sparse or stored rows."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from ..appraisal import Appraisal, ExactCost
 from ..arrays import (
     FloatArray,
     Points,
+    as_costs,
     as_labels,
     as_points,
     as_row_blocks,
     as_rows,
     as_vector,
-    entries,
+    entry_count,
     in_memory,
     row_norms_squared,
 )
-from ..explanation import PointExplanation, primal_weights, two_classes
+from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
-from ..statement import DualStatement, Line, Statement, plus
+from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import LinearLoss, LinearProblem
-from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
+from .features import warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
 
@@ -41,7 +42,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeSVM(Model):
-    """min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
+    """The SVM with the hinge loss: min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
 
     Relation to the usual parameter: dividing by two gives ½||w||² + C Σ ξ with C = λ/2. The intercept, a constant
     column of X, is penalised like every other weight.
@@ -82,7 +83,7 @@ class HingeSVM(Model):
         X = as_rows(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         warn_about_features(X)
 
     @cached_property
@@ -99,15 +100,15 @@ class HingeSVM(Model):
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
-        return 12 * entries(self.X) + 100 * self.X.shape[0]
+        return 12 * entry_count(self.X) + 100 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
         """Return the form of the notes above."""
         free = np.full(self.X.shape[1], np.inf)
-        return self.composed.form_with(self.name, -free, free)
+        return self.composition.form_with(self.name, -free, free)
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the same problem as a `Margin`: the hinge with ||w||²."""
         return Margin.of_checked(
             in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), sample_weight=self.sample_weight

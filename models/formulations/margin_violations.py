@@ -1,12 +1,11 @@
-"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, and exact tests of margins."""
+"""The base class of `ZeroOneSVM` and `RampSVM`, whose points may violate their margins at a cost, with valid big-M constants."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, partial
 from typing import Literal
 
@@ -32,95 +31,15 @@ from ..program.cones import Nonnegative
 from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
 from ..record import Parameter
-from ..rounding import gamma, two_product
-from ..statement import Line, plus
+from ..statement import Line, lam_sum_line, lam_text, plus
 from ..views import ZeroOneProblem
-from .linear_classifiers import check_intercept, dense_signed_rows, lam_sum_line, lam_text
+from .features import check_intercept, dense_signed_rows
 from .margin.activity_bounds import LEVEL_TOLERANCE, capped_bound, largest_valid
-
-# Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
-#
-# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
-# Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product
-# is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product
-# underflows.
-
-#: Products above this have an error term that does not underflow.
-_SAFE = 1e-250
-
-
-def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
-    """Return for every row whether a_i'w ≥ 1 in exact arithmetic."""
-    u, error = _margins(A, w)
-    satisfied = np.asarray(u >= 1.0)
-    undecided = np.abs(u - 1.0) <= error
-    if undecided.any():
-        satisfied[undecided] = _reach_one(A[undecided], w)
-    return satisfied
-
-
-def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
-    """Return a_i'w ≥ 1 for every row, decided in exact arithmetic."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        products, errors = two_product(A, w)
-    zero_product = (A == 0.0) | (w == 0.0)
-    products[zero_product] = errors[zero_product] = 0.0
-    split = zero_product | (np.isfinite(errors) & (np.abs(products) > _SAFE))
-    rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
-    return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
-
-
-def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
-    return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
-
-
-def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
-    """Return (1 + s)w, s ≥ 0 least up to rounding, that meets the margins of the rows ``correct``; None if none does."""
-    rows = A[correct]
-    if satisfies_margins(rows, w).all():
-        return w
-    u, error = _margins(rows, w)
-    if not (u > 2.0 * error).all():
-        return None
-    # u_i + s·u_i - error, less the rounding of the new w, which is no more than that error
-    factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
-    with np.errstate(over="ignore"):
-        longer = w * max(factor, 1.0)
-    return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
-
-
-def cheaper_point(
-    A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
-) -> tuple[FloatArray, BoolArray] | None:
-    """Return the cheaper of w and w stretched to meet the margins of ``correct``, with the rows that it meets.
-
-    Parameters
-    ----------
-    A : ndarray (n, p)
-        Signed rows.
-    w : ndarray (p,)
-    correct : ndarray of bool (n,)
-        Rows whose margins are to be met.
-    total : callable
-        The cost of w and the rows whose margins it meets; infinite if that is not allowed.
-
-    Returns
-    -------
-    tuple of (w, rows), or None if neither is allowed
-    """
-    candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
-    costs = [total(*candidate) for candidate in candidates]
-    best = int(np.argmin(costs))
-    return candidates[best] if np.isfinite(costs[best]) else None
-
-
-def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.asarray(A @ w), 2.0 * gamma(w.size) * np.asarray(np.abs(A) @ np.abs(w))
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBudget:
-    """min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all but at most k of the points: a view for algorithms.
+    """The problem min Σ_j d_j w_j² subject to a_i'w ≥ 1 for all points but k, the κ form of `ZeroOneSVM`: a view for algorithms.
 
     Parameters
     ----------
@@ -148,15 +67,16 @@ def allowed_violations(kappa: float, n: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ViolationCosts:
-    """The costs of violated margins: a cost for each in the objective (λ form), or ⌊κn⌋ free ones and no more (κ form).
+    """The costs of violated margins: one for each in the objective (λ form), or none for ⌊κn⌋ of them and no more (κ form).
 
     Parameters
     ----------
     point_costs : ndarray (n,)
-        What each z_i costs, and so the part of a feasible value that the norm cannot have if z_i = 1: valid M rest on it.
+        Cost of z_i = 1, which is subtracted from a feasible value to bound ||w||² there: valid M rest on it. Zeros in the κ form.
     lam : float or ndarray (n,), optional
         λ as it was given; None in the κ form.
     kappa : float, optional
+        κ; None in the λ form.
     subtracted_term : str
         The costs as the argument for M shows them, " - lam_i"; empty where they are 0.
     """
@@ -207,7 +127,7 @@ class ViolationCosts:
 
 
 def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
-    """Return the prompt's parameters that `ZeroOneSVM` and `RampSVM` share, with the intercept's default."""
+    """Return the parameters that `ZeroOneSVM` and `RampSVM` share on the command line; ``intercept`` is that one's default."""
     return (
         Parameter("big_m", "big-M, a number; auto: valid ones from the data", default="auto", words=("auto",)),
         Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
@@ -216,8 +136,9 @@ def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
 
 
 class MarginViolationModel(Model):
-    """Base class of linear classifiers with binary violations z: data, checks, ||w||², and valid big-M constants (see
-    `ZeroOneSVM`).
+    """Base class of linear classifiers with binaries z that mark violated margins: data, checks, ||w||², valid big-M constants.
+
+    The notes of `ZeroOneSVM` and `RampSVM` say why the constants are valid.
     """
 
     X: Points
@@ -279,7 +200,7 @@ class MarginViolationModel(Model):
         """Return the objective of w = 0."""
         return self.objective(np.zeros(self.X.shape[1]))
 
-    # -- how far w reaches, and M ---------------------------------------------------------------------------------
+    # -- bounds of w, and M ---------------------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -385,16 +306,11 @@ class MarginViolationModel(Model):
         """Return (0,) for a free intercept, whose bound holds for some optimal point only; else ()."""
         return (0,) if self.free else ()
 
-    @property
-    def m_source(self) -> str:
-        """Return the source of M in words, for reports."""
-        return "given, unproven: audit the solution" if self.given_big_m is not None else self.incumbent_source
-
     # -- what a solution says -----------------------------------------------------------------------------------
 
     @property
     def has_margin_rows(self) -> bool:
-        """Return whether the constraint ``margin`` has a row for every point, so that u_i = 1 is worth telling."""
+        """Return whether the constraint ``margin`` has a row for every point: explanations then tell points on their margin."""
         return True
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:

@@ -1,4 +1,4 @@
-"""MaxMin (10), which chooses a kernel parameter with the classifier by maximising the distance between two hulls over it."""
+"""`MaxMinSVM`, MaxMin (10) (Luo et al.): the SVM and the kernel parameter at which the two classes' hulls are farthest apart."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ from ..arrays import (
     frozen,
     to_dense,
 )
+from ..digest import identity_rule
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
-from ..model import Model, earlier_identity
+from ..model import Model
 from ..program.bridges import psd_factor
 from ..program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ..program.csr_rows import CSRRows
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.lagrangian import Bound
+from ..program.quadratic import Quadratic
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ..rounding import gamma
 from ..statement import Line, Statement
@@ -58,7 +60,7 @@ def parse_parameter(parameter: str) -> tuple[str, bool]:
 
 
 def class_ratio(distances: FloatArray, y: FloatArray) -> float:
-    """Return D_inter/D_inner from half the squared distances in feature space, ½||φ_i - φ_j||²."""
+    """Return D_inter/D_inner of MaxMin (54)/(55), ``distances`` holding ½||φ_i - φ_j||² in feature space, m × m."""
     plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
     plus, minus = plus / plus.sum(), minus / minus.sum()
     to_plus, to_minus = distances @ plus, distances @ minus
@@ -80,14 +82,17 @@ class MaxMinProblem(ABC):
     Parameters
     ----------
     X : array (m, p)
+        Points.
     y : ndarray (m,)
+        Labels -1, +1.
     C : float
+        Cost of squared slack.
     gamma0 : ndarray
-        Start, one number or one for each feature.
+        Start of θ: one number, or one for each feature.
     lower, upper : float
-        Range of every number.
+        Range of each entry of θ.
     parameter : str
-        What is moved: a name, or ``log-`` and a name.
+        Name of the kernel parameter θ, ``log-`` and the name where its logarithm is moved, or ``per-feature``.
     sample_weight : ndarray (m,), optional
         s > 0: squared slack costs C s_i.
     """
@@ -103,12 +108,12 @@ class MaxMinProblem(ABC):
 
     @property
     def logarithmic(self) -> bool:
-        """Return whether the logarithm is moved."""
+        """Return whether the logarithm of θ is moved."""
         return parse_parameter(self.parameter)[1]
 
     @property
     def range_contains_zero(self) -> bool:
-        """Return whether the range contains 0, so that moves are measured by its length and not by a factor."""
+        """Return whether the range begins at 0: moves of θ are then measured by the range's length, not by a factor."""
         return self.lower <= 0.0
 
     @property
@@ -117,7 +122,7 @@ class MaxMinProblem(ABC):
         """Return the name of the parameter in results."""
 
     @abstractmethod
-    def kernel(self, gamma: FloatArray) -> FloatArray:
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
         """Return the kernel matrix at θ, m × m."""
 
     @abstractmethod
@@ -138,9 +143,9 @@ class MaxMinProblem(ABC):
     def ratio(self, gamma: FloatArray) -> float:
         """Return D_inter/D_inner of MaxMin (54)/(55) at θ."""
 
-    def inner(self, gamma: FloatArray) -> ConvexHullsDual:
+    def inner_problem(self, gamma: FloatArray) -> ConvexHullsDual:
         """Return the two-hulls dual at θ, on the precomputed kernel matrix."""
-        return ConvexHullsDual(self.kernel(gamma), self.y, self.C, Precomputed(), self.sample_weight)
+        return ConvexHullsDual(self.kernel_matrix(gamma), self.y, self.C, Precomputed(), self.sample_weight)
 
     def slack_cost(self, a: FloatArray) -> float:
         """Return a'a/C, or Σ a_i²/(C s_i)."""
@@ -162,16 +167,16 @@ class GaussianMaxMin(MaxMinProblem):
         """Return ||x_i - x_j||², m × m: with one γ for all features every kernel matrix comes from it."""
         return _distances(self.X)
 
-    def kernel(self, gamma: FloatArray) -> FloatArray:
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
         """Return exp(-Σ_k γ_k (x_ik - x_jk)²), m × m."""
         return np.asarray(np.exp(-self._exponents(gamma)))
 
     def ratio(self, gamma: FloatArray) -> float:
-        """Return the ratio from 1 - k, in which no digits cancel."""
+        """Return D_inter/D_inner at γ, computed from 1 - k, in which no digits cancel."""
         return fisher_ratio(self._exponents(gamma), self.y, 1.0)
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
-        """Return one number, or one for each feature."""
+        """Return the derivative by γ, (1,), or by each γ_k, (p,)."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
         if gamma.size == 1:
@@ -198,6 +203,7 @@ class KernelMaxMin(MaxMinProblem):
     Parameters
     ----------
     base : Kernel
+        The kernel at any value of the parameter.
     name : str
         The parameter's name in the kernel.
     """
@@ -211,11 +217,11 @@ class KernelMaxMin(MaxMinProblem):
         return self.name
 
     def at(self, gamma: FloatArray) -> Kernel:
-        """Return the kernel with that value."""
+        """Return the kernel at θ."""
         return self.base.with_parameter(self.name, float(gamma[0]))
 
-    def kernel(self, gamma: FloatArray) -> FloatArray:
-        """Return the kernel matrix, symmetric to the last bit."""
+    def kernel_matrix(self, gamma: FloatArray) -> FloatArray:
+        """Return the kernel matrix at θ, m × m, symmetric to the last bit."""
         K = self.at(gamma).matrix(self.X, self.X)
         return np.asarray(0.5 * (K + K.T))
 
@@ -229,8 +235,8 @@ class KernelMaxMin(MaxMinProblem):
         return np.array([0.5 * float(b @ self.at(gamma).derivative(self.name, points, points) @ b)])
 
     def ratio(self, gamma: FloatArray) -> float:
-        """Return the ratio from the kernel matrix."""
-        K = self.kernel(gamma)
+        """Return D_inter/D_inner at θ, computed from the kernel matrix."""
+        K = self.kernel_matrix(gamma)
         diagonal = np.diagonal(K)
         return class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)
 
@@ -304,7 +310,7 @@ class MaxMinSVM(Model):
     parameter: str = "gamma"
     kernel: Kernel | None = None
     sample_weight: FloatArray | None = None
-    grid: FloatArray | None = field(default=None, metadata={"identity": earlier_identity("grid", None, {})})
+    grid: FloatArray | None = field(default=None, metadata={"identity": identity_rule("grid", None, {})})
 
     name = "MaxMinSVM"
     meanings: ClassVar[Mapping[str, str]] = {

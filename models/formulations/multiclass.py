@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ...data_names import LABELS_OF_X
 from ...errors import InputError
 from ..appraisal import Appraisal
-from ..arrays import FloatArray, IntArray, Points, as_classes, as_points, as_vector, entries, row_norms_squared
+from ..arrays import FloatArray, IntArray, Points, as_classes, as_costs, as_points, as_vector, entry_count, row_norms_squared
 from ..explanation import PointExplanation, PointRow
 from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
@@ -23,9 +23,8 @@ from ..program.lagrangian import Bound
 from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
-from .linear_classifiers import as_lam, warn_about_features
+from .features import Features, Images, RawFeatures, warn_about_features
 from .margin.assembly import Affine, Assembly
-from .margin.part import Features, Images, RawFeatures
 from .margin.parts_by_name import part_by_name
 
 V = TypeVar("V")
@@ -40,14 +39,17 @@ class ClassLoss(ABC):
     Attributes
     ----------
     convex : bool
+        Whether the loss is convex in the margins.
     shared : bool
         Whether one slack serves all the classes of a point.
     title, source : str
+        Name and publication, for the statement.
     cost : Line
-        The loss in the objective.
+        The printed loss in the objective.
     constraints : tuple of Line
+        The printed rows and bounds of its variables.
     dual : Line or None
-        The conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
+        The printed conditions on the multipliers α_ik ≥ 0 of the margins beyond their sums; None where there is no dual.
     """
 
     convex: ClassVar[bool] = True
@@ -60,7 +62,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def values(self, margins: FloatArray) -> FloatArray:
-        """The loss of each point."""
+        """Return the loss of each point, (n,), from its margins (n × K - 1)."""
 
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -72,7 +74,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """Return the values of its variables for given margins."""
+        """Return the best values of the loss's variables at the given margins (n × K - 1), by label."""
 
 
 def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
@@ -192,6 +194,7 @@ class ZeroOneClasses(ClassLoss):
         return {"z": self.values(margins)}
 
 
+#: The losses of `MulticlassSVM` by name.
 CLASS_LOSSES: Mapping[str, ClassLoss] = {
     "crammer-singer": CrammerSinger(),
     "weston-watkins": WestonWatkins(),
@@ -264,7 +267,7 @@ class MulticlassSVM(Model):
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}", name="loss")
         object.__setattr__(self, "y", as_classes(self.y, X.shape[0], smallest=1))
-        object.__setattr__(self, "sample_weight", as_lam(self.sample_weight, X.shape[0], "sample_weight"))
+        object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight", zero=False))
         if self.kernel is None:
             warn_about_features(X)
         else:
@@ -326,7 +329,7 @@ class MulticlassSVM(Model):
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
         n, K = self.X.shape[0], self.classes.size
-        return 120 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
+        return 120 * (K - 1) * ((entry_count(self.X) if self.kernel is None else n * (n + 1)) + n)
 
     # -- the program ----------------------------------------------------------------------------------------------
 
@@ -370,7 +373,7 @@ class MulticlassSVM(Model):
 
     def margins(self, W: FloatArray) -> FloatArray:
         """Return m_ik, n × (K - 1)."""
-        return 1.0 - self._problem.others(self._problem.shortfalls(W, slice(None)))
+        return 1.0 - self._problem.without_own_class(self._problem.shortfalls(W, slice(None)))
 
     def objective(self, W: FloatArray) -> float:
         """Return ½||W||² + Σ c_i ℓ_i, from the data."""
@@ -383,7 +386,7 @@ class MulticlassSVM(Model):
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """Return the block ``W`` (K, p) at dual multipliers α, one for each row of ``margin``, and the slack that it needs."""
-        W = self._problem.coefficients(self._problem.with_own(np.asarray(alpha)))
+        W = self._problem.coefficients(self._problem.with_own_class(np.asarray(alpha)))
         return {"W": W, **self._loss.slack(self.margins(W))}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -401,7 +404,7 @@ class MulticlassSVM(Model):
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         alpha = self._loss.repaired_multipliers(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs)
-        dual = self._problem.dual(self._problem.with_own(alpha))
+        dual = self._problem.dual(self._problem.with_own_class(alpha))
         return Bound(dual.lower, "dual value Σα - ½||W(α)||² with α moved into its bounds", dual.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:

@@ -1,4 +1,4 @@
-"""The quadratic program of NPSVC++ (20), solved in each step of its algorithm for the weights of a common descent direction."""
+"""`ParetoQP`, the quadratic program NPSVC++ (20): weights of several objectives that give a descent direction of all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..views import SimplexQP
 from .stiefel import stiefel_gradient
 from .svm_duals import SimplexModel
 
-#: The gradient of the embedded metric, or the one that the paper prints.
+#: Names of the gradients of `manifold_gradient`: that of the embedded metric, and the one that the paper prints.
 GradientKind: TypeAlias = Literal["embedded", "printed"]
 
 
@@ -40,7 +40,7 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParetoQP(SimplexModel):
-    """min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over the unit simplex, NPSVC++ (20).
+    """The problem min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over τ in the unit simplex, NPSVC++ (20).
 
     With γ = 0 (Theorem 2) either the optimum is 0 and the point is Pareto stationary, or Δ = -Σ τ_l grad_l has
     <grad_l, Δ> ≤ -||Δ||² for every l: a common descent direction. γ > 0 adds the ascent of the dual Σ τ_l J_l.
@@ -129,7 +129,7 @@ class ParetoQP(SimplexModel):
             kind = f"{direction} along Delta" + (", weighed" if weighed[k] else "")
             rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
         return PointExplanation(
-            tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", ringed="weighed objective"
+            tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", weighted_noun="weighed objective"
         )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

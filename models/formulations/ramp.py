@@ -1,4 +1,4 @@
-"""The ramp-loss SVM as a mixed-integer problem, Brooks (2011): slack costs up to 2, and a point beyond that a fixed 2."""
+"""`RampSVM`, the SVM with the ramp loss as a mixed-integer program, Brooks (2011): a point costs its slack, but at most 2."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 
 from ...data_names import LABELS_OF_X
 from ...errors import InputError
-from ..arrays import BigM, FloatArray, Points, as_points, as_vector, entries
-from ..model import earlier_identity
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
+from ..digest import identity_rule
+from ..explanation import linear_summary
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
-from ..statement import Line, Statement, plus
-from .linear_classifiers import as_lam, lam_sum_line, lam_text, linear_summary, warn_about_features
+from ..statement import Line, Statement, lam_sum_line, lam_text, plus
+from .features import warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
 from .margin_violations import MarginViolationModel, ViolationCosts, margin_parameters
@@ -26,7 +27,8 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RampSVM(MarginViolationModel):
-    """min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with u_i = y_i x_i'w: Brooks (2011).
+    """The SVM with the ramp loss: min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with
+    u_i = y_i x_i'w: Brooks (2011).
 
     *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
     the cost is λ_i min((1 - u_i)_+, 2). This ramp reaches 2; that of Conic, Figure 1, is min((1 - u)_+, 1)
@@ -70,7 +72,7 @@ class RampSVM(MarginViolationModel):
     X: Points
     y: FloatArray = LABELS_OF_X
     lam: float | FloatArray = 1.0
-    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
+    big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["free", "penalised"] = "free"
     encoding: Literal["bigm", "indicator"] = "bigm"
@@ -84,7 +86,7 @@ class RampSVM(MarginViolationModel):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         self._check_margins(X)
-        object.__setattr__(self, "lam", as_lam(self.lam, X.shape[0]))
+        object.__setattr__(self, "lam", as_costs(self.lam, X.shape[0], "lam", zero=False))
         if self.encoding not in ("bigm", "indicator"):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         warn_about_features(X)
@@ -119,12 +121,12 @@ class RampSVM(MarginViolationModel):
 
     def view(self, kind: type[V]) -> V | None:
         """Return the `MarginProblem` view, which does not depend on M; None for another kind."""
-        return self.composed.view(kind)
+        return self.composition.view(kind)
 
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
-        return 12 * entries(self.X) + 150 * self.X.shape[0]
+        return 12 * entry_count(self.X) + 150 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
         """Return the form of the notes."""
@@ -133,10 +135,12 @@ class RampSVM(MarginViolationModel):
         lower, upper = -reach, reach.copy()
         if self.free and not self.has_given_big_m:  # given M bound b by the rows
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        return self.composed.form_with(self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators)
+        return self.composition.form_with(
+            self.name, lower, upper, None if indicators else self.big_m_values, indicators=indicators
+        )
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the same problem as a `Margin`: the ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
         return Margin.of_checked(

@@ -1,4 +1,4 @@
-"""The quadratic problem over matrices with orthonormal columns (the Stiefel manifold) that NPSVC++ solves for P, (19)."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold): NPSVC++ (19), its step in P."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from ..appraisal import Appraisal
 from ..arrays import FloatArray, as_array
 from ..model import Model
 from ..program.cones import Bilinear
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from ..record import Arrays, DataKind, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
@@ -65,9 +66,10 @@ def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
     return matrix
 
 
-def orthonormal(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
-    """Return P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j, for P (n, d) row by row from variable ``first`` on of
-    ``width``.
+def orthonormality(label: str, shape: tuple[int, int], width: int, first: int = 0) -> Constraint:
+    """Return the constraint P'P = I as bilinear equalities p_i'p_j = δ_ij, i ≤ j.
+
+    P has the given shape (n, d) and lies, row by row, from variable ``first`` on of the ``width`` variables of the form.
     """
     n, d = shape
     i, j = np.triu_indices(d)
@@ -82,7 +84,7 @@ def orthonormal(label: str, shape: tuple[int, int], width: int, first: int = 0) 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StiefelQP(Model):
-    """max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
+    """The problem max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
 
     Nonconvex: an answer is a stationary point. With E = 0 it is the sum of the d largest eigenvalues; with d = n - 1 or more
     columns the problem is still well posed, d > n has no feasible point.
@@ -90,9 +92,9 @@ class StiefelQP(Model):
     Parameters
     ----------
     H : array_like (n, n)
-        Symmetric; definite or not.
+        Matrix of the quadratic, symmetric; definite or not.
     E : array_like (n, d)
-        1 ≤ d ≤ n.
+        Matrix of the linear term; 1 ≤ d ≤ n.
 
     Notes
     -----
@@ -179,7 +181,7 @@ class StiefelQP(Model):
             name=self.name,
             blocks=(Block("P", (n, d)),),
             q=-2.0 * self.E.ravel(),
-            constraints=(orthonormal("orthonormal", (n, d), n * d),),
+            constraints=(orthonormality("orthonormal", (n, d), n * d),),
             lower=-ones,
             upper=ones,
             integer=np.zeros(n * d, dtype=bool),

@@ -1,4 +1,4 @@
-"""Duals of support vector machines with kernels, as users solve them: those of the L1-SVM, of the L2-SVM and of two convex hulls.
+"""Duals of support vector machines with kernels: of the L1-SVM, of the L2-SVM, and the nearest points of two convex hulls.
 
 `SimplexModel` is the base class of convex quadratic programs over unit simplices, `KernelSVMDual` that of duals with a kernel.
 """
@@ -22,8 +22,9 @@ from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..model import Model
 from ..program.cones import Zero
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.lagrangian import Bound
+from ..program.quadratic import Quadratic
 from ..record import DataKind, FormulationInfo, Parameter, kernel_parameters, with_kernel
 from ..rounding import UNIT, Rounded, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
@@ -42,7 +43,7 @@ class SimplexModel(Model):
     @property
     @abstractmethod
     def simplex(self) -> SimplexQP:
-        """Return the view of Q, c and the simplices that algorithms read."""
+        """Return the `SimplexQP` view of the problem: Q, c and the simplices."""
 
     @property
     def form_bytes(self) -> int:
@@ -241,7 +242,7 @@ class L1SVMDual(KernelSVMDual):
         deficit = 0.5 * convexity.penalty * (1.001 * rounding) ** 2
         if convexity.deficit is not None:
             deficit += 0.5 * float(convexity.deficit @ reach**2)
-        plain = view.level(product + view.c)[0] - 0.5 * float(x @ product)
+        plain = view.minimise_linear(product + view.c)[0] - 0.5 * float(x @ product)
         return Bound(
             value.lower - deficit * (1.0 + 1e-9),
             "linearisation at the point, minimised over the box and the equality; " + convexity.argument,
@@ -254,7 +255,7 @@ class L1SVMDual(KernelSVMDual):
         view, scale = self.box, 1.0 + min(stretch, 1e-3)
         product, error, a = scale * product, (scale * error + 2.0 * UNIT * np.abs(product)) * (1.0 + 1e-12), scale * x
         slope = product + view.c
-        nu = view.level(slope)[1]
+        nu = view.minimise_linear(slope)[1]
         reduced = slope - nu * view.signs
         uncertain = (error + 2.0 * UNIT * (np.abs(slope) + np.abs(reduced))) * (1.0 + 1e-12)
         tangent_minimum = dot(view.upper, np.minimum(0.0, reduced - uncertain))
@@ -262,7 +263,7 @@ class L1SVMDual(KernelSVMDual):
 
     def intercept(self, values: Mapping[str, FloatArray]) -> float:
         """Return the b that minimises the primal objective at w = Σ a_i y_i φ_i."""
-        return -self.box.level(self.box.gram.product(values["a"]) + self.box.c)[1]
+        return -self.box.minimise_linear(self.box.gram.product(values["a"]) + self.box.c)[1]
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores Σ a_i y_i k(x_i, x) + b of new rows (their kernel columns if precomputed)."""

@@ -1,4 +1,4 @@
-"""The 0-1-loss SVM `ZeroOneSVM`, a mixed-integer problem with a cost λ for each violated margin or at most κn of them."""
+"""`ZeroOneSVM`, the SVM with the 0-1 loss as a mixed-integer program: a violated margin costs λ, or at most κn are violated."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 
 from ...data_names import LABELS_OF_X
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import BigM, FloatArray, Points, as_points, as_share, as_vector, entries
+from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
+from ..digest import identity_rule
+from ..explanation import linear_summary
 from ..kernels.kernels import Kernel
-from ..model import earlier_identity
 from ..program.form import StandardForm
-from ..record import DataKind, FormulationInfo, always
+from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
-from .linear_classifiers import COST_OR_SHARE, as_lam, linear_summary, warn_about_features
+from .features import Images, images_of, warn_about_features
+from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin
-from .margin.part import Images, images_of
-from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, cheaper_point, margin_parameters
-from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
+from .margin_violations import MarginViolationModel, ViolationCosts, ZeroOneBudget, margin_parameters
+from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthened, check_encoding
 
 V = TypeVar("V")
 
@@ -32,7 +33,8 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroOneSVM(MarginViolationModel):
-    """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
+    """The SVM with the 0-1 loss: min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with
+    Σz ≤ κn instead of the cost.
 
     The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
 
@@ -96,7 +98,7 @@ class ZeroOneSVM(MarginViolationModel):
     X: Points
     y: FloatArray = LABELS_OF_X
     lam: float | FloatArray | None = None
-    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("M", "auto", {"M": None})})
+    big_m: BigM = field(default="auto", metadata={"identity": identity_rule("M", "auto", {"M": None})})
     upper_bound: float | None = None
     intercept: Literal["penalised", "free"] = "penalised"
     encoding: Encoding = "bigm"
@@ -121,7 +123,7 @@ class ZeroOneSVM(MarginViolationModel):
         self._check_cost(X.shape[0])
         if self.incumbent is not None:
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
-        gamma = checked_gamma(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
+        gamma = check_encoding(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
         object.__setattr__(self, "gamma", gamma)
         if self.kernel is None:
             warn_about_features(X)
@@ -132,7 +134,7 @@ class ZeroOneSVM(MarginViolationModel):
                 raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both", name="lam")
             object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
             return
-        object.__setattr__(self, "lam", as_lam(1.0 if self.lam is None else self.lam, n))
+        object.__setattr__(self, "lam", as_costs(1.0 if self.lam is None else self.lam, n, "lam", zero=False))
 
     @property
     def _images(self) -> Images:
@@ -141,7 +143,7 @@ class ZeroOneSVM(MarginViolationModel):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns; empty if w holds coordinates of a kernel's feature space."""
+        """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
         return () if self.kernel is not None else super().feature_names
 
     @cached_property
@@ -192,8 +194,9 @@ class ZeroOneSVM(MarginViolationModel):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """Return the upper bound UB behind M: the least of the given one, the incumbent's objective and the trivial points'
-        (infinite where none is feasible, κ form).
+        """Return the feasible value UB behind M: the least of ``upper_bound`` and the objectives of incumbent and trivial points.
+
+        It is infinite in the κ form where none of these points is feasible.
         """
         points = [np.zeros(self.X.shape[1])]
         if self.free:
@@ -212,7 +215,7 @@ class ZeroOneSVM(MarginViolationModel):
     def form_bytes(self) -> int:
         """Return an estimate of the form's memory in bytes."""
         n, p = self.X.shape
-        return 12 * entries(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
+        return 12 * entry_count(self.X) + 100 * n + self.margin_encoding.bytes(n, p)
 
     def compile(self) -> StandardForm:
         """Return the standard form that the notes describe."""
@@ -226,7 +229,7 @@ class ZeroOneSVM(MarginViolationModel):
         return view if isinstance(view, kind) else None
 
     @cached_property
-    def composed(self) -> Margin | None:
+    def composition(self) -> Margin | None:
         """Return the same problem as a `Margin`, the 0-1 loss with ||w||²; None in the κ form.
 
         Constants M that a user gave, if too small, may cut off the optimum of this composition.
@@ -266,8 +269,8 @@ class ZeroOneSVM(MarginViolationModel):
         A, w, z = self.signed, np.asarray(values["w"], dtype=np.float64), np.asarray(values["z"], dtype=np.float64)
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
             return dict(values)
-        if box is not None and self.composed is not None:  # stretching does not know of them
-            w = self.composed.exact_point({"w": w}, box)["w"]
+        if box is not None and self.composition is not None:  # stretching does not know of them
+            w = self.composition.exact_point({"w": w}, box)["w"]
         cheapest_point = cheaper_point(
             A, w, z < 0.5, lambda v, correct: self.cost.objective_value(self.squared_norm(v), ~correct)
         )
@@ -277,9 +280,9 @@ class ZeroOneSVM(MarginViolationModel):
             else self.margin_encoding.point(self, cheapest_point[0], (~cheapest_point[1]).astype(np.float64))
         )
 
-    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return min ||w||² with u_i ≥ 1 where z_i = 0, for fixed z in the strengthened encoding; None in the others."""
-        return self.margin_encoding.with_integers(self, values["z"])
+        return self.margin_encoding.form_with_fixed_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores x'w of new rows; Σ β_i k(x_i, x) + intercept with a kernel."""
@@ -293,7 +296,7 @@ class ZeroOneSVM(MarginViolationModel):
     @property
     def uses_big_m(self) -> bool:
         """Return whether the encoding has rows with M_i."""
-        return self.margin_encoding.has_rows
+        return self.margin_encoding.uses_big_m
 
     @property
     def has_margin_rows(self) -> bool:
@@ -307,7 +310,7 @@ class ZeroOneSVM(MarginViolationModel):
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
-        if self.margin_encoding.has_rows and violated.any():
+        if self.margin_encoding.uses_big_m and violated.any():
             figures["smallest_big_m_slack"] = float((u + self.big_m_values - 1.0)[violated].min())
         return figures
 

@@ -30,7 +30,8 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..arrays import FloatArray, IntArray, as_vector
 from ..program.cones import Nonnegative
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from ..statement import Line
 from .margin.assembly import Assembly
 from .margin.conic_losses import require_perspectives
@@ -40,7 +41,7 @@ from .margin_violations import MarginViolationModel
 
 
 def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
-    """Check γ in Γ, Conic (13): n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite (its Cholesky factor exists)."""
+    """Check that γ is in Γ, Conic (13), and return it: n finite numbers ≥ 0 with I - Σ γ_i a_i a_i' positive definite."""
     checked = as_vector(gamma, A.shape[0], "gamma")
     if not (checked >= 0).all():
         raise InputError(f"gamma must be ≥ 0; it is {checked.min():g}", name="gamma")
@@ -57,7 +58,7 @@ def as_gamma(gamma: object, A: FloatArray) -> FloatArray:
 
 
 def points_with_cones(gamma: FloatArray, rows: str) -> IntArray:
-    """Return the points with cones: all of them for ``rows="cone"``, else those with γ_i > 0."""
+    """Return the indices of the points with cones: all for ``rows="cone"``, else those with γ_i > 0."""
     return np.arange(gamma.size) if rows == "cone" else np.flatnonzero(gamma > 0.0)
 
 
@@ -131,7 +132,7 @@ def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]
 
 
 def _root(A: FloatArray, gamma: FloatArray) -> FloatArray:
-    """R with R'R = 2S; LinAlgError where S is not positive definite."""
+    """Return R with R'R = 2S; LinAlgError where S is not positive definite."""
     S = np.eye(A.shape[1]) - (A * gamma[:, None]).T @ A
     return np.asarray(np.sqrt(2.0) * np.linalg.cholesky(S).T)
 
@@ -140,8 +141,12 @@ _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
 
 class MarginEncoding(ABC):
-    """One way to say that z_i = 0 keeps the margin of point i: the standard form, its points and the printed statement of
-    `ZeroOneSVM` follow from it.
+    """Base class of the ways to state z_i = 0 ⇒ u_i ≥ 1: form, points and printed statement of `ZeroOneSVM` follow from it.
+
+    Attributes
+    ----------
+    title, problem_class, source : str
+        Of the statement: name of the encoding, class of the program, equation.
     """
 
     title: ClassVar[str]
@@ -149,7 +154,7 @@ class MarginEncoding(ABC):
     source: ClassVar[str]
 
     @property
-    def has_rows(self) -> bool:
+    def uses_big_m(self) -> bool:
         """Return whether the form has big-M rows."""
         return True
 
@@ -178,12 +183,12 @@ class MarginEncoding(ABC):
     def notes(self, model: MarginViolationModel) -> tuple[str, ...]:
         """Return notes to print: why the constants of the encoding are valid, and what else the reader must know."""
 
-    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
+    def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm | None:
         """Return the problem in w alone for fixed z, where it is simpler than the form with z fixed by bounds; else None."""
         return None
 
     def bytes(self, n: int, p: int) -> int:
-        """Return the bytes of the form beyond those of the rows."""
+        """Return the bytes that the form of n points and p features takes beyond its big-M rows or indicators."""
         return 0
 
 
@@ -215,7 +220,7 @@ class Indicators(MarginEncoding):
     title = "indicators"
     problem_class = "mixed-integer convex QP"
     source = "(5a)-(5b)"
-    has_rows = False
+    uses_big_m = False
 
     def form(self, model: MarginViolationModel) -> StandardForm:
         """Return the form with blocks ``w``, ``z`` and the constraint ``margin`` of indicators."""
@@ -232,7 +237,7 @@ class Indicators(MarginEncoding):
 
 
 def _switched_form(model: MarginViolationModel, big_m: FloatArray | None) -> StandardForm:
-    """||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
+    """Return the form of ||w||² + cost with the rows u + Mz - 1 ≥ 0; without M with indicators, and |w_j| ≤ √UB."""
     reach = np.full(model.X.shape[1], np.sqrt(model.incumbent_value) if big_m is None else np.inf)
     lower, upper = -reach, reach.copy()
     if model.free and model.given_big_m is None:  # given M bound b by the rows
@@ -261,18 +266,18 @@ class Strengthened(MarginEncoding):
     source = "(13) at a fixed gamma, z binary"
 
     @property
-    def has_rows(self) -> bool:
+    def uses_big_m(self) -> bool:
         """Return whether every point keeps its big-M row."""
         return self.rows == "bigm"
 
     @property
     def has_margin_rows(self) -> bool:
         """Return whether every point keeps its big-M row."""
-        return self.has_rows
+        return self.uses_big_m
 
     def form(self, model: MarginViolationModel) -> StandardForm:
         """Return `strengthened_form` of the model's data."""
-        big_m = model.big_m_values if self.has_rows else None
+        big_m = model.big_m_values if self.uses_big_m else None
         return strengthened_form(
             f"{model.name}, strengthened", model.signed, model.cost.point_costs, self.gamma, big_m, integer=True
         )
@@ -281,7 +286,7 @@ class Strengthened(MarginEncoding):
         """Return the point with the parts of 1 - u and their squares."""
         return strengthened_values(model.signed, self.gamma, self.rows, w, z)
 
-    def with_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm:
+    def form_with_fixed_integers(self, model: MarginViolationModel, z: FloatArray) -> StandardForm:
         """Return min ||w||² with u_i ≥ 1 where z_i = 0, to which the cones reduce for fixed z."""
         p = model.X.shape[1]
         points = np.flatnonzero(z < 0.5).tolist()
@@ -314,9 +319,9 @@ class Strengthened(MarginEncoding):
         """Return notes on kept points, on the validity of M, and on λ in the κ form."""
         note = (
             f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
-            f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
+            f"{'row with M_i' if self.uses_big_m else 'cones'}, whatever its gamma_i"
         )
-        argument = (model.big_m_argument,) if self.has_rows else ()
+        argument = (model.big_m_argument,) if self.uses_big_m else ()
         free = ("lam = 0 in the objective: the budget stands for it",) if model.cost.budget_lines else ()
         return (note, *argument, *free)
 
@@ -325,8 +330,11 @@ class Strengthened(MarginEncoding):
         return 12 * n * p + 12 * p * p + 400 * n
 
 
-def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
-    """Return γ of the strengthened encoding, checked to be in Γ of the signed rows; None for other encodings."""
+def check_encoding(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
+    """Check the arguments of `ZeroOneSVM` that belong to an encoding, and return γ, which is in Γ; None without one.
+
+    ``signed`` returns the signed rows, which are read with the strengthened encoding alone.
+    """
     if encoding not in ("bigm", "indicator", "strengthened"):
         raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}", name="encoding")
     if rows not in ("bigm", "cone"):

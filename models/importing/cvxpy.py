@@ -26,7 +26,8 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from .auxiliary import complete_auxiliary_values
 from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination

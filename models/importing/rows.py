@@ -16,7 +16,8 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import Block, Constraint, StandardForm
+from ..program.quadratic import Quadratic
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
 from .source import ConstraintValue, Evaluation, Source
 

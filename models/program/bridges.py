@@ -16,10 +16,11 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, InputError
 from ..arrays import FloatArray
-from ..deadline import check_scan, cholesky, eigenvalues
+from ..deadline import check_scan, cholesky, eigendecomposition
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .csr_rows import CSRRows
-from .form import Block, Constraint, Quadratic, StandardForm
+from .form import Block, Constraint, StandardForm
+from .quadratic import Quadratic
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +325,7 @@ def _factored(quadratic: Quadratic) -> sp.csr_array:
     if lower is not None:
         check_scan(lower.size)
         return sp.csr_array(lower.T)
-    values, vectors = eigenvalues(P.toarray())
+    values, vectors = eigendecomposition(P.toarray())
     _check_convex(float(values[0]), float(values[-1]))
     keep = values > 1e-14 * max(values[-1], 0.0)
     return sp.csr_array(np.sqrt(values[keep])[:, None] * vectors[:, keep].T)

@@ -23,7 +23,8 @@ import scipy.sparse as sp
 from ...errors import UnsupportedModelError
 from ..arrays import FloatArray, IntArray
 from .cones import Indicator, Nonnegative, Zero
-from .form import Block, Constraint, Quadratic, StandardForm
+from .form import Block, Constraint, StandardForm
+from .quadratic import Quadratic
 
 
 def dual_form(form: StandardForm) -> StandardForm:

@@ -49,7 +49,8 @@ from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import curvature_bounds
 from .csr_rows import CSRRows
-from .form import Constraint, Quadratic, StandardForm
+from .form import Constraint, StandardForm
+from .quadratic import Quadratic
 
 #: Eigenvalues of the scaled matrix that may be zero.
 _NULL = 1e-9

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.conic import ConicSVM
-from ...models.formulations.linear_classifiers import dense_signed_rows
+from ...models.formulations.features import dense_signed_rows
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.kernels.kernels import Linear
 from ...models.program.cones import Nonnegative

@@ -44,7 +44,7 @@ import scipy.sparse as sp
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray, IntArray, check_bytes, to_dense
-from ...models.deadline import check_deadline, eigenvalues
+from ...models.deadline import check_deadline, eigendecomposition
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.model import Margin
 from ...models.model import Model, as_model
@@ -316,7 +316,7 @@ def _root(form: StandardForm) -> FloatArray | None:
         return None
     P = to_dense(form.quadratic.materialised)
     used = np.flatnonzero(P.any(axis=0))
-    values, vectors = eigenvalues(P[np.ix_(used, used)])
+    values, vectors = eigendecomposition(P[np.ix_(used, used)])
     large = values > 1e-14 * max(float(values.max(initial=0.0)), 0.0)
     R = np.zeros((int(large.sum()), form.n))
     R[:, used] = np.sqrt(values[large])[:, None] * vectors[:, large].T
@@ -359,7 +359,7 @@ class FormReduction(MarginToForm):
 
     @abstractmethod
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the relaxation of a form; ``composed`` is the composition whose form it is, if it is that of one."""
+        """Return the relaxation of a form; ``composition`` is the composition whose form it is, if it is that of one."""
 
     def apply(self, model: Model) -> StandardForm:
         """Return the target's form, without integers."""

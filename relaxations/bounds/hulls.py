@@ -71,9 +71,9 @@ class BoundingLoss(Loss):
         """Return the points that need no label in the loss."""
         return self.of.unlabelled(n)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether the loss is nonnegative."""
-        return self.of.nonnegative()
+        return self.of.is_nonnegative()
 
     def saturation(self) -> float:
         """Return the loss's level segments."""

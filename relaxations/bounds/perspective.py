@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_vector
 from ...models.conic_bound import repair_gamma
-from ...models.formulations.linear_classifiers import dense_signed_rows
+from ...models.formulations.features import dense_signed_rows
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.formulations.zero_one_encodings import as_gamma, strengthened_form, strengthened_lines
 from ...models.program.form import StandardForm

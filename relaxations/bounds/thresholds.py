@@ -96,7 +96,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
         if view is None:
-            return composed.margin_problem.obstacle
+            return composed.margin_reduction.obstacle
         if np.unique(composed.y[view.costs > 0.0]).size < 2:
             return "it needs points of both classes that cost something"
         in_norm = (view.curvature > 0.0) | view.atoms.any(axis=0)

@@ -94,7 +94,7 @@ class LamChoiceTask(Task[ReportProblem]):
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
         problem, doubled = self.at(lam), self.at(2.0 * lam)
-        composed, other = as_margin(problem.model.unmodified), as_margin(doubled.model.unmodified)
+        composed, other = as_margin(problem.model.original_model), as_margin(doubled.model.original_model)
         if composed is None or other is None:
             raise InputError(f"{problem.name} is no sum of a loss and a regulariser: give its λ", name="at")
         incumbent = problem.incumbent(self.options)

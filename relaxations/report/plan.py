@@ -185,7 +185,7 @@ def parse_held_out(
         return tuple(part for part, _ in parts), {part.name: test for part, test in parts}
     columns: dict[str, int | None] = {data.name: data.X.shape[1] for data in instances}
     for model in models:
-        composed = None if isinstance(model, ModelOfLam) else as_margin(model.model.unmodified)
+        composed = None if isinstance(model, ModelOfLam) else as_margin(model.model.original_model)
         if composed is not None and not composed.loss.reads_class_labels:
             raise InputError(f"held_out counts errors of classes, and {model.name} has none", name="held_out")
         columns[model.name] = None if composed is None else composed.X.shape[1]

@@ -28,8 +28,8 @@ import numpy as np
 
 from ...errors import DataError, InputError
 from ...files import READ_ERRORS, describe_read_error
+from ...models.digest import identity
 from ...models.kernels.threads import blas_controller
-from ...models.model import identity
 from ...solvers.interface.solver import version_of
 from ...solvers.parallel import Executor
 from ...status_line import StatusLine

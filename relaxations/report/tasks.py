@@ -12,8 +12,9 @@ import numpy as np
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray
+from ...models.explanation import linear_summary
 from ...models.formulations.conic import ConicSVM
-from ...models.formulations.linear_classifiers import dense_signed_rows, has_constant_column, linear_summary
+from ...models.formulations.features import dense_signed_rows, has_constant_column
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
@@ -183,7 +184,7 @@ class StatedTask(InstanceTask[ModelProblem]):
         with compile_clock("the heuristic", False) as clock:
             incumbent = problem.incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
-        composed = as_margin(problem.model.unmodified)
+        composed = as_margin(problem.model.original_model)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
         w, objective = (None, None) if incumbent is None else incumbent
         values = None if w is None else problem.model.complete({"w": w})
@@ -191,7 +192,7 @@ class StatedTask(InstanceTask[ModelProblem]):
         cell = InstanceCell(
             problem.name, None, problem.source, n, p, intercept, positives, finite_or_none(objective),
             count_or_none(figures, "margin_violations"), count_or_none(figures, "misclassified"), seconds,
-            0.0 if composed is not None and composed.loss.nonnegative() and composed is problem.model.composed else None,
+            0.0 if composed is not None and composed.loss.is_nonnegative() and composed is problem.model.composition else None,
             trivial=_without_features(problem.model), held_out=problem.held_out_text,
             test_error=problem.error(values),
         )  # fmt: skip

@@ -26,7 +26,8 @@ from ...models.arrays import FloatArray
 from ...models.deadline import cholesky
 from ...models.model import Model
 from ...models.program.cones import Feature
-from ...models.program.form import Quadratic, StandardForm
+from ...models.program.form import StandardForm
+from ...models.program.quadratic import Quadratic
 from ..interface.backend import Backend, LinearRows, ignored_options_note, start_point
 from ..interface.solver import Gives, SolverInfo, check_native, near_misses
 from ..records import Answer, Options, Status

@@ -317,7 +317,7 @@ class BoxState:
     def use_float64(self) -> None:
         """Continue with Z in float64."""
         if self.view.coarse is not None:
-            self.view = self.view.exactly()
+            self.view = self.view.in_double_precision()
             self.diagonal = self.view.diagonal
             self.refresh()
 

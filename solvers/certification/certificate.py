@@ -373,7 +373,7 @@ def nonnegative(form: StandardForm) -> bool:
 
 def _never_negative(form: StandardForm, model: Model | None) -> bool:
     """Return whether form or model says that no point costs less than zero."""
-    return nonnegative(form) or (model is not None and model.nonnegative)
+    return nonnegative(form) or (model is not None and model.has_nonnegative_objective)
 
 
 def _rounding(form: StandardForm, x: FloatArray) -> float:

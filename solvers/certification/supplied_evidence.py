@@ -108,7 +108,7 @@ def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:
 
     The answer's multipliers are tried, and zero.
     """
-    reason = model.bounded_below or ("no term of it can be negative" if nonnegative(form) else "")
+    reason = model.bounded_below_reason or ("no term of it can be negative" if nonnegative(form) else "")
     if reason:
         return f"the objective has a lower bound: {reason}"
     multipliers = [answer.multipliers, {c.label: np.zeros(c.rows) for c in form.constraints}]

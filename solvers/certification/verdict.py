@@ -445,8 +445,8 @@ def _value(model: Model, form: StandardForm, y: FloatArray) -> tuple[float, floa
     if (y < form.lower).any() or (y > form.upper).any():
         return None
     total = size = 0.0
-    if not model.unmodified.imports:
-        base = model.unmodified.form
+    if not model.original_model.imports:
+        base = model.original_model.form
         certificate = certify(base, base.split(y[: base.n]))
         if not certificate.feasible(_FEASIBLE_IN_SOURCE):
             return None

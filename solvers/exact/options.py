@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 from ...errors import InputError
 from ...files import check_target
-from ...models.model import Model, fingerprint
+from ...models.digest import fingerprint
+from ...models.model import Model
 from ..certification.result import Result
 from ..records import Options
 from .check.checker import ProofChecker

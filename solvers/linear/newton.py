@@ -68,7 +68,7 @@ class CoordinateDescent:
         view = self.problem
         active = int(self.numbers[0])
         self.order[:active] = self.rng.permutation(self.order[:active])
-        costs = view.least_costs
+        costs = view.compact_costs
         parameters = np.array([0.5 / view.mu, float(view.loss is LinearLoss.SQUARED_HINGE)])
         X, points = self.rows, (view.y, costs, self.squares)
         descend(X, points, self.alpha, self.w, self.order, self.numbers, parameters)
@@ -162,7 +162,7 @@ class LinearState:
     def evaluate(self) -> None:
         """Compute α and the sums at the margins, and update the best objective."""
         view = self.problem
-        costs = view.least_costs
+        costs = view.compact_costs
         evaluate_weights(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
         self.dual_is_current = False
         primal = self.norm(self.w) + float(self.sums[0])
@@ -206,7 +206,7 @@ class LinearState:
 
     def weights(self, part: slice, du: FloatArray) -> FloatArray:
         """Return α of a range of points after their margins have grown by du."""
-        costs = self.problem.least_costs
+        costs = self.problem.compact_costs
         c = costs if costs.size == 1 else costs[part]
         u = self.u[part] + du
         if self.problem.loss is LinearLoss.LOGISTIC:
@@ -219,7 +219,7 @@ class LinearState:
     def loss_curvature(self, part: slice) -> FloatArray:
         """Return the second derivatives of the points' losses in their margins."""
         view = self.problem
-        costs = view.least_costs
+        costs = view.compact_costs
         c = costs if costs.size == 1 else costs[part]
         if view.loss is LinearLoss.LOGISTIC:
             share = self.alpha[part] / c
@@ -494,7 +494,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         pass_bytes = min(block_bytes / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, MAX_BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
-        c = float(view.least_costs.mean())
+        c = float(view.compact_costs.mean())
         w, sigma, centre, H = np.zeros(p), c, 0.0, None
         start = None if options.start is None else options.start.get("w")
         if start is not None:
@@ -514,7 +514,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             sample_derivatives=H,
             full=H is not None,
         )
-        state.a += centre * view.least_costs
+        state.a += centre * view.compact_costs
         if start is None and (uses_products(view) or factorisation_is_costly(view)):
             state.descent = CoordinateDescent.of(view, rng)
         state.update_dual(None)
@@ -693,7 +693,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
 
     def _length(self, state: LinearState, s: FloatArray, du: FloatArray) -> float:
         """Return the step length by halving a bracket, as the slope grows with t."""
-        view, costs = state.problem, state.problem.least_costs
+        view, costs = state.problem, state.problem.compact_costs
         pull = state.ridge * s
         linear, square = float(state.w @ pull), float(s @ pull)
 

@@ -99,14 +99,14 @@ def domain_cost_bound(view: MarginProblem) -> float:
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
         in_norm = view.atoms.any(axis=0)
         norm = float(np.abs(np.linalg.pinv(view.atoms[:, in_norm].T)).sum(axis=0) @ largest[in_norm])
-    tails = view.of_losses(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
-    losses = view.costs @ (view.of_losses(lambda loss: loss.height) + tails)
+    tails = view.per_point(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
+    losses = view.costs @ (view.per_point(lambda loss: loss.height) + tails)
     return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
 
 
 def _farthest(view: MarginProblem) -> float:
     """Return the largest |margin| at which a loss turns."""
-    return max(loss.farthest for loss in view.losses)
+    return max(loss.largest_breakpoint for loss in view.losses)
 
 
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
@@ -114,7 +114,7 @@ def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
-    height = (loss.steepest or loss.height) * span
+    height = (loss.largest_slope or loss.height) * span
     values = np.array([height, 0.0])
     return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
 
@@ -224,7 +224,7 @@ class RotatedCoordinates:
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
-        return float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ errors)
+        return float((problem.costs * problem.per_point(lambda loss: loss.largest_slope)) @ errors)
 
     def original_bound(self, bound: float) -> float:
         """Return a bound of the rotated problem as a bound of the problem."""
@@ -241,7 +241,7 @@ def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept
-    if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
+    if not problem.is_unrestricted or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
         return original_coordinates(problem)
     labels = A[:, 0] if problem.intercept else None
     V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)

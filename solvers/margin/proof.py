@@ -182,8 +182,8 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
     n, p = problem.A.shape
     with np.errstate(over="ignore", invalid="ignore"):
         terms = 1.0 + np.abs(problem.A) @ np.abs(w)
-        steep = float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ terms)
-        heights = float(problem.costs @ problem.of_losses(lambda loss: loss.height))
+        steep = float((problem.costs * problem.per_point(lambda loss: loss.largest_slope)) @ terms)
+        heights = float(problem.costs @ problem.per_point(lambda loss: loss.height))
     return _PLACES * ((n + p + 16) * (heights + cutoff) + (p + 4) * steep)
 
 

@@ -126,7 +126,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def load(self, view: MaxMinProblem) -> None:
         """Load the inner algorithm's loops."""
-        self._inner_solver()[0].load(view.inner(view.gamma0).simplex)
+        self._inner_solver()[0].load(view.inner_problem(view.gamma0).simplex)
 
     def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
         """Return the state at γ0; the first ``advance`` solves the first inner problem."""
@@ -199,7 +199,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         start = {"a": state.a} if self.warm and state.a is not None else None
         algorithm, spec = self._inner_solver()
         options = spec.merge_options(Options(tol=self.inner_tol, seed=state.seed, start=start))
-        view = state.problem.inner(state.gamma).simplex
+        view = state.problem.inner_problem(state.gamma).simplex
         return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
 
     def _record_inner(self, state: MaxMinState, run: InnerRun) -> None:
@@ -278,7 +278,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         if not state.steps or state.a is None:
             return Answer(details={"reason": "stopped before the first inner problem was solved"})
         gamma, problem = state.solved_gamma, state.problem
-        model = problem.inner(gamma)
+        model = problem.inner_problem(gamma)
         gradient = model.simplex.gram.product(state.a)
         view: SimplexQP = model.simplex
         nu, zeta = view.multipliers(gradient)

@@ -145,9 +145,9 @@ def evaluate_all_points(state: AscentState) -> None:
     square = float(np.vdot(W, W))
     loss, active, curved = 0.0, [], 0
     for part in view.parts():
-        terms, gaps = view.gaps(W, work.alpha[part], part)
+        terms, gaps = view.losses_and_gaps(W, work.alpha[part], part)
         loss += float(terms.sum())
-        free, tight = view.free(work.alpha[part], part)
+        free, tight = view.free_multipliers(work.alpha[part], part)
         work.free[part], work.tight[part] = free, tight
         curves = free.sum(axis=1) - tight > 0
         curved += int(curves.sum())
@@ -224,7 +224,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     def _begin_face(self, state: AscentState, points: IntArray) -> None:
         """Start conjugate gradients on the face of those of the points that have free multipliers."""
         work = state.work
-        work.free[points], work.tight[points] = state.view.free(work.alpha[points], points)
+        work.free[points], work.tight[points] = state.view.free_multipliers(work.alpha[points], points)
         degrees = work.free[points].sum(axis=1) - work.tight[points]
         points = points[degrees > 0]
         work.order[: points.size] = points
@@ -275,7 +275,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     def answer(self, state: AscentState) -> Answer:
         """Return the best W and the multipliers of ``margin``, at which the loss's conditions hold exactly."""
         view = state.view
-        alpha = view.others(state.work.alpha)
+        alpha = view.without_own_class(state.work.alpha)
         spent = alpha.sum(axis=1) if view.shared else alpha.ravel()
         costs = view.costs if view.shared else np.repeat(view.costs, view.classes - 1)
         reduced = np.concatenate([np.zeros(state.best_W.size), np.maximum(costs - spent, 0.0)])

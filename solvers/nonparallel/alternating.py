@@ -294,7 +294,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         model = state.model
         share = state.tau * np.asarray(model.weights)
         E = model.r1 * (state.U.T * share) @ state.V
-        problem = model.pieces.projection(float(share.sum()), E)
+        problem = model.pieces.p_step_problem(float(share.sum()), E)
         if model.mu == 0.0:  # the maximiser of <P, E> is known
             P = polar(E)
         else:

@@ -51,7 +51,7 @@ def ramp_obstacle(view: MarginProblem) -> str | None:
     loss = view.loss
     if view.other_losses or loss.symmetric or loss.margins.size != 2 or not np.array_equal(loss.below, loss.at):
         return "it reads ramps alone, one for all points"
-    if not view.free or view.curvature.any():
+    if not view.is_unrestricted or view.curvature.any():
         return "it reads a norm, without squares, prices and restrictions"
     if not len(view.atoms) or not np.abs(view.atoms).max(axis=0)[int(view.intercept) :].all():
         return "it needs a norm of all coefficients but the intercept"
@@ -112,7 +112,7 @@ class RampRules(NodeRules[_OpenNode]):
         reach = products.max(axis=1, initial=0.0) * self._bound * _ABOVE
         lower = -reach
         if problem.intercept:
-            lower = lower - (problem.loss.farthest + float(reach.max(initial=0.0))) * _ABOVE
+            lower = lower - (problem.loss.largest_breakpoint + float(reach.max(initial=0.0))) * _ABOVE
         if (tail := problem.loss.tail) > 0.0:
             excess = np.maximum(self._bound / problem.costs * _ABOVE - self._height, 0.0) / tail * _ABOVE
             lower = np.maximum(lower, round_down(problem.loss.rise_start - excess * _ABOVE))

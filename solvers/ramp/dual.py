@@ -173,7 +173,7 @@ def initial_margin_bounds(problem: RampProblem, cut: float) -> FloatArray:
     reach = cut * np.abs(inside @ view.atoms.T).max(axis=1, initial=0.0) * (1.0 + 1e-9)
     lower = -reach
     if view.intercept:
-        lower = lower - (view.loss.farthest + float(reach.max(initial=0.0))) * (1.0 + 1e-9)
+        lower = lower - (view.loss.largest_breakpoint + float(reach.max(initial=0.0))) * (1.0 + 1e-9)
     if view.loss.tail > 0.0:
         excess = np.maximum(cut / view.costs - problem.height, 0.0) / view.loss.tail
         lower = np.maximum(lower, view.loss.rise_start - excess * (1.0 + 1e-9) - 1e-9 * abs(view.loss.rise_start))

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import as_integer
 from ...models.formulations.margin.problems import ScoringProblem
-from ...models.rounding import below
+from ...models.rounding import round_down
 from ..exact.options import Limits, check_path
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
@@ -154,7 +154,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def measure(self, state: SupportsState) -> ProgressState:
         """Return incumbent, proved bound, nodes and open nodes."""
         search = state.search
-        bound = below(max(state.lower_bound, search.bound))
+        bound = round_down(max(state.lower_bound, search.bound))
         return ProgressState(
             search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents"
         )
@@ -176,7 +176,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             state.log.finish(search.bound, search.rho0, search.rho)
             unwritten = state.log.write_error
         return Answer(
-            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, write_error=unwritten,
+            values={"w": w}, bound=round_down(bound), proved=True, nodes=search.nodes, write_error=unwritten,
             proof=str(self.proof or ""), details=dict(details),
         )  # fmt: skip
 

@@ -37,7 +37,7 @@ from ...errors import InputError
 from ...models.arrays import IntArray
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.model import Model
-from ...models.rounding import below
+from ...models.rounding import round_down
 from ..exact.check.arithmetic import InvalidProofError
 from ..exact.check.checker import Claim, ProofChecker, first_difference
 from ..exact.check.log_reader import SealedLog
@@ -375,7 +375,7 @@ class ScoringChecker(ProofChecker[LoggedScoringProblem]):
             cost = floor if floor >= exact else data.lower_bound(node, exact)
             if cost < exact:
                 raise InvalidProofError(
-                    f"a node is proved to cost at least {float(cost):.12g} only; the claim is {below(exact):.12g}"
+                    f"a node is proved to cost at least {float(cost):.12g} only; the claim is {round_down(exact):.12g}"
                 )
         return exact, nodes
 

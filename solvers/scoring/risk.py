@@ -39,7 +39,7 @@ class RiskRule(BoundingRule[RiskProblem]):
     Parameters
     ----------
     problem : RiskProblem
-        With equal rows merged (`RiskProblem.merged`).
+        With equal rows merged (`RiskProblem.with_merged_points`).
     """
 
     format, version = FORMAT, VERSION
@@ -231,7 +231,7 @@ class RiskBB(ExactSearch[RiskProblem]):
 
     def problem(self, view: RiskProblem) -> RiskProblem:
         """Return the problem with equal rows merged."""
-        return view.merged
+        return view.with_merged_points
 
     def init(self, view: RiskProblem, options: Options, rng: np.random.Generator) -> SearchState:
         """Return the state of a new search, after checking the bounds of the coefficients.

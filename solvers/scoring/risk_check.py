@@ -156,7 +156,7 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
                 "a proof log of risk-bb proves a bound of a ScoringSystem with the logistic loss; "
                 f"{type(model).__name__} is not such a problem"
             )
-        return LoggedRiskProblem(problem.merged)
+        return LoggedRiskProblem(problem.with_merged_points)
 
     def of_log(self, header: dict[str, Any]) -> LoggedRiskProblem:
         """Return the problem of a log's header, after checking its fields."""

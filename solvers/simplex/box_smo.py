@@ -116,7 +116,7 @@ def in_original_order(state: BoxState, values: FloatArray) -> FloatArray:
 def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
     """Set objective, gap and bound for a point with its gradient, in the original order of the points."""
     state.objective = 0.5 * float(a @ (gradient + state.view.c))
-    state.gap = float(a @ gradient) - state.view.level(gradient)[0]
+    state.gap = float(a @ gradient) - state.view.minimise_linear(gradient)[0]
     state.bound = max(state.bound, state.objective - state.gap)
     state.iterate.scalars.objective = state.objective
 
@@ -533,7 +533,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         objective, bound = float(iterate.scalars.objective), state.bound
         if iterate.scalars.active == view.n:
             gradient = in_original_order(state, iterate.d * iterate.s)
-            bound = objective - (float(iterate.a @ (iterate.d * iterate.s)) - view.level(gradient)[0])
+            bound = objective - (float(iterate.a @ (iterate.d * iterate.s)) - view.minimise_linear(gradient)[0])
         return ProgressState(
             iteration=int(iterate.scalars.iteration),
             objective=objective,
@@ -548,7 +548,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         refresh_gradient(state)
         view, iterate = state.view, state.iterate
         gradient = in_original_order(state, iterate.d * iterate.s)
-        nu = view.level(gradient)[1]
+        nu = view.minimise_linear(gradient)[1]
         details = {"columns": state.cache.computed, "cache_slots": state.cache.slots, "refreshes": state.refreshes}
         details["shrinkings"] = state.shrinkings
         return Answer(

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.model import fingerprint
+from ...models.digest import fingerprint
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.dispatcher import (

@@ -13,8 +13,8 @@ import marginopt as mo
 from marginopt import errors, models
 from marginopt.errors import InputError, MarginoptDeprecationWarning, MarginoptWarning
 from marginopt.models import FormulationInfo
+from marginopt.models.digest import EARLIER_NAMES, fingerprint, identity
 from marginopt.models.formulations import all_formulations
-from marginopt.models.model import EARLIER_NAMES, fingerprint, identity
 
 X = np.column_stack([np.ones(6), np.arange(6.0)])
 y = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0])

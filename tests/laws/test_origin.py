@@ -107,7 +107,7 @@ def by_formula(e: Any, name: str, Z: np.ndarray) -> np.ndarray:
         return Z @ w[1:].astype(EXTENDED) + w[0]
     P = np.asarray(problem.X, dtype=EXTENDED)
     if isinstance(e, mo.estimators.NuSVC | mo.estimators.EpsilonSVR):
-        beta = problem.composed.features.coordinates.coefficients(values["w"][1:])
+        beta = problem.composition.features.coordinates.coefficients(values["w"][1:])
         return kernel_values(problem.kernel, Z, P, name) @ beta + values["w"][0]
     if "w" in values:
         return (kernel_values(problem.kernel, Z, P, name) + 1) @ (values["w"] * problem.y)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from facts import about
 
 from marginopt.errors import InputError
-from marginopt.models.arrays import as_labels, as_points, as_positive, as_vector, entries, frozen, row_norms_squared, to_dense
+from marginopt.models.arrays import as_labels, as_points, as_positive, as_vector, entry_count, frozen, row_norms_squared, to_dense
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,4 @@ def test_small_helpers_agree_on_dense_and_sparse() -> None:
     sparse = as_points(sp.csr_array(X))
     np.testing.assert_allclose(row_norms_squared(as_points(X)), row_norms_squared(sparse))
     np.testing.assert_array_equal(to_dense(sparse), X)
-    assert (entries(as_points(X)), entries(sparse)) == (6, 3)
+    assert (entry_count(as_points(X)), entry_count(sparse)) == (6, 3)

@@ -14,7 +14,7 @@ from facts import about
 import marginopt as mo
 from marginopt import margin
 from marginopt.data_names import DataNames, labelled_arrays
-from marginopt.models.model import fingerprint
+from marginopt.models.digest import fingerprint
 
 pd = pytest.importorskip("pandas")
 

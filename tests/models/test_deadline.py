@@ -20,7 +20,7 @@ from marginopt.models.deadline import (
     check_scan,
     cholesky,
     deadline,
-    eigenvalues,
+    eigendecomposition,
     remaining_seconds,
 )
 from marginopt.models.export.highs_model import to_highs
@@ -60,9 +60,9 @@ def test_an_indefinite_matrix_has_no_factor(place: int) -> None:
 def test_large_matrices_are_given_up_after_the_deadline_and_small_ones_are_not() -> None:
     with deadline(PASSED):
         assert cholesky(definite(PANEL)) is not None
-        eigenvalues(definite(5))
+        eigendecomposition(definite(5))
         check_scan(1000)
-        for call in (lambda: cholesky(definite(LARGE)), lambda: eigenvalues(definite(LARGE)), lambda: check_scan(10**8)):
+        for call in (lambda: cholesky(definite(LARGE)), lambda: eigendecomposition(definite(LARGE)), lambda: check_scan(10**8)):
             with pytest.raises(OutOfTimeError):
                 call()
 

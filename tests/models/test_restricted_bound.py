@@ -97,7 +97,7 @@ def test_relaxations_of_a_restricted_model_are_proved() -> None:
 
 def test_a_restriction_that_costs_something_has_no_such_bound() -> None:
     """The bound of the base says nothing of an objective that is another one."""
-    from marginopt.models.appraisal import restricted_bound
+    from marginopt.models.restricted_bound import restricted_bound
 
     X, y, g, _ = fair(0)
     base = mo.Margin(X, y, "strongest-conic", "l2")
@@ -110,7 +110,7 @@ def test_a_restriction_that_costs_something_has_no_such_bound() -> None:
 
 def test_prices_that_cancel_carry_the_rounding_of_what_cancels() -> None:
     """Opposite rows at prices of 1e12: h is their difference, and its error is that of 1e12."""
-    from marginopt.models.appraisal import restricted_bound
+    from marginopt.models.restricted_bound import restricted_bound
 
     X, y, _, c = fair(2)
     base = mo.ConicSVM(X, y, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from marginopt.models.rounding import below, dot, total, total_of_positive
+from marginopt.models.rounding import dot, round_down, total, total_of_positive
 
 NUMBERS = st.floats(-1e140, 1e140, allow_nan=False)
 
@@ -55,7 +55,7 @@ def test_the_error_covers_the_exact_product(pairs: list[tuple[float, float]]) ->
 @settings(deadline=None, max_examples=60)
 @given(st.fractions(-1_000_000, 1_000_000))
 def test_a_fraction_is_rounded_down(exact: Fraction) -> None:
-    assert Fraction(below(exact)) <= exact < Fraction(math.nextafter(below(exact), math.inf))
+    assert Fraction(round_down(exact)) <= exact < Fraction(math.nextafter(round_down(exact), math.inf))
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -17,7 +17,8 @@ from marginopt.models import ZeroOneSVM
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.interface.solver import OPEN_LICENCE

@@ -15,7 +15,8 @@ from marginopt.errors import InputError, LicenceError, MissingPackageError, TooL
 from marginopt.models import ConicSVM, HardMarginSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
 from marginopt.models.model import BareForm, Model
 from marginopt.models.program.cones import Feature, Nonnegative
-from marginopt.models.program.form import Block, Constraint, Quadratic
+from marginopt.models.program.form import Block, Constraint
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers import registry
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features

@@ -24,13 +24,14 @@ class ActivityBounds:
 
     Parameters
     ----------
-    loss, regulariser
-        The parts.
+    loss : Loss
+    regulariser : Regulariser
     penalised : ndarray of bool (p,)
-    A, c : ndarray
-        Argument Aw + c of the loss, dense.
+        The coefficients that the regulariser contains.
+    A, c : ndarray (n, p), (n,)
+        The loss's arguments are Aw + c.
     lower, upper : ndarray (p,)
-        The domain's.
+        Bounds of w by the domain and restrictions of single coefficients.
     cutoff : float or None
         An upper bound of R(w); None where none is known.
     saturation : float

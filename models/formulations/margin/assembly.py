@@ -1,6 +1,4 @@
-"""`Assembly` builds the standard form of a composition: loss, regulariser and restrictions add variables, costs and constraints
-to it.
-"""
+"""`Assembly`, the builder of a standard form to which the parts of a `Margin` add variables, costs and constraints."""
 
 from __future__ import annotations
 
@@ -16,7 +14,8 @@ from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
+from ...program.quadratic import Quadratic
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import PSD, RotatedSecondOrder, Zero, svec, svec_indices, svec_rank_one, svec_size
 from ...statement import Line
 from ...views import ConicProblem
-from ..linear_classifiers import dense_signed_rows
+from ..features import dense_signed_rows
 from .assembly import Affine, Assembly
 from .loss import Loss
 from .part import AssemblyContext, as_numbers
@@ -36,7 +36,7 @@ class Conic(Loss):
     Parameters
     ----------
     gamma : float or tuple of float, optional
-        γ ≥ 0, one for all points or one each; the largest equal one in Γ where it is not given.
+        γ ≥ 0, one for all points or one each; where it is not given, 1 - 1e-6 of the largest one for all points in Γ.
 
     Raises
     ------
@@ -126,7 +126,7 @@ _PERSPECTIVES = (
 )
 
 
-#: The bound of a free intercept.
+#: The printed constraint that bounds a free intercept.
 BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bounded")
 
 
@@ -139,7 +139,13 @@ def require_perspectives(builder: Assembly, r: Affine, z: Affine, parts: Sequenc
 
 
 def scale_by_curvature(A: FloatArray, curvature: FloatArray) -> FloatArray:
-    """Return b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I; refuse D, or its diagonal, if it is zero along some x_i."""
+    """Return rows b_i such that Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I; ``curvature`` is D or its diagonal.
+
+    Raises
+    ------
+    InputError
+        D is zero along some x_i.
+    """
     used_columns = A.any(axis=0)
     if curvature.ndim == 1:
         blind, scaled = (

@@ -1,16 +1,17 @@
-"""Exact evaluation of a composition at a point, and the search for a nearby point on the cheaper side of the loss's jumps.
+"""Costs of a classifier in exact arithmetic, and the search for a nearby one on the cheaper side of the loss's jumps.
 
-A solver's w meets a threshold at which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding:
-a margin of 1 - 1e-16 is short of 1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance
-of a threshold are moved onto its cheaper side, and the parts are then counted of the numbers as they are stored. The move is as
-small as rounding asks: along a direction in which all of those margins grow. Where two of them oppose each other, both are met
-with equality, by coefficients on a grid that the equations map into itself.
+`ExactEvaluation` serves `Margin`; `satisfies_margins` and `cheaper_point` serve `ZeroOneSVM`. A solver's w meets a threshold at
+which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding: a margin of 1 - 1e-16 is short of
+1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance of a threshold are moved onto its
+cheaper side, and the parts are then counted of the numbers as they are stored. The move is as small as rounding asks: along a
+direction in which all of those margins grow. Where two of them oppose each other, both are met with equality, by coefficients
+on a grid that the equations map into itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,11 +19,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, IntArray
-from ...rounding import below, gamma
+from ...rounding import gamma, round_down, two_product
 from ...views import Budget
+from .domains import Domain
 from .loss import Loss
-from .part import AssemblyContext, Domain
-from .problems import as_bounds, restriction_limits
+from .part import AssemblyContext
+from .problems import restriction_limits, rows_as_bounds
 from .regularisers import Regulariser
 from .restrictions import Restriction
 
@@ -47,8 +49,7 @@ Vector = list[Fraction]
 
 @dataclass(frozen=True, eq=False)
 class ExactEvaluation:
-    """The data that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros; and linear rows and bounds
-    beside them.
+    """The data of a `Margin` that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros, rows and bounds.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class ExactEvaluation:
         max_nonzeros = min(
             [p, *limits.max_nonzeros, *([] if sparsity is None or sparsity.max_nonzeros is None else [sparsity.max_nonzeros])]
         )
-        rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
+        rows, row_lower, lower, upper = rows_as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
         priced = context.penalised & (sparsity is not None and sparsity.mu0 > 0.0)
         counted = context.penalised & (max_nonzeros < context.penalised.sum())
         if domain.integer:
@@ -197,7 +198,7 @@ def exact_arguments(A: FloatArray, c: FloatArray, w: FloatArray, sides: Sequence
     open_thresholds = [t for t, side in sides if side < 0.0]
     places = np.flatnonzero(undecided).tolist()
     exact = [_product(A[i].tolist(), w.tolist()) + Fraction(float(c[i])) for i in places]
-    for i, low, value in zip(places, map(below, exact), exact, strict=True):
+    for i, low, value in zip(places, map(round_down, exact), exact, strict=True):
         argument[i] = math.nextafter(low, math.inf) if low in open_thresholds and Fraction(low) != value else low
     return argument
 
@@ -374,3 +375,83 @@ class _Grid:
 def _without(row: Vector, k: int, pivot_row: Vector) -> Vector:
     """Return the row less the multiple of a pivot row that makes entry k zero."""
     return [a - row[k] * b for a, b in zip(row, pivot_row, strict=True)]
+
+
+# Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
+#
+# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
+# Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product
+# is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product
+# underflows.
+
+#: Products above this have an error term that does not underflow.
+_SAFE = 1e-250
+
+
+def satisfies_margins(A: FloatArray, w: FloatArray) -> BoolArray:
+    """Return for every row whether a_i'w ≥ 1 in exact arithmetic."""
+    u, error = _margins(A, w)
+    satisfied = np.asarray(u >= 1.0)
+    undecided = np.abs(u - 1.0) <= error
+    if undecided.any():
+        satisfied[undecided] = _reach_one(A[undecided], w)
+    return satisfied
+
+
+def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
+    """Return a_i'w ≥ 1 for every row, decided in exact arithmetic."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, errors = two_product(A, w)
+    zero_product = (A == 0.0) | (w == 0.0)
+    products[zero_product] = errors[zero_product] = 0.0
+    split = zero_product | (np.isfinite(errors) & (np.abs(products) > _SAFE))
+    rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
+    return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
+
+
+def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
+    return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
+
+
+def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
+    """Return (1 + s)w, s ≥ 0 least up to rounding, that meets the margins of the rows ``correct``; None if none does."""
+    rows = A[correct]
+    if satisfies_margins(rows, w).all():
+        return w
+    u, error = _margins(rows, w)
+    if not (u > 2.0 * error).all():
+        return None
+    # u_i + s·u_i - error, less the rounding of the new w, which is no more than that error
+    factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
+    with np.errstate(over="ignore"):
+        longer = w * max(factor, 1.0)
+    return longer if np.isfinite(longer).all() and satisfies_margins(rows, longer).all() else None
+
+
+def cheaper_point(
+    A: FloatArray, w: FloatArray, correct: BoolArray, total: Callable[[FloatArray, BoolArray], float]
+) -> tuple[FloatArray, BoolArray] | None:
+    """Return the cheaper of w and w stretched to meet the margins of ``correct``, with the rows that it meets.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows.
+    w : ndarray (p,)
+    correct : ndarray of bool (n,)
+        Rows whose margins are to be met.
+    total : callable
+        The cost of w and the rows whose margins it meets; infinite if that is not allowed.
+
+    Returns
+    -------
+    tuple of (w, rows), or None if neither is allowed
+    """
+    candidates = [(v, satisfies_margins(A, v)) for v in (stretch_to_margins(A, w, correct), w) if v is not None]
+    costs = [total(*candidate) for candidate in candidates]
+    best = int(np.argmin(costs))
+    return candidates[best] if np.isfinite(costs[best]) else None
+
+
+def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return np.asarray(A @ w), 2.0 * gamma(w.size) * np.asarray(np.abs(A) @ np.abs(w))

@@ -1,4 +1,4 @@
-"""The loss of a `Margin` that users give as one loss for each group of points."""
+"""`GroupLosses`, the loss of a `Margin` whose groups of points have a loss each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_positive
 from ...statement import Line, latex_words, plus
 from .assembly import Affine, Assembly
 from .loss import Loss, LossTable
-from .part import AssemblyContext, Classifier
+from .part import AssemblyContext, FixedClassifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +63,11 @@ class GroupLosses(Loss):
         return {name: np.flatnonzero(names == name) for name in self.losses}
 
     def parts(self) -> list[tuple[str, Loss, IntArray]]:
-        """Return name, loss and indices of points of each group."""
+        """Return the triples (name, loss, indices of the points) of the groups."""
         return [(name, loss, self.members[name]) for name, loss in self.losses.items()]
 
     def sample_weight(self, sample_weight: object) -> object:
-        """Return the costs of all points from those of the groups; others as they are."""
+        """Return the costs of all points, (n,), from a mapping of groups to costs; any other argument as it is."""
         if not isinstance(sample_weight, Mapping):
             return sample_weight
         if set(sample_weight) != set(self.losses):
@@ -93,7 +93,7 @@ class GroupLosses(Loss):
         return np.array([self.losses[name].symmetric for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Return the loss itself: losses of single margins leave nothing to the data."""
+        """Return the loss itself; raise `InputError` where ``groups`` names another number of points than X has."""
         if len(self.groups) != X.shape[0]:
             raise InputError(
                 f"groups must name one group for each of the {X.shape[0]} points; they name {len(self.groups)}", name="groups"
@@ -122,7 +122,7 @@ class GroupLosses(Loss):
                 loss.add(builder, at_points(context, points))
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the optimal variables of each group's loss."""
         blocks: dict[str, FloatArray] = {}
         for name, loss, points in self.parts():
@@ -140,9 +140,9 @@ class GroupLosses(Loss):
         """Return the printed rows of each group."""
         return tuple(_of_group(name, line) for name, loss in self.losses.items() for line in loss.lines())
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether the losses of all groups are ≥ 0."""
-        return all(loss.nonnegative() for loss in self.losses.values())
+        return all(loss.is_nonnegative() for loss in self.losses.values())
 
     def saturation(self) -> float:
         """Return the largest saturation of the groups' losses."""

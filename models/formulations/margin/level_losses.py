@@ -1,4 +1,4 @@
-"""Losses of `Margin` that minimise a level with w: the margin ρ of ν- and one-class SVM, nearest hulls' two, a ball's R²."""
+"""Losses of `Margin` with a level optimised beside w: ρ of the ν- and one-class SVM, two of nearest hulls, R² of balls."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class NuHinge(Loss):
         """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
         return LevelConjugate("margin", self.nu)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: -νρ is negative."""
         return False
 
@@ -234,7 +234,7 @@ class NearestHulls(Loss):
         """Return the conjugate L*; -L* is -Σ α²/(2c) over two simplices."""
         return _HullsConjugate(*self._classes())
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: -p - q may be negative."""
         return False
 
@@ -292,7 +292,7 @@ class SoftBall(Loss):
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> SoftBall:
-        """Return the loss itself; InputError where the weights sum to less than 1."""
+        """Return the loss itself; raise `InputError` where the weights sum to less than 1."""
         if sample_weight.sum() < 1.0 - 1e-12:
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
@@ -336,7 +336,7 @@ class SoftBall(Loss):
         """Return the conjugate, 0 on 0 ≤ α ≤ c, Σα = 1."""
         return LevelConjugate("inside", None, falls=False, signed=False)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return False: t may be negative."""
         return False
 

@@ -19,11 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, IntArray, Points
-from ...statement import Line
+from ...statement import DualStatement, Line, times
 from ...views import LinearLoss, PiecewiseLinearLoss
-from ..linear_classifiers import signed_rows
+from ..features import signed_rows
 from .assembly import Affine, Assembly
-from .part import AssemblyContext, Classifier, Part
+from .part import AssemblyContext, FixedClassifier, Part
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,9 @@ class ConvexPiece:
     Parameters
     ----------
     lines : tuple of (slope, intercept)
+        The pairs (s, t).
     low, high : float
-        Infinite where there is no end.
+        Ends of the piece; infinite where it has none.
     """
 
     lines: tuple[tuple[float, float], ...]
@@ -59,9 +60,7 @@ class LossTable:
 
 
 class Conjugate(ABC):
-    """Base class of the conjugate L* of a convex loss, which gives -L*(β), its part of the closed-form dual, and β from
-    multipliers of the form.
-    """
+    """Base class of the conjugate L* of a convex loss: β from multipliers, -L*(β) of the closed-form dual, and their print."""
 
     @abstractmethod
     def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
@@ -88,7 +87,7 @@ class Conjugate(ABC):
 
     @property
     def multiple(self) -> float:
-        """Return the number before `total`."""
+        """Return the number k with A'β = ±k times `total`."""
         return 1.0
 
     @property
@@ -135,7 +134,7 @@ class ResidualConjugate(Conjugate):
 
     @abstractmethod
     def interval(self, costs: FloatArray) -> FloatArray:
-        """Return the largest |β_i| for which L* is finite; ∞ where there is none."""
+        """Return the largest |β_i| at which L* is finite, (n,); infinite where every β_i is allowed."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ class HingeConjugate(Conjugate):
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
-    """The conjugate of a loss with a level; -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
+    """The conjugate of a loss with a level: -L* is 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` is ν) or with Σα = 1 (no share).
 
     β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
 
@@ -210,7 +209,7 @@ class LevelConjugate(Conjugate):
     falls : bool
         Whether the loss falls with its argument (β = -α), or rises (β = α, the ball).
     signed : bool
-        Whether the argument is a margin y_i x_i'w, or has no label in it: x_i'w, or x_i'x_i - 2x_i'w of the ball.
+        Whether the argument is a margin y_i x_i'w; else it has no label: x_i'w, or x_i'x_i - 2x_i'w of the ball.
     """
 
     label: str
@@ -275,6 +274,11 @@ class BallConjugate(Conjugate):
     -L* is -||g||²/(4B).
 
     A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+        The points x_i.
     """
 
     X: Points
@@ -305,14 +309,31 @@ class BallConjugate(Conjugate):
         return -float(g @ g) / (4.0 * float(beta[:n].sum()))
 
 
+def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
+    """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
+    if not mu:  # without a regulariser nothing is left of A'β
+        return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
+    k = conjugate.multiple
+    norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
+    point = times(k / (2.0 * mu), total)
+    pairs = (part.text, norm.text), (part.latex, norm.latex)
+    return DualStatement(
+        sense="maximise",
+        variables=symbol,
+        objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
+        constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
+        kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),
+    )
+
+
 def signs(y: FloatArray) -> FloatArray:
-    """Return the labels, with 1 in place of 0 for unlabelled points, whose losses are symmetric."""
+    """Return the labels y, with 1 in place of the 0 of points without a label, whose losses are symmetric."""
     return np.where(y == 0.0, 1.0, y)
 
 
 class Loss(Part):
-    """Base class of losses: a cost of each point, as a function of its margin m_i = y_i x_i'w (or of the argument that `rows`
-    gives).
+    """Base class of losses: a cost of each point, as a function of its margin m_i = y_i x_i'w or another argument (`rows`).
 
     Attributes
     ----------
@@ -321,13 +342,13 @@ class Loss(Part):
     of_residuals : bool
         Whether y are targets, and the loss is of y_i - x_i'w.
     uses_intercept : bool
-        Whether a column of ones means anything: not where only differences of scores count.
+        Whether a column of ones has an effect; not where only differences of scores count.
     """
 
     reads_class_labels: ClassVar[bool] = True
     of_residuals: ClassVar[bool] = False
     uses_intercept: ClassVar[bool] = True
-    #: The loss as the solver of large linear problems knows it; None where it does not.
+    #: The loss's name in a `LinearProblem`; None where it is none of those.
     linear_loss: ClassVar[LinearLoss | None] = None
     #: Whether `scores` reads x'x.
     scores_need_squares: ClassVar[bool] = False
@@ -335,7 +356,7 @@ class Loss(Part):
     symmetric: ClassVar[bool] = False
     #: Whether the cost is a sum of functions of single margins (or residuals), the same for all points.
     is_sum_over_points: ClassVar[bool] = True
-    #: Whether `values` is a formula; one that is a program of its own has none.
+    #: Whether `values` is a formula; a loss that is an optimisation problem of its own has none.
     has_values: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
@@ -355,7 +376,7 @@ class Loss(Part):
         return sample_weight
 
     def total(self, costs: FloatArray, argument: FloatArray) -> float:
-        """Return Σ costs · loss."""
+        """Return Σ_i costs_i ℓ(argument_i)."""
         return float(costs @ self.values(argument))
 
     def upper_bound(self, costs: FloatArray, argument: FloatArray) -> float:
@@ -364,14 +385,14 @@ class Loss(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add variables, constraints and cost; return the 0-1 variables that count errors, where there are any."""
+        """Add variables, constraints and cost; return the variables that count margins below 1, None without such."""
 
     @abstractmethod
     def cost_line(self) -> Line:
         """Return the printed loss in the objective, in the variables that `add` makes."""
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:
-        """Return the loss on these data, with everything decided that it leaves to them.
+        """Return the loss with the fields set that depend on the data, such as the γ of `Conic`; itself by default.
 
         Parameters
         ----------
@@ -403,7 +424,7 @@ class Loss(Part):
         return 1.0
 
     def conjugate(self) -> Conjugate | None:
-        """Return the parts of the closed-form dual, if the loss has one."""
+        """Return the conjugate L*, from which the closed-form dual follows; None where the loss has none."""
         return None
 
     def multipliers(self, alpha: FloatArray, costs: FloatArray) -> dict[str, FloatArray]:
@@ -443,17 +464,15 @@ class Loss(Part):
             return ()
         return tuple((t, 1.0) for t in loss.margins[loss.below == loss.at].tolist())
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return optimal values of the variables that `add` makes, for a given classifier; empty if they cannot be computed."""
         return {}
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
-        """Return the view that a solver of its own reads of min μ||w||² of the penalised w_j + Σ costs · loss(Aw), μ > 0; None
-        without one.
-        """
+        """Return the structural view of min μ||w||² (penalised w_j) + Σ_i costs_i ℓ(a_i'w), μ > 0; None without one."""
         return None
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether no value is below 0, so that the objective bounds the regulariser."""
         return True
 

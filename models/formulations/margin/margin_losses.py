@@ -15,7 +15,7 @@ from ...statement import Line
 from ...views import LinearLoss, PiecewiseLinearLoss, ZeroOneProblem
 from .assembly import Affine, Assembly
 from .loss import Conjugate, ConvexPiece, HingeConjugate, Loss, ResidualConjugate, ResidualLoss
-from .part import AssemblyContext, Classifier, as_flag
+from .part import AssemblyContext, FixedClassifier, as_flag
 
 
 def _slack(builder: Assembly, context: AssemblyContext) -> Affine:
@@ -50,7 +50,7 @@ class Hinge(Loss):
         """Return the hinge as a `PiecewiseLinearLoss`."""
         return PiecewiseLinearLoss.hinge()
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the optimal ξ."""
         return {"xi": self.values(classifier.argument)}
 
@@ -86,7 +86,7 @@ class SquaredHinge(Loss):
         builder.cost_of_squares(context.sample_weight, _slack(builder, context))
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the optimal ξ."""
         return {"xi": np.maximum(1.0 - classifier.argument, 0.0)}
 
@@ -188,7 +188,7 @@ class Ramp(Loss):
         """Return the breakpoints of the loss; None where 1 - width is rounded to 1."""
         return PiecewiseLinearLoss.ramp(self.height, self.width, self.second_width) if 1.0 - self.width < 1.0 else None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return z = 1 where giving a point up costs less than its slack, and the slack that is left."""
         given_up = classifier.argument < 1.0 - self.width
         xi = np.maximum(np.where(given_up, 1.0 - self.second_width, 1.0) - classifier.argument, 0.0)
@@ -264,9 +264,9 @@ class ZeroOne(Loss):
 
     def piecewise_linear(self) -> PiecewiseLinearLoss:
         """Return the loss as one jump."""
-        return PiecewiseLinearLoss.count(self.threshold)
+        return PiecewiseLinearLoss.zero_one(self.threshold)
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the values of z."""
         return {"z": (classifier.argument < self.threshold - classifier.tolerance).astype(np.float64)}
 
@@ -316,7 +316,7 @@ class PairwiseHinge(Loss):
         """Add a slack for each pair."""
         return Hinge().add(builder, context)
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the values of the slacks."""
         return Hinge().blocks(classifier)
 
@@ -378,6 +378,7 @@ class EpsilonInsensitive(ResidualLoss):
     epsilon : float
         ε ≥ 0.
     squared : bool
+        Whether the loss is the square.
 
     Raises
     ------
@@ -406,7 +407,7 @@ class EpsilonInsensitive(ResidualLoss):
         return None
 
     def conjugate(self) -> Conjugate:
-        """Return the conjugate L*, -L* is -ε|β| on |β| ≤ c; or that of the square."""
+        """Return the conjugate L*; -L* is Σ -ε|β| on |β| ≤ c, or that of the square."""
         return _InsensitiveConjugate(self.epsilon, self.squared)
 
     def cost_line(self) -> Line:
@@ -467,7 +468,7 @@ class Hat(Loss):
         """Return the loss as a function of |m|."""
         return PiecewiseLinearLoss.hat()
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the side of each point, and its slack."""
         return {"d": (classifier.argument >= 0.0).astype(np.float64), "xi": self.values(classifier.argument)}
 

@@ -1,6 +1,4 @@
-"""`Margin`, the maximum-margin problem that users compose of a loss, a regulariser, a domain of the coefficients, and
-restrictions.
-"""
+"""`Margin`, the maximum-margin problem that users compose of a loss, a regulariser, a domain of w, and restrictions."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ import numpy.typing as npt
 from ....data_names import LABELS_OF_X, DataNames
 from ....errors import InputError, UnsupportedModelError
 from ....rows import Rows
-from ...appraisal import Appraisal, ExactCost, Tilt, restricted_bound
+from ...appraisal import Appraisal, ExactCost
 from ...arrays import (
     BigM,
     BoolArray,
@@ -28,28 +26,38 @@ from ...arrays import (
     as_row_blocks,
     as_rows,
     as_vector,
-    entries,
+    entry_count,
     in_memory,
 )
 from ...conic_bound import certified_bound
-from ...explanation import PointExplanation, primal_weights, two_classes
+from ...digest import identity_rule
+from ...explanation import PointExplanation, margin_figures, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
-from ...model import Model, earlier_identity
+from ...model import Model
 from ...program.form import StandardForm
 from ...program.lagrangian import Bound
+from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
-from ...statement import DualStatement, Line, Statement, plus, times
+from ...statement import Line, Statement, lam_text, plus
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..linear_classifiers import check_intercept, dense_signed_rows, lam_text, margin_figures, warn_about_features
+from ..features import Features, Images, RawFeatures, check_intercept, dense_signed_rows, warn_about_features
 from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
+from .domains import Domain, Reals
 from .exact_evaluation import ExactEvaluation
 from .group_losses import GroupLosses
-from .loss import Conjugate, Loss, signs
+from .loss import Conjugate, Loss, dual_statement, signs
 from .margin_losses import Hinge
-from .part import AssemblyContext, Classifier, Domain, Features, Images, Part, RawFeatures, Reals
-from .parts_by_name import DOMAINS, LOSSES, REGULARISERS, AtMost, part_by_name
-from .problems import MarginProblemView, ScoringProblem, SparseProblem, margin_problem_of, scoring_problem_of, sparse_problem_of
+from .part import AssemblyContext, FixedClassifier, Part
+from .parts_by_name import as_parts
+from .problems import (
+    MarginProblemReduction,
+    ScoringProblem,
+    SparseProblem,
+    reduce_to_margin_problem,
+    reduce_to_scoring_problem,
+    reduce_to_sparse_problem,
+)
 from .regularisers import Regulariser, SquaredNorm
 from .restrictions import Nonzero, Restriction
 
@@ -59,96 +67,8 @@ V = TypeVar("V")
 _NEAR = 1e-9
 #: Share of the objective from which roundings of margins are removed.
 _STEEP = 1e-9
-#: Entries of the arguments' matrix up to which points are counted.
+#: Entries of the loss's rows up to which costs are evaluated in exact arithmetic: a dense copy of them is kept.
 _COUNTED = 2_000_000
-
-
-# The parts of a `Margin` as a user gives them, checked: objects, names, one restriction or several.
-
-
-def checked_parts(
-    loss: object, regulariser: object, domain: object, subject_to: object, groups: object
-) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
-    """Return loss, regulariser, domain and restrictions as parts, from parts or their names."""
-    loss = _checked_loss(loss, groups)
-    regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
-    domain = part_by_name(domain, DOMAINS, "domain")
-    if not isinstance(regulariser, Regulariser):
-        raise _no_part("regulariser", regulariser)
-    if not isinstance(domain, Domain):
-        raise _no_part("domain", domain)
-    if not isinstance(subject_to, Restriction | Iterable):
-        raise InputError(
-            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}", name="subject_to"
-        )
-    restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
-    for restriction in restrictions:
-        if not isinstance(restriction, Restriction):
-            raise InputError(
-                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_meant(restriction)}",
-                name="subject_to",
-            )
-        if restriction.needs_margins and not loss.reads_class_labels:
-            raise InputError(
-                f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have",
-                name="restrictions",
-            )
-    return loss, regulariser, domain, tuple(restrictions)
-
-
-def _checked_loss(loss: object, groups: object) -> Loss:
-    if isinstance(loss, GroupLosses):  # the model is made again from its fields
-        loss = loss.losses
-    if (groups is not None) != isinstance(loss, Mapping):
-        raise InputError(
-            "a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together", name="groups"
-        )
-    if not isinstance(loss, Mapping):
-        part = part_by_name(loss, LOSSES, "loss")
-        if not isinstance(part, Loss):
-            raise _no_part("loss", part)
-        return part
-    losses = {str(name): part_by_name(one, LOSSES, "loss") for name, one in loss.items()}
-    for one in losses.values():
-        if not isinstance(one, Loss):
-            raise _no_part("loss", one)
-    return GroupLosses(losses, groups)  # type: ignore[arg-type]
-
-
-def _no_part(noun: str, value: object) -> InputError:
-    return InputError(f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_meant(value)}", name=noun)
-
-
-def _meant(value: object) -> str:
-    """Return the name that a misspelt one probably stands for."""
-    if isinstance(value, type):
-        return f"; that is the class, a part is {value.__name__}(...)"
-    if isinstance(value, Domain):
-        return '; that is a domain; LinearRows({"age": 1}, 0.0) states a sign, fixed({"age": 0}) a value'
-    if isinstance(value, AtMost):
-        return f"; at most {value.k} of what? at_most({value.k}).nonzero counts coefficients"
-    # exempt (text): the module of an object that is no part, which may be CVXPY's
-    if callable(value) or type(value).__module__.partition(".")[0] == "cvxpy":
-        return "; expressions of CVXPY are added by model.with_constraint(...)"
-    return ""
-
-
-def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
-    """Return the printed dual in α (β = -α) or β; ``free`` where the intercept is not penalised."""
-    symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
-    if not mu:  # without a regulariser nothing is left of A'β
-        return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
-    k = conjugate.multiple
-    norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
-    point = times(k / (2.0 * mu), total)
-    pairs = (part.text, norm.text), (part.latex, norm.latex)
-    return DualStatement(
-        sense="maximise",
-        variables=symbol,
-        objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
-        constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
-        kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,11 +132,9 @@ class Margin(Model):
     subject_to: Sequence[Restriction] = ()
     upper_bound: float | None = None
     kernel: Kernel | None = None
-    big_m: BigM = field(default="auto", metadata={"identity": earlier_identity("big_m", "auto", {})})
-    encoding: Literal["bigm", "indicator"] = field(
-        default="bigm", metadata={"identity": earlier_identity("encoding", "bigm", {})}
-    )
-    groups: Sequence[str] | None = field(default=None, metadata={"identity": earlier_identity("groups", None, {})})
+    big_m: BigM = field(default="auto", metadata={"identity": identity_rule("big_m", "auto", {})})
+    encoding: Literal["bigm", "indicator"] = field(default="bigm", metadata={"identity": identity_rule("encoding", "bigm", {})})
+    groups: Sequence[str] | None = field(default=None, metadata={"identity": identity_rule("groups", None, {})})
 
     name = "Margin"
 
@@ -242,7 +160,7 @@ class Margin(Model):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.groups)
+        parts = as_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.groups)
         for name, part in zip(("loss", "regulariser", "domain", "subject_to"), parts, strict=True):
             object.__setattr__(self, name, part)
         object.__setattr__(self, "X", X := as_rows(self.X))
@@ -251,7 +169,7 @@ class Margin(Model):
             object.__setattr__(self, "sample_weight", self.loss.sample_weight(self.sample_weight))
         object.__setattr__(self, "y", self._checked_labels(X.shape[0]))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
-        self.check_blocks()
+        self.check_row_blocks()
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
         check_intercept(self.intercept, X if isinstance(X, Rows) else self.points)
@@ -320,7 +238,7 @@ class Margin(Model):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}", name="encoding")
         object.__setattr__(self, "big_m", as_big_m(self.big_m, n))
 
-    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+    def form_with_fixed_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """Return the form of the points that cost something, its integers fixed at those of ``values``.
 
         Integers of the other points would hold w where these happen to be. None where all points or none cost something, with
@@ -410,19 +328,17 @@ class Margin(Model):
         return places[0] if len(places) == 1 else None
 
     @property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the model itself."""
         return self
 
     @property
     def no_view_reason(self) -> str:
-        """Return the parts that keep the algorithms for single losses from reading the model, then those that keep `margin-bb`
-        from it.
-        """
+        """Return why algorithms for a single loss with ||w||² do not read the model, then why `margin-bb` does not."""
         norm: list[Part] = [] if self.regulariser.square else [self.regulariser]
         unread = [type(part).__name__ for part in (*norm, *([] if self.domain.free else [self.domain]), *self.subject_to)]
         reason = f"because of {', '.join(unread)}" if unread else f"its loss is {self.loss!r} with {self.regulariser!r}"
-        return "; ".join(filter(None, [reason, self.margin_problem.obstacle]))
+        return "; ".join(filter(None, [reason, self.margin_reduction.obstacle]))
 
     @cached_property
     def activity_bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -480,7 +396,7 @@ class Margin(Model):
     def _given_cutoff(self, constants: FloatArray) -> float:
         """Return the largest v for which M_i ≥ 1 + |argument_i| at every point that costs at most v."""
         activity = self._activity
-        if not self.loss.nonnegative():  # the cost bounds nothing, only the domain does
+        if not self.loss.is_nonnegative():  # the cost bounds nothing, only the domain does
             return float("inf") if (constants >= 1.0 + replace(activity, cutoff=None).bounds()[1]).all() else float("-inf")
         return largest_valid(
             lambda v: bool((constants >= (1.0 + replace(activity, cutoff=v).bounds()[1]) * (1.0 - LEVEL_TOLERANCE)).all())
@@ -505,7 +421,7 @@ class Margin(Model):
     def form_bytes(self) -> int:
         """Return the bytes of the form's rows."""
         n = self.X.shape[0]
-        return 24 * (entries(self.X) if self.kernel is None else n * (n + 1)) + 400 * n
+        return 24 * (entry_count(self.X) if self.kernel is None else n * (n + 1)) + 400 * n
 
     def compile(self) -> StandardForm:
         """Return the form of w and of what regulariser, loss, domain and restrictions add."""
@@ -562,14 +478,14 @@ class Margin(Model):
         added_by(self.loss)
         self.domain.add(assembly, w)
         added_by(self.domain)
-        for label, restriction in self.labelled:
+        for label, restriction in self.labelled_restrictions:
             restriction.add(assembly, context, errors, label)
             added_by(restriction)
         return assembly, owner
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0, or of a short w, where it is allowed."""
-        if not self.loss.nonnegative():
+        if not self.loss.is_nonnegative():
             return None
         if self.upper_bound is not None:
             return float(self.upper_bound)
@@ -603,15 +519,15 @@ class Margin(Model):
 
     @property
     def value_at_zero(self) -> float:
-        """Return R(0) + Σ c_i ℓ_i of w = 0, where domain and restrictions allow that, the loss counts points on the hyperplane
-        and no ``upper_bound`` is given; else infinity.
+        """Return R(0) + Σ c_i ℓ_i of w = 0; infinite where w = 0 is not allowed or costs 0, where the loss may be negative, or
+        where ``upper_bound`` is given.
         """
         lower, upper = self.domain.bounds(self.width)
-        level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.nonnegative() else None
+        level = self._level_of_zero(lower, upper) if self.upper_bound is None and self.loss.is_nonnegative() else None
         return float("inf") if level is None or level == 0.0 else level
 
     def objective(self, w: FloatArray) -> float:
-        """Return R(w) + Σ c_i ℓ_i of a classifier, from the data."""
+        """Return R(w) + Σ_i c_i ℓ_i of a classifier, from the data; domain and restrictions are not checked."""
         A, c = self.loss.rows(self.points, self.y)
         return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self.costs, A @ np.asarray(w) + c)
 
@@ -749,7 +665,7 @@ class Margin(Model):
         """
         on_disk = isinstance(self.X, Rows)
         if kind is MarginProblem:
-            return self.margin_problem.problem(lambda: dense_signed_rows(self.points, signs(self.y)), self.costs)  # type: ignore[return-value]
+            return self.margin_reduction.problem(lambda: dense_signed_rows(self.points, signs(self.y)), self.costs)  # type: ignore[return-value]
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
         if kind is SparseProblem:
@@ -772,11 +688,11 @@ class Margin(Model):
         return view if isinstance(view, kind) else None
 
     @cached_property
-    def margin_problem(self) -> MarginProblemView:
-        """Return the problem that `margin-bb` reads, or the reason why it reads none."""
+    def margin_reduction(self) -> MarginProblemReduction:
+        """Return the reduction to the problem that `margin-bb` reads, or the obstacle to it."""
         if isinstance(self.X, Rows):
-            return MarginProblemView(obstacle="rows in blocks are read by solvers of large linear problems alone")
-        return margin_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
+            return MarginProblemReduction(obstacle="rows in blocks are read by solvers of large linear problems alone")
+        return reduce_to_margin_problem(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
 
     def _context(self) -> AssemblyContext:
         """Return the context that parts add their rows to while no bounds of coefficients and margins are known."""
@@ -788,10 +704,10 @@ class Margin(Model):
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.sample_weight, self.y.size, "sample_weight"))
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return scoring_problem_of(data, self.penalised, *parts)
+        return reduce_to_scoring_problem(data, self.penalised, *parts)
 
     def _sparse(self) -> SparseProblem | None:
-        problem = sparse_problem_of(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
+        problem = reduce_to_sparse_problem(self.loss, self.regulariser, self.domain, self.subject_to, self._context)
         return None if problem is None else problem(dense_signed_rows(self.points, self.y), self.costs)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
@@ -881,25 +797,25 @@ class Margin(Model):
 
     def _filled(self, w: FloatArray, argument: FloatArray, tolerance: FloatArray) -> dict[str, FloatArray]:
         """The blocks that the parts add, at their best for a classifier."""
-        classifier = Classifier(w, self.y, self.penalised, argument, tolerance)
+        classifier = FixedClassifier(w, self.y, self.penalised, argument, tolerance)
         blocks = {**self.loss.blocks(classifier), **self.regulariser.blocks(w[self.penalised])}
-        for name, restriction in self.labelled:
+        for name, restriction in self.labelled_restrictions:
             blocks |= restriction.blocks(classifier, name)
         return blocks
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether the loss is nonnegative: no regulariser is negative."""
-        return self.loss.nonnegative()
+        return self.loss.is_nonnegative()
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return why the objective is bounded below: a nonnegative loss, or one with a conjugate and strong convexity; else "".
 
         ½||w||² and a convex loss have a dual that is finite wherever the conjugate of the loss is; a free intercept must balance.
         """
-        if self.nonnegative:
-            return super().bounded_below
+        if self.has_nonnegative_objective:
+            return super().bounded_below_reason
         conjugate, curved = self.loss.conjugate(), self.regulariser.curvatures(self.penalised)
         diagonal = curved if curved.ndim == 1 else np.linalg.eigvalsh(curved)
         if conjugate is None or conjugate.without_regulariser or not (diagonal > 0.0).all():
@@ -964,8 +880,8 @@ class Margin(Model):
         return self.regulariser.value(w[self.penalised]) + self.loss.total(self.costs, argument)
 
     @property
-    def labelled(self) -> tuple[tuple[str, Restriction], ...]:
-        """Return the restrictions, each with the prefix of its labels: its name, and a number where that is taken."""
+    def labelled_restrictions(self) -> tuple[tuple[str, Restriction], ...]:
+        """Return the pairs of a restriction's prefix of labels and the restriction; equal names are numbered from 2 on."""
         counts: dict[str, int] = {}
         pairs = []
         for restriction in self.subject_to:
@@ -973,15 +889,14 @@ class Margin(Model):
             pairs.append((restriction.name if count == 1 else f"{restriction.name} {count}", restriction))
         return tuple(pairs)
 
-    def check_blocks(self) -> None:
+    def check_row_blocks(self) -> None:
         """Raise an error for a composition on rows in blocks that no algorithm reads.
 
         Raises
         ------
         InputError
-            Another loss than the hinge, its square and the logistic loss, another regulariser than a multiple of ||w||², a free
-            intercept (of the first two), a kernel,
-            a domain, restrictions or a weight of zero.
+            Another loss than the hinge, its square and the logistic loss; another regulariser than a multiple of ||w||²; a free
+            intercept, but of the logistic loss; a kernel, a domain, restrictions or a weight of zero.
         """
         if isinstance(self.X, Rows) and self.view(LinearProblem) is None:
             raise InputError(

@@ -22,7 +22,7 @@ from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Statement
-from ..linear_classifiers import dense_signed_rows
+from ..features import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
 from .margin_losses import EpsilonInsensitive, HardMargin
 from .model import Margin
@@ -32,79 +32,79 @@ from .regularisers import L1, ElasticNet, SquaredNorm
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """Base class of a formulation that is a `Margin` under a name of its own: `composed` has its form, scores, dual and figures.
+    """Base class of formulations that are a `Margin` under a name of their own: all they compute is that of `composition`.
 
     Attributes
     ----------
     title, source : str
-        Of the statement.
+        Name and publication, for the statement.
     """
 
     title: ClassVar[str]
     source: ClassVar[str]
 
     def __post_init__(self) -> None:
-        composed = self.composed
+        composed = self.composition
         for field in ("X", "y", "kernel"):
             object.__setattr__(self, field, getattr(composed, field))
 
     @property
     @abstractmethod
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of which this is the name."""
 
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the composition's form."""
-        return self.composed.form_bytes
+        return self.composition.form_bytes
 
     def compile(self) -> StandardForm:
         """Return the composition's form under this name."""
-        return self.composed.form.replace(name=self.name)
+        return self.composition.form.replace(name=self.name)
 
     @property
-    def nonnegative(self) -> bool:
+    def has_nonnegative_objective(self) -> bool:
         """Return whether the composition's objective is nonnegative."""
-        return self.composed.nonnegative
+        return self.composition.has_nonnegative_objective
 
     @property
-    def bounded_below(self) -> str:
+    def bounded_below_reason(self) -> str:
         """Return the composition's reason."""
-        return self.composed.bounded_below
+        return self.composition.bounded_below_reason
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """Return the closed-form dual value at multipliers of any quality; see `Margin.dual_value`."""
-        return self.composed.dual_value(multipliers)
+        return self.composition.dual_value(multipliers)
 
     def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """Return the composition's point with the blocks of its parts at their best for w, as far as the parts know them."""
-        return self.composed.with_best_auxiliaries(values)
+        return self.composition.with_best_auxiliaries(values)
 
     def objective(self, w: FloatArray) -> float:
         """Return the stated objective at a classifier, levels at their best."""
-        return self.composed.objective(w)
+        return self.composition.objective(w)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the composition's scores of new rows."""
-        return self.composed.decision_function(values, X)
+        return self.composition.decision_function(values, X)
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
         """Return the classes of new rows as `Model.predict` does; the scores themselves where the loss reads no classes."""
-        classes = self.composed.loss.reads_class_labels or not values
+        classes = self.composition.loss.reads_class_labels or not values
         return super().predict(values, X) if classes else self.decision_function(values, self.unnamed_rows(X))
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
         """Return the composition's rows, one for each point."""
-        return self.composed.explain_points(values, multipliers)
+        return self.composition.explain_points(values, multipliers)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Return the composition's figures."""
-        return self.composed.summary(values)
+        return self.composition.summary(values)
 
     @property
     def statement(self) -> Statement:
         """Return the composition's statement under this name."""
-        return replace(self.composed.statement, title=self.title, problem_class="convex QP", source=self.source)
+        return replace(self.composition.statement, title=self.title, problem_class="convex QP", source=self.source)
 
 
 #: Losses that the command line offers for `Margin`.
@@ -157,7 +157,7 @@ class EpsilonSVR(NamedComposition):
     }
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of `EpsilonInsensitive` with ½||w||²."""
         loss = EpsilonInsensitive(self.epsilon)
         return Margin(self.X, self.y, loss, SquaredNorm(0.5), self.intercept, self.C, kernel=self.kernel)
@@ -171,8 +171,8 @@ def _small(rng: np.random.Generator) -> dict[str, Any]:
 def _objective(model: EpsilonSVR, values: Mapping[str, Any]) -> float:
     w = values["w"]
     excess = np.maximum(np.abs(model.y - np.asarray(model.X @ w)) - model.epsilon, 0.0)
-    v = w[model.composed.penalised]
-    return float(0.5 * v @ v + model.composed.costs @ excess)
+    v = w[model.composition.penalised]
+    return float(0.5 * v @ v + model.composition.costs @ excess)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +217,7 @@ class NuSVM(NamedComposition):
     }
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of `NuHinge` with ½||w||² and costs that sum to 1."""
         X = as_points(self.X)
         weights = as_vector(self.sample_weight, X.shape[0], "sample_weight")
@@ -230,8 +230,8 @@ class NuSVM(NamedComposition):
 def _nu_svm_objective(model: NuSVM, values: Mapping[str, Any]) -> float:
     w, rho = values["w"], float(values["rho"][0])
     slack = np.maximum(rho - model.y * np.asarray(model.X @ w), 0.0)
-    v = w[model.composed.penalised]
-    return float(0.5 * v @ v - model.nu * rho + model.composed.costs @ slack)
+    v = w[model.composition.penalised]
+    return float(0.5 * v @ v - model.nu * rho + model.composition.costs @ slack)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -275,7 +275,7 @@ class SVDD(NamedComposition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "nu", as_share(self.nu, "nu"))
         object.__setattr__(self, "X", as_points(self.X))
-        object.__setattr__(self, "kernel", self.composed.kernel)
+        object.__setattr__(self, "kernel", self.composition.kernel)
 
     @cached_property
     def centred(self) -> CentredPoints:
@@ -283,7 +283,7 @@ class SVDD(NamedComposition):
         return CentredPoints(self.X) if self.kernel is not None else centre_points(Linear(), self.X)
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of `SoftBall` with ||w||²; labels have no effect on it."""
         n = self.X.shape[0]
         costs = 1.0 / (self.nu * n)
@@ -352,14 +352,14 @@ class HardMarginSVM(NamedComposition):
     meanings: ClassVar[Mapping[str, str]] = {"margin": "alpha_i prices the margin of point i; w = sum alpha_i y_i x_i"}
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of `HardMargin` with ½||w||²."""
         return Margin(self.X, self.y, HardMargin(), SquaredNorm(0.5), self.intercept, kernel=self.kernel)
 
     @property
     def rows_to_separate(self) -> tuple[FloatArray, str] | None:
         """Return the signed rows, and that no margin may be violated."""
-        return dense_signed_rows(self.composed.points, self.y), "a hard margin asks that no margin be violated"
+        return dense_signed_rows(self.composition.points, self.y), "a hard margin asks that no margin be violated"
 
 
 def _hard_margin_small(rng: np.random.Generator) -> dict[str, Any]:
@@ -369,7 +369,7 @@ def _hard_margin_small(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _hard_margin_objective(model: HardMarginSVM, values: Mapping[str, Any]) -> float:
-    v = values["w"][model.composed.penalised]
+    v = values["w"][model.composition.penalised]
     return float(0.5 * v @ v)
 
 

@@ -1,28 +1,24 @@
-"""Base class of the parts of a `Margin`, what parts read (features, context, classifier), and the domains of the coefficients."""
+"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`, and the records that they read."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from abc import ABC
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from ....data_names import DataNames
 from ....errors import InputError
 from ....rows import Rows
-from ...arrays import BoolArray, FloatArray, Points, as_points, in_memory, plain_fields, row_norms_squared
-from ...kernels.feature_map import KernelCoordinates
-from ...kernels.kernels import Kernel, as_kernel
+from ...arrays import BoolArray, FloatArray, Points, plain_fields
 from ...statement import Line
-from .assembly import Affine, Assembly
+from .assembly import Affine
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
-    """Base class of losses, regularisers, domains and restrictions: a frozen data class with its mathematics.
+    """Base class of losses, regularisers, domains and restrictions, which are frozen data classes.
 
     Attributes
     ----------
@@ -40,7 +36,7 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
     @property
     def reads_activity_bounds(self) -> bool:
-        """Return whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
+        """Return whether its rows depend on bounds of the coefficients and arguments (`ActivityBounds`)."""
         return not self.convex
 
     @property
@@ -64,35 +60,21 @@ class Part(ABC):  # noqa: B024 - its kinds have abstract methods
 
 
 @dataclass(frozen=True, eq=False)
-class Polyhedral:
-    """A regulariser written as min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², which `margin-bb` reads.
-
-    Parameters
-    ----------
-    atoms : ndarray (k, p)
-        x_j, which span all w; none where it is μ||w||² alone.
-    mu : float
-        μ ≥ 0.
-    """
-
-    atoms: FloatArray
-    mu: float
-
-
-@dataclass(frozen=True, eq=False)
-class Classifier:
-    """A given classifier, for which parts compute the best values of the variables that they add.
+class FixedClassifier:
+    """A classifier at which each part computes the best values of the variables that it adds to the form.
 
     Parameters
     ----------
     w : ndarray (p,)
-    y
-        The data.
+        Its coefficients.
+    y : ndarray (n,)
+        The labels or targets of the data.
     penalised : ndarray of bool (p,)
+        The coefficients that the regulariser contains.
     argument : ndarray (rows,)
-        What the loss is a function of.
+        The loss's arguments at w.
     tolerance : ndarray (rows,)
-        An argument so far below a threshold counts as one that is there: what a solver finds is exact to rounding only.
+        An argument that is below a threshold by no more than this counts as one at it: a solver's w is exact to rounding only.
     """
 
     w: FloatArray
@@ -108,22 +90,24 @@ class AssemblyContext:
 
     Parameters
     ----------
-    X, y
-        The data.
+    X : ndarray or csr_array (n, p)
+        The rows that w multiplies: the data, or images under a kernel.
+    y : ndarray (n,)
+        Labels or targets.
     sample_weight : ndarray (rows,)
         Costs of the arguments' losses.
     w : Affine
         The classifier's coefficients as variables of the form, the intercept first where there is one.
     penalised : ndarray of bool (p,)
-        Coefficients that the regulariser sees.
+        The coefficients that the regulariser contains.
     argument : Affine
-        What the loss is a function of: margins y_i x_i'w, or residuals y_i - x_i'w.
+        The loss's arguments: margins y_i x_i'w, residuals y_i - x_i'w, or what else `Loss.rows` gives.
     argument_bounds : ndarray (rows,)
         An upper bound of |argument| over what may be optimal; infinite where none is known.
     span : ndarray (p,)
         An upper bound of |w_j| over what may be optimal.
     M : ndarray (rows,), optional
-        Constants that are given, for a threshold of 1, in place of those that follow from ``argument_bounds``.
+        Given big-M constants for a threshold of 1, in place of those that follow from ``argument_bounds``.
     indicators : bool
         Switches are to be indicators, whatever constants are known.
     """
@@ -150,7 +134,7 @@ class AssemblyContext:
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:
-    """Return an array of doubles of any shape, infinite ones among them; a copy."""
+    """Return numbers, infinite ones among them, as a new float64 array of their shape."""
     try:
         if np.iscomplexobj(value):
             raise TypeError("they are complex")
@@ -182,319 +166,18 @@ def as_columns(keys: Iterable[Any], name: str) -> tuple[int | str, ...]:
 
 
 def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str) -> tuple[int, ...]:
-    """Return the indices of coefficients that are given by index or by the name of the column."""
+    """Return the indices of coefficients that are given by index or by the name of the column.
+
+    ``names`` knows the columns' names, ``p`` is the number of coefficients, ``name`` the argument in messages.
+
+    Raises
+    ------
+    InputError
+        An index or name that no coefficient has, or a coefficient that is named twice.
+    """
     places = tuple(names.column(j) if isinstance(j, str) else j for j in keys)
     if not all(0 <= j < p for j in places):
         raise InputError(f"{name} must hold names of columns, or indices of the {p} coefficients; it has {places}", name=name)
     if len(set(places)) < len(places):
         raise InputError(f"{name} must name each coefficient once; their indices are {places}", name=name)
     return places
-
-
-class Features(ABC):
-    """Base class of the rows in which scores are linear, for the data and for new points."""
-
-    @property
-    @abstractmethod
-    def rows(self) -> Points:
-        """Return one row for each point, one column for each coefficient."""
-
-    @property
-    def matrix(self) -> Points | Rows:
-        """Return the rows, in memory or in blocks: what can be multiplied."""
-        return self.rows
-
-    @property
-    def width(self) -> int:
-        """Return the number of coefficients."""
-        return int(self.matrix.shape[1])
-
-    @abstractmethod
-    def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Return the scores x'w of new points."""
-
-    @abstractmethod
-    def squares(self, X: object) -> FloatArray:
-        """Return x'x of new points."""
-
-
-@dataclass(frozen=True, eq=False)
-class RawFeatures(Features):
-    """The columns of X as features, as in a linear classifier."""
-
-    X: Points | Rows
-
-    @property
-    def rows(self) -> Points:
-        """Return X, in memory."""
-        return in_memory(self.X, "this")
-
-    @property
-    def matrix(self) -> Points | Rows:
-        """Return X."""
-        return self.X
-
-    def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Return Xw of new rows."""
-        return np.asarray(as_points(X, columns=self.X.shape[1]) @ w)
-
-    def squares(self, X: object) -> FloatArray:
-        """Return the squared norms of new rows."""
-        return row_norms_squared(as_points(X, columns=self.X.shape[1]))
-
-
-@dataclass(frozen=True, eq=False)
-class Images(Features):
-    """The images of the points under a kernel as features: coordinates in its feature space, after a one for the intercept if
-    any.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array (n, p)
-        The points.
-    kernel : Kernel
-    intercept : bool
-        Whether the first column is of ones.
-    """
-
-    X: Points
-    kernel: Kernel
-    intercept: bool
-
-    @cached_property
-    def coordinates(self) -> KernelCoordinates:
-        """Return coordinates of the span of the points."""
-        return KernelCoordinates(self.X, self.kernel)
-
-    @cached_property
-    def rows(self) -> Points:
-        """Return the coordinates, after a column of ones for the intercept if any."""
-        inner = self.coordinates.rows
-        return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
-
-    def products(self, w: FloatArray, X: object) -> FloatArray:
-        """Return the scores Σ β_i k(x_i, x), and the intercept, of new points."""
-        return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
-
-    def squares(self, X: object) -> FloatArray:
-        """Return k(x, x) of new points."""
-        return self.coordinates.squares(X)
-
-
-def images_of(kernel: object, X: Points) -> Images:
-    """Return the images of X under a kernel, a one for the intercept first; the given images where X are their rows."""
-    if isinstance(kernel, Images):
-        if X is kernel.rows or np.array_equal(X, kernel.rows):
-            return kernel
-        kernel = kernel.kernel
-    return Images(X, as_kernel(kernel, X), True)
-
-
-class Domain(Part):
-    """Base class of the sets of the coefficients w_j (the intercept too, where there is one)."""
-
-    integer: ClassVar[bool] = False
-    #: Whether it restricts nothing.
-    free: ClassVar[bool] = False
-
-    @abstractmethod
-    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return lower and upper bounds of p coefficients.
-
-        Raises
-        ------
-        InputError
-            Bounds or signs of another number of coefficients.
-        """
-
-    def add(self, builder: Assembly, w: Affine) -> None:
-        """Add further rows; none by default."""
-        return
-
-
-@dataclass(frozen=True)
-class Reals(Domain):
-    """The domain without restrictions."""
-
-    free: ClassVar[bool] = True
-
-    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return infinite bounds."""
-        return np.full(p, -np.inf), np.full(p, np.inf)
-
-
-@dataclass(frozen=True)
-class Box(Domain):
-    """The domain lower ≤ w ≤ upper, bounds for all coefficients or one for each.
-
-    Parameters
-    ----------
-    lower, upper : float or array_like (p,)
-        Infinite where a coefficient has no bound.
-
-    Raises
-    ------
-    InputError
-        A lower bound above its upper bound, or NaN; lengths that do not fit (when the problem is stated).
-    """
-
-    lower: float | tuple[float, ...] = -1.0
-    upper: float | tuple[float, ...] = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("lower", "upper"):
-            side = as_numbers(getattr(self, name), name)
-            if side.ndim > 1:
-                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}", name=name)
-            object.__setattr__(self, name, tuple(map(float, side)) if side.ndim else float(side))
-        low, high = np.asarray(self.lower), np.asarray(self.upper)
-        if not (low.ndim and high.ndim and low.shape != high.shape) and not (low <= high).all():
-            raise InputError(f"a lower bound must not be above its upper bound: lower {self.lower}, upper {self.upper}")
-
-    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return the bounds, one for each coefficient."""
-        sides = []
-        for name in ("lower", "upper"):
-            side = np.asarray(getattr(self, name), dtype=np.float64)
-            if side.ndim and side.shape != (p,):
-                raise InputError(
-                    f"{name} must be a number or one for each of the {p} coefficients; it has {side.size}", name=name
-                )
-            sides.append(np.array(np.broadcast_to(side, p)))
-        return sides[0], sides[1]
-
-    def lines(self) -> tuple[Line, ...]:
-        """Return the printed bounds."""
-        low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
-        plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
-        below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
-        typeset = rf"{below} \le w \le {above}" if below and above else rf"w \ge {below}" if below else rf"w \le {above}"
-        return (Line(plain, typeset),) if below or above else ()
-
-
-@dataclass(frozen=True)
-class Integers(Box):
-    """The domain of integers with lower ≤ w ≤ upper, as in scoring systems.
-
-    Parameters
-    ----------
-    lower, upper : float or array_like (p,)
-        Infinite where a coefficient has no bound.
-    """
-
-    lower: float | tuple[float, ...] = -10.0
-    upper: float | tuple[float, ...] = 10.0
-
-    integer: ClassVar[bool] = True
-    convex: ClassVar[bool] = False
-
-    def lines(self) -> tuple[Line, ...]:
-        """Return the printed bounds and integrality."""
-        return (*super().lines(), Line("w integer", r"w\in\mathbb{Z}^p"))
-
-
-@dataclass(frozen=True)
-class Signs(Domain):
-    """The domain of coefficients of given signs (monotone features): w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it
-    is 0.
-
-    Parameters
-    ----------
-    signs : sequence of int (p,), or mapping
-        A sign for each coefficient, or signs by name or index of the column, ``{"age": 1}``: the others are free.
-
-    Raises
-    ------
-    InputError
-        Signs other than -1, 0, 1; a number of signs that does not fit, or no such column (when the problem is stated).
-    """
-
-    signs: tuple[int, ...] | Mapping[int | str, int]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.signs, Mapping):
-            values = as_integers(list(self.signs.values()), "signs")
-            object.__setattr__(self, "signs", dict(zip(as_columns(self.signs, "signs"), values, strict=True)))
-        else:
-            values = as_integers(self.signs, "signs")
-            object.__setattr__(self, "signs", values)
-        if not set(values) <= {-1, 0, 1}:
-            raise InputError(f"signs must be -1, 0 or 1; they are {values}", name="signs")
-
-    @property
-    def names_coefficients(self) -> bool:
-        """Return whether the signs are given by column."""
-        return isinstance(self.signs, Mapping)
-
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the domain with one sign for each coefficient."""
-        if not isinstance(self.signs, Mapping):
-            return self
-        signs = [0] * X.shape[1]
-        for place, sign in zip(column_places(self.signs, names, len(signs), "signs"), self.signs.values(), strict=True):
-            signs[place] = sign
-        return type(self)(tuple(signs))
-
-    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return zero on one side where a sign is given, else infinity."""
-        if isinstance(self.signs, Mapping):
-            raise InputError("signs by column need the data: state them as the domain of a Margin", name="signs")
-        if len(self.signs) != p:
-            raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}", name="signs")
-        signs = np.array(self.signs)
-        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
-
-    def lines(self) -> tuple[Line, ...]:
-        """Return the printed signs."""
-        return (Line("s_j w_j >= 0", r"s_j w_j \ge 0"),)
-
-
-@dataclass(frozen=True)
-class Increasing(Domain):
-    """The domain w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
-
-    Parameters
-    ----------
-    order : sequence of int or str
-        Indices of coefficients, or names of columns.
-
-    Raises
-    ------
-    InputError
-        Indices or names that are not coefficients (when the problem is stated).
-    """
-
-    order: tuple[int | str, ...]
-
-    def __post_init__(self) -> None:
-        order: object = self.order
-        if isinstance(order, str) or not isinstance(order, Iterable):
-            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {order!r}", name="order")
-        object.__setattr__(self, "order", as_columns(order, "order"))
-        if not self.order:
-            raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")
-
-    @property
-    def names_coefficients(self) -> bool:
-        """Return whether an entry of the order is the name of a column."""
-        return any(isinstance(j, str) for j in self.order)
-
-    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
-        """Return the domain with indices in place of names."""
-        return type(self)(column_places(self.order, names, X.shape[1], "order")) if self.names_coefficients else self
-
-    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
-        """Return infinite bounds."""
-        column_places(self.order, DataNames(), p, "order")
-        return np.full(p, -np.inf), np.full(p, np.inf)
-
-    def add(self, builder: Assembly, w: Affine) -> None:
-        """Add the rows w_k - w_j ≥ 0."""
-        steps = len(self.order) - 1
-        rows = np.arange(steps)
-        data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
-        builder.require_nonnegative("increasing", w.premultiplied(sp.csr_array(data, shape=(steps, w.rows))))
-
-    def lines(self) -> tuple[Line, ...]:
-        """Return the printed order."""
-        return (Line("w_j <= w_k for j before k", r"w_j \le w_k \text{ for } j \text{ before } k", "increasing"),)

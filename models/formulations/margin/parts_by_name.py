@@ -1,21 +1,22 @@
-"""The names of losses, regularisers and domains that `Margin` accepts, and the functions by which users state restrictions."""
+"""The parts of a `Margin` as users state them: losses, regularisers and domains by name, and functions that make restrictions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ....errors import InputError, unknown_name
 from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
+from .domains import Box, Domain, Integers, Reals
+from .group_losses import GroupLosses
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .loss import Loss
 from .margin_losses import EpsilonInsensitive, Hat, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
-from .part import Box, Domain, Integers, Reals
 from .regularisers import L0, L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
-from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity
+from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity, Restriction
 from .smooth_losses import ExponentialLoss, Huber, Logistic
 
 P = TypeVar("P")
@@ -69,16 +70,16 @@ def part_by_name(part: P | str, table: Mapping[str, P], noun: str) -> P:
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
     """Require that groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
 
-    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`). ``groups`` is the group of
-    each point, or the name or the index of a column.
+    With ``by="counts"`` the shares of positive scores differ by at most ε, which takes binaries (`CountParity`).
 
     Parameters
     ----------
-    groups : array_like (n,) or str
-        Group of each point, or the name of a column.
+    groups : array_like (n,), str or int
+        The group of each point; or the name or the index of the column that holds it.
     epsilon : float
         ε ≥ 0.
     by : {"covariance", "counts"}
+        What must be alike: covariances, or shares of positive scores.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
     Raises
     ------
     InputError
-        Neither of the two.
+        ``by`` is neither of the two words, or ε < 0.
     """
     kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
     if not isinstance(by, str) or by not in kinds:
@@ -151,7 +152,7 @@ class AtMost:
 
     @property
     def nonzero(self) -> Nonzero:
-        """Return the restriction that at most k penalised coefficients are not zero."""
+        """Return the restriction `Nonzero`: at most k penalised coefficients are not zero."""
         return Nonzero(self.k)
 
 
@@ -174,3 +175,78 @@ def at_most(k: int) -> AtMost:
         k is no integer ≥ 0.
     """
     return AtMost(k)
+
+
+def as_parts(
+    loss: object, regulariser: object, domain: object, subject_to: object, groups: object
+) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
+    """Return loss, regulariser, domain and restrictions as parts, from the arguments of `Margin`: parts or their names.
+
+    Raises
+    ------
+    InputError
+        An argument that is no part and no name of one, groups without a loss for each, or losses without groups.
+    """
+    loss = _checked_loss(loss, groups)
+    regulariser = part_by_name(regulariser, REGULARISERS, "regulariser")
+    domain = part_by_name(domain, DOMAINS, "domain")
+    if not isinstance(regulariser, Regulariser):
+        raise _no_part("regulariser", regulariser)
+    if not isinstance(domain, Domain):
+        raise _no_part("domain", domain)
+    if not isinstance(subject_to, Restriction | Iterable):
+        raise InputError(
+            f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_advice(subject_to)}", name="subject_to"
+        )
+    restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
+    for restriction in restrictions:
+        if not isinstance(restriction, Restriction):
+            raise InputError(
+                f"subject_to must hold restrictions of marginopt.margin; it holds {restriction!r}{_advice(restriction)}",
+                name="subject_to",
+            )
+        if restriction.needs_margins and not loss.reads_class_labels:
+            raise InputError(
+                f"{type(restriction).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have",
+                name="restrictions",
+            )
+    return loss, regulariser, domain, tuple(restrictions)
+
+
+def _checked_loss(loss: object, groups: object) -> Loss:
+    if isinstance(loss, GroupLosses):  # the model is made again from its fields
+        loss = loss.losses
+    if (groups is not None) != isinstance(loss, Mapping):
+        raise InputError(
+            "a loss for each group, loss={name: loss, ...}, and groups=, the group of each point, go together", name="groups"
+        )
+    if not isinstance(loss, Mapping):
+        part = part_by_name(loss, LOSSES, "loss")
+        if not isinstance(part, Loss):
+            raise _no_part("loss", part)
+        return part
+    losses = {str(name): part_by_name(one, LOSSES, "loss") for name, one in loss.items()}
+    for one in losses.values():
+        if not isinstance(one, Loss):
+            raise _no_part("loss", one)
+    return GroupLosses(losses, groups)  # type: ignore[arg-type]
+
+
+def _no_part(noun: str, value: object) -> InputError:
+    return InputError(
+        f"{noun} must be a name or one of the parts of marginopt.margin; it is {value!r}{_advice(value)}", name=noun
+    )
+
+
+def _advice(value: object) -> str:
+    """Return the end of a message that says how a wrong argument of a known kind is stated; empty for others."""
+    if isinstance(value, type):
+        return f"; that is the class, a part is {value.__name__}(...)"
+    if isinstance(value, Domain):
+        return '; that is a domain; LinearRows({"age": 1}, 0.0) states a sign, fixed({"age": 0}) a value'
+    if isinstance(value, AtMost):
+        return f"; at most {value.k} of what? at_most({value.k}).nonzero counts coefficients"
+    # exempt (text): the module of an object that is no part, which may be CVXPY's
+    if callable(value) or type(value).__module__.partition(".")[0] == "cvxpy":
+        return "; expressions of CVXPY are added by model.with_constraint(...)"
+    return ""

@@ -14,7 +14,7 @@ from ...statement import Line, plus, times
 from ...views import PiecewiseLinearLoss
 from .assembly import Affine, Assembly
 from .loss import ConvexPiece, Loss
-from .part import AssemblyContext, Classifier, as_numbers
+from .part import AssemblyContext, FixedClassifier, as_numbers
 
 #: By how much of their size products of differences may differ that are equal but for rounding.
 _STRAIGHT = 1e-15
@@ -33,12 +33,12 @@ class PiecewiseLinear(Loss):
     Parameters
     ----------
     breakpoints : tuple of (margin, loss)
-        Margins must not decrease, at least two of them different, and no three of them equal; the first and the last two differ.
+        The margins must not decrease; two of them may be equal, but no three, nor the first two or the last two.
 
     Raises
     ------
     InputError
-        Breakpoints that are not such; not convex and margins without a bound (when the problem is compiled).
+        Breakpoints of another shape or order; a loss that is not convex where the margins have no bounds (when compiled).
     """
 
     breakpoints: tuple[tuple[float, float], ...]
@@ -108,7 +108,7 @@ class PiecewiseLinear(Loss):
         places = np.flatnonzero(np.diff(m) == 0.0).tolist()
         return tuple((float(m[k]), 1.0 if v[k + 1] < v[k] else -1.0) for k in places)
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
         if self.convex:
             return {"tau": self.values(classifier.argument)}
@@ -126,7 +126,7 @@ class PiecewiseLinear(Loss):
         return blocks
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """An epigraph, or a choice of segments."""
+        """Add the epigraph of a convex loss, or the choice of segments of another."""
         (self._epigraph if self.convex else self._choice)(builder, context)
         return None
 
@@ -165,7 +165,7 @@ class PiecewiseLinear(Loss):
             return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
         return Line("sum_i c_i sum_k (s_k m_ik + t_k d_ik)", r"\textstyle\sum_i c_i\sum_k (s_k m_{ik} + t_k\delta_{ik})")
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether the least value, at a breakpoint or beyond the ends, is ≥ 0."""
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
@@ -285,7 +285,7 @@ class PiecewiseQuadratic(Loss):
             builder.cost_of_squares(a * context.sample_weight, step)
         builder.cost(sign * (2.0 * a * start + b) * context.sample_weight, step)
 
-    def nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Return whether the least value is ≥ 0: where the slope changes sign, or far out."""
         f, t = np.array(self.pieces), np.array([-np.inf, *self.breakpoints, np.inf])
         if (f[0, 0] == 0 and f[0, 1] > 0) or (f[-1, 0] == 0 and f[-1, 1] < 0):

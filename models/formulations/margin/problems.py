@@ -14,43 +14,44 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
 from ...program.cones import Nonnegative, Zero
-from ...rounding import below
+from ...rounding import round_down
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
+from .domains import Domain
 from .loss import Loss, LossTable
-from .part import AssemblyContext, Domain, Part, Polyhedral
-from .regularisers import L1, Regulariser, Sparsity
+from .part import AssemblyContext, Part
+from .regularisers import L1, AtomicForm, Regulariser, Sparsity
 from .restrictions import Restriction
 
 
 @dataclass(frozen=True, eq=False)
-class MarginProblemView:
-    """A composition as a `MarginProblem` whose points and costs are still missing, or the reason why it is none.
+class MarginProblemReduction:
+    """The reduction of a composition to a `MarginProblem`, which lacks points and costs, or the obstacle to it.
 
     Parameters
     ----------
-    parts : MarginProblem, optional
-        Without points.
+    template : MarginProblem, optional
+        The problem without points and costs.
     obstacle : str
-        The reason; empty where there is a problem.
+        The reason why there is no problem; empty where there is one.
     """
 
-    parts: MarginProblem | None = None
+    template: MarginProblem | None = None
     obstacle: str = ""
 
     def problem(self, A: Callable[[], FloatArray], costs: FloatArray) -> MarginProblem | None:
-        """Return the problem with its costs and its signed rows, which are computed only if there is a problem."""
-        return None if self.parts is None else replace(self.parts, A=A(), costs=costs)
+        """Return the problem with these costs and the signed rows that ``A`` returns, called only if there is a problem."""
+        return None if self.template is None else replace(self.template, A=A(), costs=costs)
 
 
-def margin_problem_of(
+def reduce_to_margin_problem(
     loss: Loss,
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
     make_context: Callable[[], AssemblyContext],
-) -> MarginProblemView:
-    """Return the problem of these parts with the coefficients alone as variables, or the reason why there is none.
+) -> MarginProblemReduction:
+    """Return the problem of these parts with the coefficients alone as variables, or the obstacle to it.
 
     The loss is one of margins, seen as a `PiecewiseLinearLoss`; the regulariser squares, a norm of few atoms or prices
     (`Sparsity`); domain and restrictions are bounds, whole numbers, linear rows, a number of non-zero coefficients, kept points,
@@ -58,18 +59,18 @@ def margin_problem_of(
     for a free intercept, the loss.
     """
     if all(part.convex for part in (loss, regulariser, domain, *restrictions)):
-        return MarginProblemView(obstacle="convex problems are for solvers of their forms")
+        return MarginProblemReduction(obstacle="convex problems are for solvers of their forms")
     table = loss.loss_table() if loss.reads_class_labels else None
     if table is None:
-        return MarginProblemView(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
+        return MarginProblemReduction(obstacle=f"{_name(loss)} is no piecewise-linear loss that falls with the margin, to 0")
     try:
-        return MarginProblemView(_problem(table, loss, regulariser, domain, restrictions, make_context()))
+        return MarginProblemReduction(_problem(table, loss, regulariser, domain, restrictions, make_context()))
     except UnsupportedPartError as error:
-        return MarginProblemView(obstacle=str(error))
+        return MarginProblemReduction(obstacle=str(error))
 
 
 class UnsupportedPartError(Exception):
-    """A part (loss, regulariser, domain, restriction) cannot be expressed in the problem; the message says why."""
+    """A part of a `Margin` has no place in the problem of a search; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class RestrictionLimits:
     budgets : tuple of Budget
     rates : tuple of EqualRates
     max_nonzeros : tuple of int
-        Bounds on the number of non-zero coefficients.
+        Bounds on the number of non-zero coefficients, one for each restriction of that kind.
     """
 
     rows: FloatArray
@@ -110,7 +111,7 @@ def _problem(
     atoms[:, penalised] = norm.atoms
     curvature = np.where(penalised, norm.mu, 0.0)
     limits = restriction_limits(loss, domain, restrictions, context)
-    rows, row_lower, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
+    rows, row_lower, lower, upper = rows_as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     if domain.integer:
         lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     if (lower > upper).any():
@@ -143,14 +144,14 @@ def _problem(
     )
 
 
-def _norm(regulariser: Regulariser, p: int) -> tuple[Polyhedral, Sparsity]:
+def _norm(regulariser: Regulariser, p: int) -> tuple[AtomicForm, Sparsity]:
     """The regulariser of p coefficients as squares with a norm, and as prices of coefficients and their number."""
-    norm = regulariser.polyhedral(p)
+    norm = regulariser.atomic_form(p)
     if norm is not None:
         return norm, Sparsity(0.0, 0.0)
     sparsity = regulariser.sparsity
     if sparsity is not None:
-        norm = L1(sparsity.mu1).polyhedral(p) if sparsity.mu1 > 0.0 else Polyhedral(np.zeros((0, p)), 0.0)
+        norm = L1(sparsity.mu1).atomic_form(p) if sparsity.mu1 > 0.0 else AtomicForm(np.zeros((0, p)), 0.0)
     if sparsity is None or norm is None:
         raise UnsupportedPartError(
             f"{_name(regulariser)} is read as squares, a norm of few atoms or prices, and is not of these kinds here"
@@ -221,12 +222,18 @@ def linear_rows(part: Part, added: Assembly) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(rows) + 0.0, np.concatenate(right_sides) + 0.0
 
 
-def as_bounds(
+def rows_as_bounds(
     rows: FloatArray, row_lower: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the rows that remain and tightened bounds, rows of one coefficient turned into bounds of it.
+    """Return the rows that are not bounds of a single coefficient, and the bounds of w that the other rows tighten.
 
-    A row whose bound is no double remains, beside a wider bound.
+    A row of one coefficient whose bound is not a float64 remains, beside a bound that is rounded outwards; so does a row of
+    zeros that no w satisfies.
+
+    Returns
+    -------
+    tuple of ndarray
+        rows, row_lower, lower and upper.
     """
     lower, upper = lower.copy(), upper.copy()
     is_row = np.ones(row_lower.size, dtype=np.bool_)
@@ -264,8 +271,9 @@ Price = TypeVar("Price", Fraction, float)
 
 @dataclass(frozen=True, eq=False)
 class IntegerProblem(Generic[Price]):
-    """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over whole l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0, ||ρ||_0 ≤ k; the loss is
-    of ρ_0 + x_i'ρ.
+    """Base class of problems min loss + μ_0 ||ρ||_0 + μ_1 ||ρ||_1 over integers l ≤ ρ ≤ u, l_0 ≤ ρ_0 ≤ u_0 with ||ρ||_0 ≤ k.
+
+    The loss is one of the scores ρ_0 + x_i'ρ.
 
     Parameters
     ----------
@@ -276,7 +284,7 @@ class IntegerProblem(Generic[Price]):
     weights : ndarray (n,)
         c_i ≥ 0.
     lower, upper : ndarray (d,)
-        Whole numbers, l ≤ 0 ≤ u.
+        Integers, l ≤ 0 ≤ u.
     intercept : (int, int)
         l_0 and u_0; both 0 where there is no intercept.
     price, size_price : Fraction or float
@@ -331,7 +339,7 @@ class ScoringProblem(IntegerProblem[Fraction]):
         return cost + self.price * int(np.count_nonzero(rho)) + self.size_price * int(np.abs(rho).sum())
 
     def allows(self, rho0: int, rho: FloatArray) -> bool:
-        """Return whether the coefficients are within their bounds and their number."""
+        """Return whether the coefficients are within their bounds and at most k of them are not zero."""
         inside = bool((rho >= self.lower).all() and (rho <= self.upper).all())
         return inside and self.intercept[0] <= rho0 <= self.intercept[1] and int(np.count_nonzero(rho)) <= self.max_nonzeros
 
@@ -347,20 +355,20 @@ class RiskProblem(IntegerProblem[float]):
         return np.append(float(low), self.lower), np.append(float(high), self.upper)
 
     @cached_property
-    def merged(self) -> RiskProblem:
+    def with_merged_points(self) -> RiskProblem:
         """Return the problem with equal points as one, their costs added and rounded down: no bound of it is above this one's."""
         points, place = np.unique(np.column_stack([self.y, self.X]), axis=0, return_inverse=True)
         sums = [Fraction(0)] * len(points)
         for k, cost in zip(np.ravel(place).tolist(), self.weights.tolist(), strict=True):
             sums[k] += Fraction(cost)
-        return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=np.array([below(c) for c in sums]))
+        weights = np.array([round_down(c) for c in sums])
+        return replace(self, X=np.ascontiguousarray(points[:, 1:]), y=points[:, 0], weights=weights)
 
 
-def restricted_bounds(
+def integer_bounds(
     restrictions: Sequence[Restriction], data: tuple[FloatArray, FloatArray], lower: FloatArray, upper: FloatArray, k: int
 ) -> tuple[FloatArray, FloatArray, int] | None:
-    """Return lower and upper bounds and the most non-zeros of whole coefficients under the restrictions; None if a restriction
-    is of another kind or leaves no value.
+    """Return bounds and the most non-zeros of integer coefficients under restrictions that are bounds or limits on non-zeros.
 
     Parameters
     ----------
@@ -368,7 +376,13 @@ def restricted_bounds(
     data : (ndarray (n, p), ndarray (n,))
         X and y.
     lower, upper : ndarray (p,)
+        Bounds without the restrictions, the intercept's first.
     k : int
+        The most non-zeros without them.
+
+    Returns
+    -------
+    tuple of (lower, upper, k), or None if a restriction is of another kind, or leaves no value or excludes 0
     """
     for restriction in restrictions:
         linear = restriction.linear_rows(*data)
@@ -380,14 +394,14 @@ def restricted_bounds(
             A, low, high = linear
             rows, row_lower = np.vstack([A, -A]), np.concatenate([low, -high])
             finite = np.isfinite(row_lower)
-            others, _, lower, upper = as_bounds(rows[finite], row_lower[finite], lower, upper)
+            others, _, lower, upper = rows_as_bounds(rows[finite], row_lower[finite], lower, upper)
             if len(others):
                 return None
     lower, upper = np.ceil(lower) + 0.0, np.floor(upper) + 0.0
     return None if (lower > upper).any() or (lower[1:] > 0.0).any() or (upper[1:] < 0.0).any() else (lower, upper, k)
 
 
-def scoring_problem_of(
+def reduce_to_scoring_problem(
     data: tuple[Points, FloatArray, FloatArray],
     penalised: BoolArray,
     loss: Loss,
@@ -426,7 +440,7 @@ def scoring_problem_of(
 
 @dataclass(frozen=True, eq=False)
 class SparseProblem:
-    """min Σ_j (q_j/2) w_j² + π_j 1{w_j ≠ 0} + Σ_i c_i ℓ(a_i'w) over l ≤ w ≤ u with at most k counted w_j other than 0.
+    """The problem min Σ_j (q_j/2) w_j² + π_j 1{w_j ≠ 0} + Σ_i c_i ℓ(a_i'w) over l ≤ w ≤ u, at most k counted w_j other than 0.
 
     Parameters
     ----------
@@ -457,14 +471,14 @@ class SparseProblem:
     max_nonzeros: int
 
 
-def sparse_problem_of(
+def reduce_to_sparse_problem(
     loss: Loss,
     regulariser: Regulariser,
     domain: Domain,
     restrictions: Sequence[Restriction],
     make_context: Callable[[], AssemblyContext],
 ) -> Callable[[FloatArray, FloatArray], SparseProblem] | None:
-    """Return a function from signed rows and costs to the sparse problem; None if these parts state no sparse problem.
+    """Return a function that makes the sparse problem of signed rows and costs; None if these parts state no sparse problem.
 
     The loss is the hinge, its square or the logistic loss; the regulariser squares or prices of coefficients; the domain and the
     restrictions are bounds that allow 0 and a number of coefficients, and either that number or a price binds.
@@ -477,7 +491,7 @@ def sparse_problem_of(
     try:
         norm, sparsity = _norm(regulariser, int(penalised.sum()))
         limits = restriction_limits(loss, domain, restrictions, context)
-        rows, _, lower, upper = as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
+        rows, _, lower, upper = rows_as_bounds(limits.rows, limits.row_lower, *domain.bounds(p))
     except UnsupportedPartError:
         return None
     curvature = np.where(penalised, 2.0 * norm.mu, 0.0)

@@ -14,13 +14,12 @@ from ...arrays import BoolArray, FloatArray, as_integer, as_positive
 from ...program.cones import Nonnegative, SecondOrder, Zero
 from ...statement import Line, plus, times
 from .assembly import Affine, Assembly
-from .part import Part, Polyhedral, as_integers, as_numbers
+from .part import Part, as_integers, as_numbers
 
 
 @dataclass(frozen=True)
 class Sparsity:
-    """A regulariser written as μ_0 ||w||_0 + μ_1 ||w||_1 with a bound on the number of non-zero coefficients, for exact searches.
-
+    """A regulariser written as μ_0 ||w||_0 + μ_1 ||w||_1 with a bound on ||w||_0, as exact searches read it.
 
     Parameters
     ----------
@@ -35,6 +34,22 @@ class Sparsity:
     max_nonzeros: int | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class AtomicForm:
+    """A regulariser written as an atomic norm and squares, min{||α||_1 : w = Σ_j α_j x_j} + μ||w||², as `margin-bb` reads it.
+
+    Parameters
+    ----------
+    atoms : ndarray (k, p)
+        x_j, which span all w; (0, p) where the regulariser is μ||w||² alone.
+    mu : float
+        μ ≥ 0.
+    """
+
+    atoms: FloatArray
+    mu: float
+
+
 class Regulariser(Part):
     """Base class of regularisers: a convex cost R(w) ≥ 0 of the penalised coefficients, or a cost of the non-zero ones."""
 
@@ -44,7 +59,7 @@ class Regulariser(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
-        """Add variables, constraints and cost; ``span`` bounds |w_j|."""
+        """Add variables, constraints and cost for the penalised coefficients ``w``; ``span`` bounds |w_j|."""
 
     @abstractmethod
     def cost_line(self) -> Line:
@@ -69,9 +84,9 @@ class Regulariser(Part):
         """Return μ where R is μ||w||² and nothing else, 0 for no regulariser; None for any other."""
         return None
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
-        """Return the regulariser as a few atoms and a multiple of ||w||²; None if it has no such form, or p is too large."""
-        return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
+    def atomic_form(self, p: int) -> AtomicForm | None:
+        """Return the regulariser of p coefficients by atoms and μ||w||²; None if it has no such form, or p is too large."""
+        return None if self.square is None else AtomicForm(np.zeros((0, p)), self.square)
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the variables that it adds to the form, at their best for w."""
@@ -79,7 +94,7 @@ class Regulariser(Part):
 
     @property
     def sparsity(self) -> Sparsity | None:
-        """Return the costs of non-zero coefficients and of their size; None where it is something else."""
+        """Return the regulariser as costs of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def support_function(self, level: float, rows: FloatArray) -> FloatArray:
@@ -164,7 +179,8 @@ class KernelNorm(Regulariser):
     Raises
     ------
     InputError
-        A matrix that is not such; one of another order than there are penalised coefficients (when the problem is stated).
+        K is not finite, symmetric and positive semidefinite, or has another order than there are penalised coefficients (when the
+        problem is stated).
     """
 
     K: Any
@@ -199,7 +215,7 @@ class KernelNorm(Regulariser):
         return Line("w'Kw", r"w^\top K w")
 
 
-#: Coefficients up to which the norm is written by its atoms, a square matrix.
+#: Coefficients up to which an L1 norm is written by its atoms, the rows of a square matrix.
 _FEW = 1000
 
 
@@ -250,10 +266,10 @@ class _AbsoluteNorm(Regulariser):
         reach = np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / mu1)
         return np.minimum(reach, np.linalg.norm(rows, axis=1) * np.sqrt(level / mu2)) if mu2 else reach
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
+    def atomic_form(self, p: int) -> AtomicForm | None:
         """Axes for atoms, and squares."""
         mu1, mu2 = self._weights
-        return Polyhedral(np.eye(p) / mu1, mu2) if p <= _FEW else None
+        return AtomicForm(np.eye(p) / mu1, mu2) if p <= _FEW else None
 
     def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
         """a = |w|."""
@@ -429,10 +445,10 @@ class KernelWeightsL1(Regulariser):
         solution = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w / size, bounds=(0, None))
         return size * np.maximum(solution.x, 0.0) if solution.status == 0 else None
 
-    def polyhedral(self, p: int) -> Polyhedral | None:
+    def atomic_form(self, p: int) -> AtomicForm | None:
         """Return the points as atoms; None where they do not span all coefficients."""
         self._check_width(p)
-        return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
+        return AtomicForm(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Add α as the difference of two non-negative parts, and w as their combination."""

@@ -1,6 +1,4 @@
-"""Restrictions of `Margin`: linear rows, fixed coefficients, kept points, limits on non-zeros and on errors, and parity of
-groups.
-"""
+"""The restrictions of `Margin`, which its classifier must satisfy: rows, fixed coefficients, kept points, limits and parity."""
 
 from __future__ import annotations
 
@@ -22,23 +20,23 @@ from ...arrays import BoolArray, FloatArray, IntArray, Points, as_integer, as_po
 from ...program.cones import Nonnegative, Zero
 from ...statement import Line, latex_words
 from ...views import Budget, EqualRates
-from ..linear_classifiers import first_column_is_one
+from ..features import first_column_is_one
 from .assembly import Affine, Assembly
-from .part import AssemblyContext, Classifier, Part, as_columns, as_integers, as_numbers, column_places
+from .part import AssemblyContext, FixedClassifier, Part, as_columns, as_integers, as_numbers, column_places
 from .regularisers import add_nonzero_indicators
 
 
 class Restriction(Part):
-    """Base class of restrictions, which the classifier must satisfy.
+    """Base class of restrictions.
 
     Attributes
     ----------
     needs_margins : bool
-        Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
+        Whether it reads the points' margins, which a loss of residuals, scores or pairs does not have.
     depends_on_points : bool
-        Whether it names points, or counts them or takes their mean, so that a point given twice is two points.
+        Whether it names points, counts them or takes their mean, so that a point given twice is two points.
     counted_by_loss : bool
-        Whether it counts by the loss's own variables: margins below 1 where the loss counts those.
+        Whether it counts by the loss's own variables, as a loss that counts margins below 1 has them.
     """
 
     needs_margins: ClassVar[bool] = False
@@ -49,7 +47,7 @@ class Restriction(Part):
     def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add variables and constraints, under labels that begin with ``name``.
 
-        ``errors`` are the loss's 0-1 variables that count errors, where it has such.
+        ``errors`` are the variables by which the loss counts margins below 1, one for each point; None where it has none.
 
         Raises
         ------
@@ -72,7 +70,7 @@ class Restriction(Part):
         return None
 
     def budget(self, y: FloatArray) -> Budget | None:
-        """Return the points of which only so many may have a margin below 1; None where the restriction is something else."""
+        """Return the error budget, points and how many margins below 1 they may have; None where the restriction is another."""
         return None
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
@@ -103,7 +101,7 @@ class Restriction(Part):
         """Return the groups whose shares of positive scores must be close; None where the restriction is something else."""
         return None
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return the variables that the restriction adds, by label, at their best values for a classifier; by default none."""
         return {}
 
@@ -117,7 +115,7 @@ class Restriction(Part):
         return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0)))
 
     def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
-        """Return `violation`; restrictions that count coefficients count the ``penalised`` ones alone."""
+        """Return `violation`; a restriction that counts coefficients counts those of the mask ``penalised`` alone."""
         return self.violation(X, y, w)
 
 
@@ -135,7 +133,7 @@ def point_indices(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntAr
 
 
 def indices_of_names(points: Any, names: DataNames) -> list[int]:
-    """Return the rows of points that are given by name; none where they are given otherwise."""
+    """Return the indices of points that are given by their names; [] where they are given otherwise."""
     listed = list(points) if isinstance(points, list | tuple | np.ndarray) and np.ndim(points) == 1 else []
     return [names.point(str(name)) for name in listed] if listed and all(isinstance(name, str) for name in listed) else []
 
@@ -299,12 +297,12 @@ class Fixed(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Keep(Restriction):
-    """The restriction y_i x_i'w ≥ 1 of these points, given by indices, a mask, their names or that of a class: their margins are
-    kept.
+    """The restriction y_i x_i'w ≥ 1 of some points, whose margins are kept.
 
     Parameters
     ----------
-    points : array_like of int, bool or names, or class name
+    points : array_like of int, bool or str, or str
+        Indices, a mask, names of points; or the name of a class, for all its points.
     """
 
     points: Any
@@ -347,7 +345,7 @@ class Keep(Restriction):
         return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
 
 
-#: Groups that numbers may stand for: more of them are a quantity, such as an age.
+#: The most groups whose names are numbers: more different numbers are a quantity, such as an age.
 _MOST_NUMBERED = 20
 
 
@@ -387,8 +385,9 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
 
 
 def group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
-    """Return rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of
-    two.
+    """Return rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: c_g'w is the covariance of membership in g and the score.
+
+    One row for each group g; of two groups the second alone, whose covariance is minus the first's.
     """
     inside = group_indicators(groups, n)
     inside = inside[1:] if inside.shape[0] == 2 else inside
@@ -435,7 +434,7 @@ class Nonzero(Restriction):
         """Return k."""
         return self.k
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return the values of s."""
         return {name: (classifier.w[classifier.penalised] != 0.0).astype(np.float64)}
 
@@ -459,7 +458,8 @@ class ErrorBudget(Restriction):
     """The restriction that at most a share of the named points has a margin below 1: Neyman-Pearson for a class, equal
     opportunity for a group.
 
-    The own variables of the 0-1 loss at margin 1 count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
+    The variables z of the 0-1 loss at margin 1 count these errors; with other losses e in {0, 1} does, e_i = 0 requiring
+    y_i x_i'w ≥ 1.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ class ErrorBudget(Restriction):
         """Return the points, and how many errors are allowed."""
         return Budget(self._chosen(y), self.allowed(y))
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
         """Return e, which the form has where the loss does not count such errors."""
         chosen = self._chosen(classifier.y)
         return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
@@ -594,7 +594,7 @@ class ViolationBudget(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class _OfGroups(Restriction):
-    """Fields that the rules about groups of points share: the groups, and the slack ε."""
+    """Base class of the restrictions on groups of points: the groups, and the slack ε."""
 
     groups: Any
     epsilon: float = 0.0
@@ -707,8 +707,10 @@ class CountParity(_OfGroups):
         inside = group_indicators(self.groups, y.size)
         return EqualRates(inside.argmax(axis=0), y, self.epsilon)
 
-    def blocks(self, classifier: Classifier, name: str) -> dict[str, FloatArray]:
-        """Return d, and its complement where the switches are indicators; scores that count as 0 are on the side that suits."""
+    def blocks(self, classifier: FixedClassifier, name: str) -> dict[str, FloatArray]:
+        """Return d and its complement, which the form has if its switches are indicators; scores near 0 take the side that
+        evens out the shares.
+        """
         scores, tolerance = classifier.y * classifier.argument, 10.0 * classifier.tolerance
         d = self.equal_rates(classifier.y).signs(scores, tolerance).astype(np.float64)
         return {f"{name} d": d, f"{name} not d": 1.0 - d}
@@ -726,7 +728,7 @@ class CountParity(_OfGroups):
 
 
 def group_differences(groups: Any, n: int) -> FloatArray:
-    """Return rows 1{i in g}/|g| - 1{i in h}/|h| for any two groups g, h."""
+    """Return the rows 1{i in g}/|g| - 1{i in h}/|h|, one for each two groups g, h: differences of shares."""
     inside = group_indicators(groups, n)
     means = inside / inside.sum(axis=1, keepdims=True)
     return np.array([means[g] - means[h] for g, h in itertools.combinations(range(len(means)), 2)])

@@ -17,17 +17,18 @@ from ....data_names import LABELS_OF_X, DataNames
 from ....display import Display, Displayable, Tabular
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
-from ...model import earlier_identity
+from ...digest import identity_rule
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement, latex_words
 from ...views import MarginProblem
-from ..linear_classifiers import first_column_is_one
+from ..features import first_column_is_one
+from .domains import Integers
 from .margin_losses import ZeroOne
-from .model import Margin, checked_parts
+from .model import Margin
 from .named_formulations import NamedComposition
-from .part import Integers
-from .problems import RiskProblem, ScoringProblem, as_fraction, restricted_bounds
+from .parts_by_name import as_parts
+from .problems import RiskProblem, ScoringProblem, as_fraction, integer_bounds
 from .regularisers import L0L1
 from .restrictions import Restriction
 from .smooth_losses import Logistic
@@ -101,7 +102,7 @@ class ScoringSystem(NamedComposition):
     sample_weight: float | FloatArray = 1.0
     epsilon: float = 0.001
     loss: Literal["zero-one", "logistic"] = "zero-one"
-    subject_to: Sequence[Restriction] = field(default=(), metadata={"identity": earlier_identity("subject_to", (), {})})
+    subject_to: Sequence[Restriction] = field(default=(), metadata={"identity": identity_rule("subject_to", (), {})})
 
     name = "ScoringSystem"
     title = "Scoring system (SLIM)"
@@ -145,11 +146,11 @@ class ScoringSystem(NamedComposition):
             object.__setattr__(self, "intercept_range", (low, high))
         object.__setattr__(self, "sample_weight", as_costs(self.sample_weight, X.shape[0], "sample_weight"))
         object.__setattr__(self, "subject_to", self._checked_restrictions())
-        _ = self.composed  # parts that do not fit the data are an error of the statement
+        _ = self.composition  # parts that do not fit the data are an error of the statement
 
     def _checked_restrictions(self) -> tuple[Restriction, ...]:
         """The restrictions, with columns and classes by number."""
-        restrictions = checked_parts(ZeroOne(), "none", "reals", self.subject_to, None)[3]
+        restrictions = as_parts(ZeroOne(), "none", "reals", self.subject_to, None)[3]
         names = self.data_names or DataNames()
         located = tuple(restriction.resolve_names(names, self.X, self.y) for restriction in restrictions)
         for restriction in located:
@@ -199,7 +200,7 @@ class ScoringSystem(NamedComposition):
         return np.array([high.sum(axis=1), low.sum(axis=1)])
 
     @cached_property
-    def offsets(self) -> tuple[int, int]:
+    def intercept_bounds(self) -> tuple[int, int]:
         """Return the intercept's bounds l_0 and u_0."""
         if self.intercept_range is not None:
             return self.intercept_range
@@ -214,7 +215,7 @@ class ScoringSystem(NamedComposition):
         Where restrictions count positive scores, M_i added to the negative margin reaches t too.
         """
         high, low = self.score_ranges
-        low_scores, high_scores = self.offsets[0] + low, self.offsets[1] + high
+        low_scores, high_scores = self.intercept_bounds[0] + low, self.intercept_bounds[1] + high
         lowest = np.where(self.y > 0, low_scores, -high_scores)
         if any(restriction.equal_rates(self.y) is not None for restriction in self.subject_to):
             lowest = np.minimum(low_scores, -high_scores)
@@ -226,15 +227,15 @@ class ScoringSystem(NamedComposition):
         n, price = self.X.shape[0], as_fraction(self.C0)
         if self.C1 is not None or self.logistic:
             return n * price, n * as_fraction(0.0 if self.C1 is None else self.C1)
-        sizes = int(np.maximum(*map(np.abs, self._bounds())).sum()) + max(map(abs, self.offsets))
+        sizes = int(np.maximum(*map(np.abs, self._bounds())).sum()) + max(map(abs, self.intercept_bounds))
         tie = min(Fraction(1, n), price / max(sizes, 1)) if price > 0 else Fraction(1, n * max(sizes, 1))
         return n * price, n * tie / 2
 
     @cached_property
-    def composed(self) -> Margin:
+    def composition(self) -> Margin:
         """Return the `Margin` of `ZeroOne` at t, or `Logistic`, with `L0L1` over `Integers`, the intercept free."""
         lower, upper = self._bounds()
-        domain = Integers((self.offsets[0], *lower), (self.offsets[1], *upper))
+        domain = Integers((self.intercept_bounds[0], *lower), (self.intercept_bounds[1], *upper))
         price, tie = map(float, self.prices)
         regulariser = L0L1(price, tie, self.max_features)
         loss = Logistic() if self.logistic else ZeroOne(self.threshold)
@@ -242,7 +243,7 @@ class ScoringSystem(NamedComposition):
 
     def compile(self) -> StandardForm:
         """Return the composition's form under this name, with the M of the notes."""
-        composed = self.composed
+        composed = self.composition
         if self.logistic:
             return super().compile()
         return composed.form_with(
@@ -252,7 +253,7 @@ class ScoringSystem(NamedComposition):
     def view(self, kind: type[V]) -> V | None:
         """Return the `ScoringProblem`, costs as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
         if self._restricted is None:
-            return self.composed.view(kind) if kind is MarginProblem else None
+            return self.composition.view(kind) if kind is MarginProblem else None
         if self.logistic:
             return self.risk_problem if kind is RiskProblem else None  # type: ignore[return-value]
         return self.problem if kind is ScoringProblem else None  # type: ignore[return-value]
@@ -265,7 +266,7 @@ class ScoringSystem(NamedComposition):
     @property
     def _unrestricted(self) -> tuple[FloatArray, FloatArray, int]:
         """Bounds of ρ, and the number of features in use."""
-        lower, upper = self.composed.domain.bounds(self.X.shape[1])
+        lower, upper = self.composition.domain.bounds(self.X.shape[1])
         d = self.X.shape[1] - 1
         return lower, upper, d if self.max_features is None else self.max_features
 
@@ -273,7 +274,7 @@ class ScoringSystem(NamedComposition):
     def _restricted(self) -> tuple[FloatArray, FloatArray, int] | None:
         """The same under all restrictions; None where one is more than bounds and a number."""
         lower, upper, k = self._unrestricted
-        return restricted_bounds(self.subject_to, (to_dense(self.X), self.y), lower, upper, k)
+        return integer_bounds(self.subject_to, (to_dense(self.X), self.y), lower, upper, k)
 
     @property
     def logistic(self) -> bool:
@@ -333,7 +334,7 @@ class ScoringSystem(NamedComposition):
         """Return all blocks of the form at the nearest whole coefficients, errors counted exactly."""
         w = np.rint(np.asarray(w, dtype=np.float64))
         if self.logistic:
-            return dict(self.composed.complete({"w": w}))
+            return dict(self.composition.complete({"w": w}))
         values = {
             "w": w,
             "z": self.problem.errors(int(w[0]), w[1:]).astype(np.float64),
@@ -341,7 +342,7 @@ class ScoringSystem(NamedComposition):
             "a": np.abs(w[1:]),
         }
         if self.subject_to:  # their own variables
-            values = {**self.composed.complete({"w": w}), **values}
+            values = {**self.composition.complete({"w": w}), **values}
         return {block.label: values[block.label] for block in self.form.blocks}
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -406,8 +407,8 @@ class ScoringSystem(NamedComposition):
         if self.logistic:
             kind = "mixed-integer exponential cone program"
             source = "Ustun, Rudin: Learning optimized risk scores, 2019, (1)"
-            return replace(self.composed.statement, title="Risk score (RiskSLIM)", problem_class=kind, source=source)
-        (low, high), t = self.offsets, self.threshold
+            return replace(self.composition.statement, title="Risk score (RiskSLIM)", problem_class=kind, source=source)
+        (low, high), t = self.intercept_bounds, self.threshold
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
         epsilon = (
@@ -415,7 +416,7 @@ class ScoringSystem(NamedComposition):
             if self.integer_scores
             else f"> 0 is said as >= epsilon = {t:g}"
         )
-        base_statement = self.composed.statement
+        base_statement = self.composition.statement
         return replace(
             base_statement,
             title=self.title,

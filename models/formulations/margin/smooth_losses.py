@@ -15,7 +15,7 @@ from ...statement import Line, times
 from ...views import LinearLoss
 from .assembly import Affine, Assembly
 from .loss import Conjugate, Loss, ResidualConjugate, ResidualLoss
-from .part import AssemblyContext, Classifier
+from .part import AssemblyContext, FixedClassifier
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Logistic(Loss):
         builder.cost(context.sample_weight, xi)
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the margin, the loss and the probabilities."""
         m = np.asarray(classifier.argument)
         right, wrong = np.exp(-softplus(-m)[0]), np.exp(-softplus(m)[0])
@@ -147,7 +147,7 @@ class ExponentialLoss(Loss):
         builder.cost(context.sample_weight, tau)
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return τ."""
         return {"tau": self.values(classifier.argument)}
 
@@ -225,7 +225,7 @@ class Huber(ResidualLoss):
         builder.cost(self.delta * context.sample_weight, xi)
         return None
 
-    def blocks(self, classifier: Classifier) -> dict[str, FloatArray]:
+    def blocks(self, classifier: FixedClassifier) -> dict[str, FloatArray]:
         """Return the part of the residual that is squared, and the rest."""
         s = np.clip(classifier.argument, -self.delta, self.delta)
         return {"s": s, "xi": np.abs(classifier.argument - s)}

@@ -1,4 +1,4 @@
-"""K-NPSVC++, which learns the hyperplanes of all classes and features shared by them in one multi-objective problem."""
+"""`ChebyshevNPSVC`, K-NPSVC++ (8): hyperplanes of all classes and shared features, learned in one multi-objective problem."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from ...model import Model
 from ...program.bridges import psd_factor
 from ...program.cones import Bilinear, Nonnegative, RotatedSecondOrder
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
+from ...program.quadratic import Quadratic
 from ...record import DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import UNIT
 from ...statement import Line, Statement
-from ..stiefel import StiefelQP, as_orthonormal, orthonormal
+from ..stiefel import StiefelQP, as_orthonormal, orthonormality
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
 from .quadratic_factors import (
@@ -80,13 +81,10 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
     upper[end : end + p * d], lower[end : end + p * d] = P.ravel(), -(P - np.eye(p, d)).ravel()
 
 
-# The parts that the alternating steps of the Chebyshev problem share for any P: factors, S, and the last P's products.
-
-
 @final
 class ChebyshevPieces:
-    """The matrices of a `ChebyshevNPSVC` that do not depend on P, computed once for the model and all its ``at(P)``; and those
-    of the last P.
+    """The matrices that the alternating steps of a `ChebyshevNPSVC` share: those that do not depend on P, kept for the model and
+    all its ``at(P)``, and those of the last P.
 
     Parameters
     ----------
@@ -172,7 +170,7 @@ class ChebyshevPieces:
             self._lowered[k] = DowndatedFactor(self.factor(k), P, kappa)
         return self._lowered[k]
 
-    def smoothed(self, P: FloatArray) -> FloatArray:
+    def smoothed_columns(self, P: FloatArray) -> FloatArray:
         """Return SP; that of the last P is kept, since all classes ask for it."""
         if self._product is None or not np.array_equal(P, self._product[0]):
             self._product = (P.copy(), self.S @ P)
@@ -180,9 +178,9 @@ class ChebyshevPieces:
 
     def smoothness(self, P: FloatArray) -> float:
         """Return μ/2 Tr(P'SP)."""
-        return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed(P)))
+        return 0.0 if self._model.mu == 0.0 else 0.5 * self._model.mu * float(np.sum(P * self.smoothed_columns(P)))
 
-    def projection(self, share: float, E: FloatArray) -> StiefelQP:
+    def p_step_problem(self, share: float, E: FloatArray) -> StiefelQP:
         """Return the problem of the P-step (19) with H = -share μS, checked and built again only where the share has changed."""
         if self._projection is None or abs(self._projection[0] - share) > 1e-14 * share:
             self._projection = (share, StiefelQP(-self._model.mu * share * self.S, E))
@@ -190,7 +188,7 @@ class ChebyshevPieces:
 
 
 V = TypeVar("V")
-#: Whose points are near hyperplane l: those of class l, as printed, or all others, as in the released code.
+#: The points that hyperplane l is near to: those of class l, as printed, or all others, as in the released code.
 Orientation: TypeAlias = Literal["one", "rest"]
 
 
@@ -208,13 +206,13 @@ class ChebyshevNPSVC(Model):
     X : array_like (n, p)
     y : array_like (n,)
     c, r1, r2 : float
-        > 0.
+        > 0, weights in J_l as above.
     mu : float
-        μ ≥ 0.
+        μ ≥ 0, weight of the neighbour graph.
     d : int, optional
         Columns of P, 1 ≤ d ≤ features; min(2K, features - 1) where it is not given.
-    weights : array_like (K,)
-        ϖ_l > 0.
+    weights : float or array_like (K,)
+        ϖ_l > 0, one for all classes or one each.
     orientation : {"one", "rest"}
     kernel : Kernel or callable
     ridge, offset : float
@@ -369,7 +367,7 @@ class ChebyshevNPSVC(Model):
         I.
         """
         weights = np.asarray(self.weights)
-        shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
+        shared = 0.0 if self.mu == 0.0 else self.mu * self.pieces.smoothed_columns(P)
         outer = U[:, :, None] * V[:, None, :]
         return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
 
@@ -550,7 +548,7 @@ class ChebyshevNPSVC(Model):
         blocks = [Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (end - int(starts[0]),))]
         if P is None:
             blocks += [Block("P", (p, d)), Block("R", (K, p))]
-            constraints += [_rest(K, p, d, end, n), orthonormal("orthonormal", (p, d), n, end)]
+            constraints += [_rest(K, p, d, end, n), orthonormality("orthonormal", (p, d), n, end)]
             _bound_free(self, lower, upper, starts)
         return StandardForm(
             name=self.name,

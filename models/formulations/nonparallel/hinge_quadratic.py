@@ -1,5 +1,5 @@
-"""Strictly convex quadratics with weighted piecewise-linear losses, to which nonparallel classifiers reduce, and their duals in a
-box.
+"""`HingeQuadratic`, a strictly convex quadratic with hinge and pinball losses, to which nonparallel classifiers reduce, and
+`BoxProgram`, the box QP that is its dual.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from ...arrays import FloatArray, as_array, as_positive, as_vector
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.csr_rows import CSRRows
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
+from ...program.quadratic import Quadratic
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import DualStatement, Line, Statement
@@ -36,10 +37,11 @@ class BoxProgram(Model):
     Parameters
     ----------
     Z : array_like (m, r)
+        The factor.
     q, lower, upper : array_like (m,)
-        A single number stands for m equal ones; lower ≤ upper, both finite.
+        Linear term and bounds, lower ≤ upper, both finite; a single number stands for m equal ones.
     ridge : array_like (m,)
-        D ≥ 0.
+        Diagonal of D, ≥ 0.
 
     Notes
     -----
@@ -178,12 +180,14 @@ class HingeQuadratic(Model):
 
     Parameters
     ----------
-    factor : HingeFactor, PointsFactor or DowndatedFactor
+    factor : HingeFactor, PointsFactor, SignedFactor or DowndatedFactor
         H (p, p) symmetric positive definite and G (m, p); m may be 0.
     b : array_like (p,)
-    constant : float
+        Linear term.
     h, weights, tau : array_like (m,)
-        Targets, weights ≥ 0, and τ ≥ 0.
+        Targets h, weights w ≥ 0, and τ ≥ 0; a single number stands for m equal ones.
+    constant : float
+        Added to the objective.
     centre : ndarray (p,), optional
         H⁻¹b, where it is known.
     b_error : float

@@ -1,4 +1,4 @@
-"""The nearest-neighbour graph of points and its normalised Laplacian, by which NPSVC++ regularises its features, (A.12)."""
+"""The nearest-neighbour graph of points and its normalised Laplacian L, NPSVC++ (A.12): nonparallel models penalise f'Lf."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Nonparallel classifiers, NPSVC++ (2): the problem of one class, whose hyperplane is near its points and far from the others."""
+"""Problems of one class whose hyperplane is near its points and far from the others: `TargetModel`, and `NonparallelSVM`."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import ZERO, BoolArray, FloatArray, Points, as_classes, as_points, as_positive
@@ -18,164 +17,20 @@ from ...explanation import ON_MARGIN, PointExplanation, PointRow
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
-from ...program.cones import Bilinear, Nonnegative
-from ...program.exponential_cones import Exponential
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import StandardForm
 from ...program.lagrangian import Bound
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
+from .concave_losses import CappedProgram, ConcaveProgram, CorrentropyProgram
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
 from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, PointsFactor, Ridge, SignedFactor
 
-
-@dataclass(frozen=True, eq=False)
-class ConcaveProgram(ABC):
-    """Base class of min Σ_{class} ℓ(|f_i|) + c Σ_{others} (s - f_j)_+ + ½u'Hu with H ⪰ rI and ℓ concave, as a program for global
-    searches.
-
-    Blocks ``u``, ``xi`` (ξ of the other points, then ξ_i ≥ |f_i| of the class) and those of the loss; constraints ``margin``
-    f + ξ - s ≥ 0, ``above`` ξ - f ≥ 0 and ``below`` ξ + f ≥ 0 with terms of the loss. Searches need |u_j| ≤ `norm_bound`.
-
-    Parameters
-    ----------
-    rows : ndarray (n, p)
-        ψ_i, so f = Ψu.
-    inside : ndarray of bool (n,)
-        Points of the class.
-    H : ndarray (p, p)
-    r, c, margin : float
-        > 0; s is the margin.
-    """
-
-    rows: FloatArray
-    inside: BoolArray
-    H: FloatArray
-    r: float
-    c: float
-    margin: float
-
-    @property
-    def norm_bound(self) -> float:
-        """Return √(2 c s m/r), which ||u|| does not exceed at any point that is as good as u = 0."""
-        at_zero = self.c * self.margin * float((~self.inside).sum())
-        return float(np.sqrt(2.0 * at_zero / self.r)) * (1.0 + 1e-9)
-
-    @property
-    def score_bounds(self) -> FloatArray:
-        """Return bounds of |f_i| of the class's points."""
-        return self.norm_bound * np.linalg.norm(self.rows[self.inside], axis=1)
-
-    @abstractmethod
-    def form(self, name: str) -> StandardForm:
-        """Return the program."""
-
-    @abstractmethod
-    def values(self, u: FloatArray) -> dict[str, FloatArray]:
-        """Return u with the best values of the other blocks."""
-
-    def _form(
-        self, name: str, loss_blocks: tuple[Block, ...], M: sp.csr_array, costs: FloatArray, tops: FloatArray
-    ) -> StandardForm:
-        """The program with the loss's own blocks, M their terms in ``above`` and ``below``; costs and tops of ξ_i and of them."""
-        A, B, p = sp.csr_array(self.rows[self.inside]), sp.csr_array(self.rows[~self.inside]), self.rows.shape[1]
-        k, m = A.shape[0], B.shape[0]
-        rows = {
-            "margin": sp.hstack([B, sp.eye_array(m), sp.csr_array((m, costs.size))]),
-            "above": sp.hstack([-A, sp.csr_array((k, m)), sp.eye_array(k), M]),
-            "below": sp.hstack([A, sp.csr_array((k, m)), sp.eye_array(k), M]),
-        }
-        sides = {"margin": np.full(m, -self.margin), "above": np.zeros(k), "below": np.zeros(k)}
-        offset = m + costs.size
-        return StandardForm(
-            name=name,
-            blocks=(Block("u", (p,)), Block("xi", (m + k,)), *loss_blocks),
-            q=np.concatenate([np.zeros(p), np.full(m, self.c), costs]),
-            constraints=tuple(
-                Constraint(label, sp.csr_array(F), sides[label], Nonnegative(F.shape[0])) for label, F in rows.items()
-            ),
-            lower=np.concatenate([np.full(p, -self.norm_bound), np.zeros(offset)]),
-            upper=np.concatenate([np.full(p, self.norm_bound), np.full(m, np.inf), tops]),
-            integer=np.zeros(p + offset, dtype=bool),
-            quadratic=Quadratic(matrix=sp.block_diag([sp.csc_array(self.H), sp.csc_array((offset, offset))], format="csc")),
-        )
-
-    def _split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ξ of the other points, and |f_i| of the class."""
-        f = self.rows @ u
-        return np.maximum(self.margin - f[~self.inside], 0.0), np.abs(f[self.inside])
-
-
-@dataclass(frozen=True, eq=False)
-class CappedProgram(ConcaveProgram):
-    """The `ConcaveProgram` of the capped loss ℓ(a) = min(a, ε): block ``z``, binary, with cost ε and the term M_i z_i.
-
-    Parameters
-    ----------
-    epsilon : float
-        > 0.
-    """
-
-    epsilon: float
-
-    def form(self, name: str) -> StandardForm:
-        """Return the program."""
-        M, k = sp.csr_array(sp.diags_array(self.score_bounds)), self.score_bounds.size
-        costs, tops = np.repeat([1.0, self.epsilon], k), np.repeat([self.epsilon, 1.0], k)
-        form = self._form(name, (Block("z", (k,)),), M, costs, tops)
-        return form.replace(integer=np.arange(form.n) >= form.n - k)
-
-    def values(self, u: FloatArray) -> dict[str, FloatArray]:
-        """Return u with the best values of the other blocks."""
-        short, size = self._split(u)
-        given_up = size > self.epsilon
-        xi = np.concatenate([short, np.where(given_up, 0.0, size)])
-        return {"u": u, "xi": xi, "z": given_up.astype(np.float64)}
-
-
-@dataclass(frozen=True, eq=False)
-class CorrentropyProgram(ConcaveProgram):
-    """The `ConcaveProgram` of ℓ(a) = 1 - exp(-γa): blocks ``decay`` d_i with cost 1 - d_i and ``growth`` g_i, g_i ≥ exp(γ ξ_i),
-    d_i g_i ≤ 1.
-
-    Parameters
-    ----------
-    gamma : float
-        > 0.
-    """
-
-    gamma: float
-
-    def form(self, name: str) -> StandardForm:
-        """Return the program: an exponential cone ``exponential`` and a bilinear row ``product`` for each point of the class."""
-        k = self.score_bounds.size
-        with np.errstate(over="ignore"):
-            tops = np.concatenate([self.score_bounds, np.ones(k), np.exp(self.gamma * self.score_bounds) * (1.0 + 1e-12)])
-        blocks, costs = (Block("decay", (k,)), Block("growth", (k,))), np.repeat([0.0, -1.0, 0.0], k)
-        form = self._form(name, blocks, sp.csr_array((k, 2 * k)), costs, tops)
-        i, xi, decay, growth = np.arange(k), *(np.arange(start, start + k) for start in form.n - k * np.array([3, 2, 1]))
-        entries = np.concatenate([np.full(k, self.gamma), np.ones(k)])
-        exponential = sp.csr_array((entries, (np.concatenate([3 * i, 3 * i + 2]), np.concatenate([xi, growth]))), (3 * k, form.n))
-        pairs = np.concatenate([3 * i + 1, 3 * i + 2]), np.concatenate([decay, growth])
-        product = sp.csr_array((np.ones(2 * k), pairs), (3 * k, form.n))
-        rows = (
-            Constraint("exponential", exponential, np.tile([0.0, 1.0, 0.0], k), Exponential(3, k)),
-            Constraint("product", product, np.tile([1.0, 0.0, 0.0], k), Bilinear(3, k)),
-        )
-        return form.replace(constraints=(*form.constraints, *rows), r=float(k))
-
-    def values(self, u: FloatArray) -> dict[str, FloatArray]:
-        """Return u with the best values of the other blocks."""
-        short, size = self._split(u)
-        with np.errstate(over="ignore"):
-            growth = np.exp(self.gamma * size)
-        return {"u": u, "xi": np.concatenate([short, size]), "decay": np.exp(-self.gamma * size), "growth": growth}
-
-
-#: Table 1 by the methods' names: similarity loss and dissimilarity loss.
+#: The pairs of losses of NPSVC++, Table 1, by the methods' names.
 PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
+#: The similarity loss of each pair, which the class's own points cost, as text and LaTeX.
 SIMILARITY = {
     "twsvm": ("a^2/2", r"\tfrac12 a^2"),
     "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
@@ -184,13 +39,16 @@ SIMILARITY = {
     "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
     "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
 }
+#: The dissimilarity loss of each pair, which the other points cost; `HINGE` where it is not here.
 DISSIMILARITY = {
     "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
     "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
 }
+#: The dissimilarity loss of most pairs.
 HINGE = ("(s - a)_+", "[s - a]_+")
+#: The pairs whose similarity loss is not convex.
 NONCONVEX = ("correntropy", "capped")
-#: How the form states a similarity loss that is not convex.
+#: The printed note on how the form states a similarity loss that is not convex.
 _FORMS = {
     "capped": "form: ls(f_i) = min xi_i + epsilon z_i, |f_i| <= xi_i + M_i z_i, z_i in {0, 1}, M_i = ||psi_i|| sqrt(2 c s m/r)",
     "correntropy": "form: ls(f_i) = min 1 - d_i, |f_i| <= xi_i, g_i >= exp(gamma xi_i), d_i g_i <= 1",
@@ -248,7 +106,7 @@ V = TypeVar("V")
 
 
 class TargetModel(Model):
-    """Base class of the problem of one class, ``target``, of several: one problem for each class, on the same points and
+    """Base class of models with the hyperplane of one class, ``target``: a problem for each class, on the same points and
     features.
     """
 
@@ -324,7 +182,7 @@ class TargetModel(Model):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """Return H of the class's quadratic without the rows of points: I."""
+        """Return the regulariser R of the quadratic: I by default."""
         return Ridge(1.0)
 
     @cached_property
@@ -394,9 +252,9 @@ class NonparallelSVM(TargetModel):
     loss : str
         See above.
     c, r : float
-        > 0.
+        > 0, weights of the other points' losses and of the norm.
     margin : float
-        s > 0.
+        s > 0, the value of f that the other points are to reach.
     epsilon : float
         ε ≥ 0 of "npsvm", > 0 of "capped".
     tau : float
@@ -486,7 +344,7 @@ class NonparallelSVM(TargetModel):
 
     @property
     def base(self) -> Ridge | DenseRegulariser:
-        """Return rI + μΨ'LΨ, as the quadratics' factors read it."""
+        """Return the regulariser R = rI + μΨ'LΨ, as the quadratics' factors read it."""
         return Ridge(self.r) if self.smoothness is None else DenseRegulariser(self.regulariser)
 
     @cached_property
@@ -631,12 +489,12 @@ class NonparallelSVM(TargetModel):
 
     @property
     def value_at_zero(self) -> float:
-        """Return c s for each other point, where the similarity loss is concave."""
+        """Return the objective c s m of u = 0, m the number of other points, of the nonconvex pairs; infinite for the others."""
         return super().value_at_zero if self.convex else self.c * self.margin * float((~self.inside).sum())
 
     @property
     def cutoff(self) -> float:
-        """Return the objective of u = 0, from which the bounds of a form that is not convex follow."""
+        """Return the objective of u = 0, from which bounds in the form of a nonconvex pair follow; infinite for convex pairs."""
         return super().cutoff if self.convex else self.value_at_zero
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -682,9 +540,7 @@ class NonparallelSVM(TargetModel):
         return f"{mixed}nonconvex: similarity loss concave in |a|"
 
 
-def nearest_hyperplane(
-    models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
-) -> npt.NDArray[Any]:
+def nearest_hyperplane(models: Sequence[TargetModel], values: Sequence[Mapping[str, FloatArray]], X: object) -> npt.NDArray[Any]:
     """Return the class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each
     class.
 

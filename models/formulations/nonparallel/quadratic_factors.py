@@ -27,7 +27,7 @@ from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, as_array
 from ...program.convexity import curvature_bounds
 from ...program.csr_rows import CSRRows
-from ...program.form import Quadratic
+from ...program.quadratic import Quadratic
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 
@@ -53,7 +53,7 @@ class QuadraticProduct:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The regulariser R = rI of a class's quadratic."""
+    """The regulariser R = rI of a class's quadratic, r > 0."""
 
     r: float
 
@@ -99,7 +99,7 @@ class DenseRegulariser:
             raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
 
     def dense(self, size: int) -> FloatArray:
-        """Return R, whatever the order asked for: it is R's."""
+        """Return R; ``size`` is its order."""
         return self.matrix
 
     def diagonal_lower_bound(self, size: int) -> FloatArray | None:
@@ -152,7 +152,7 @@ class KernelRows:
 
     @property
     def r(self) -> float:
-        """Return r of R = rI."""
+        """Return r where R = rI; not defined for a `DenseRegulariser`."""
         assert isinstance(self.base, Ridge)
         return self.base.r
 
@@ -368,6 +368,14 @@ class SignedFactor:
     rows.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
+
+    Parameters
+    ----------
+    rows : KernelRows
+    points : ndarray of int (m,)
+        The point whose row ψ_i row j of G is.
+    signs : ndarray (m,)
+        +1 or -1.
     """
 
     rows: KernelRows
@@ -464,7 +472,14 @@ class FormParts:
 class HingeFactor:
     """The factor of dense H = LL' with Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
-    ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
+    Parameters
+    ----------
+    H : ndarray (p, p)
+        Symmetric positive definite.
+    G : ndarray (m, p)
+        Rows of the losses.
+    root, base : ndarray (k, p), Ridge or DenseRegulariser, optional
+        A and R where H was computed as R + A'A: bounds are then of that program, not of the rounded H.
     """
 
     H: FloatArray
@@ -571,7 +586,7 @@ class HingeFactor:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return H⁻¹ b."""
-        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # SciPy's own door takes ten calls for this one
+        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # LAPACK's own: on small systems SciPy's checks take longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -681,4 +696,5 @@ class DowndatedFactor:
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
+#: The factors that `HingeQuadratic` takes.
 Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | DowndatedFactor

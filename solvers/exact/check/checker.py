@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ....errors import SolverError
 from ....models.deadline import OutOfTimeError
 from ....models.model import Model
-from ....models.rounding import below
+from ....models.rounding import round_down
 from .arithmetic import InvalidProofError, ceil_to_float
 from .log_reader import SealedLog
 from .trees import ROOT, NodeRules, SpotCheckingPool, VerifierPool, index_by_parent, verify_in_order, verify_tree
@@ -317,7 +317,7 @@ class TreeChecker(ProofChecker[P]):
 
 
 def _below(bound: float | Fraction) -> float:
-    return below(bound) if isinstance(bound, Fraction) else bound
+    return round_down(bound) if isinstance(bound, Fraction) else bound
 
 
 def _above(value: float | Fraction) -> float:

@@ -108,7 +108,7 @@ def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
 
     It also finds further demanded points and signs.
     """
-    if problem.original.free:
+    if problem.original.is_unrestricted:
         return
     for _ in range(_PASSES):
         lo, hi, demanded, signs = box.lo, box.hi, box.demanded, box.signs

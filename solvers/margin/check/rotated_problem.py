@@ -81,7 +81,7 @@ def in_log_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> 
     p = logged.curvature.size
     if T.shape != (p, p) or not np.isfinite(T).all():
         raise InvalidProofError("T must be a finite square matrix")
-    if not logged.free and not np.array_equal(T, np.eye(p)):
+    if not logged.is_unrestricted and not np.array_equal(T, np.eye(p)):
         raise InvalidProofError("T must be the identity where w is not free")
     if logged.intercept and (T[0, 1:].any() or T[1:, 0].any() or T[0, 0] == 0.0):
         raise InvalidProofError("T mixes the intercept with other coefficients")
@@ -103,7 +103,7 @@ def in_log_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> 
     signed = [g, -g] if logged.rates else []
     lines = np.concatenate([g[terms], logged.rows, g, *signed])
     error = np.concatenate([e[terms], np.zeros(len(logged.rows)), e, *([e] * len(signed))])
-    pieces = tuple(map(LinearPieces.of, (*logged.losses, PiecewiseLinearLoss.count(1.0))))
+    pieces = tuple(map(LinearPieces.of, (*logged.losses, PiecewiseLinearLoss.zero_one(1.0))))
     kinds = np.concatenate([logged.loss_numbers, np.full(terms.size - len(g), len(pieces) - 1, dtype=np.int64)])
     return RotatedProblem(logged, T, g, e, terms, lines, error, squares, lo, hi, target, pieces, kinds)
 

@@ -44,7 +44,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     positive = problem.costs[problem.costs > 0.0]
     height = max(loss.height for loss in problem.losses)
     theta = np.full(point.size - n, height * float(np.median(positive)) if positive.size else 1.0)
-    losses = (*problem.losses, *([PiecewiseLinearLoss.count(1.0)] if problem.budgets else []))
+    losses = (*problem.losses, *([PiecewiseLinearLoss.zero_one(1.0)] if problem.budgets else []))
     basis, signs = _vertex(problem.atoms)
     errors = 4.0 * (p + 4) * 2.0**-52 * np.linalg.norm(problem.atoms, axis=1)
     distances = _distances_needed(losses, (*LEVELS, _ALL))
@@ -69,7 +69,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
         labels=np.array(rates[0].labels) if rates else np.ones(n), rate_sizes=sizes_of_groups,
         epsilon=np.array([equal.epsilon for equal in rates]), points=n,
         max_nonzeros=int(problem.max_nonzeros) if counted.any() else p, sparse=bool(counted.any() or problem.price.any()),
-        restricted=not problem.free,
+        restricted=not problem.is_unrestricted,
     )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def _losses(losses: tuple[PiecewiseLinearLoss, ...]) -> dict[str, Any]:
         "tail": np.array([one.tail for one in losses]),
         "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in losses]),
         "jumps": np.array([bool((one.below > one.at).any()) for one in losses]),
-        "steep": np.array([one.steepest for one in losses]), "symmetric": np.array([one.symmetric for one in losses]),
+        "steep": np.array([one.largest_slope for one in losses]), "symmetric": np.array([one.symmetric for one in losses]),
         "rise_start": np.array([one.rise_start if one.tail > 0.0 else -np.inf for one in losses]),
     }  # fmt: skip
 
@@ -117,7 +117,7 @@ def _least_of_two(one: PiecewiseLinearLoss, other: PiecewiseLinearLoss, distance
     minimum = np.full(distances.size, min(one.height, other.height))
     for a, b in ((one, other), (other, one)):
         for corner, value in zip(a.margins, a.at, strict=True):
-            minimum = np.minimum(minimum, value + b.values(total - corner) - b.beyond(total - corner))
+            minimum = np.minimum(minimum, value + b.values(total - corner) - b.tail_values(total - corner))
     return minimum
 
 

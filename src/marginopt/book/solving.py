@@ -19,7 +19,7 @@ from ..files import content_digest
 from ..models import Model
 from ..models.arrays import FloatArray
 from ..models.deadline import OutOfTimeError, deadline
-from ..models.model import fingerprint
+from ..models.digest import fingerprint
 from ..solvers import Options, Result, load_result
 from ..solvers.exact.check.arithmetic import ceil_to_float
 from ..solvers.margin.algorithm import MarginBB

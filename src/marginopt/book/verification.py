@@ -101,7 +101,7 @@ def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point)
     """Return Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, without the intercept."""
     model = _scoring_system(X, y, parameters)
     rho = _vector(point, "w", X.shape[1])
-    (first, last), (lower, upper) = model.offsets, model.coefficients
+    (first, last), (lower, upper) = model.intercept_bounds, model.coefficients
     ranges = zip(rho, (first, *lower), (last, *upper), strict=True)
     used = sum(r != 0 for r in rho[1:])
     if any(r.denominator != 1 or not low <= r <= high for r, low, high in ranges):

@@ -15,8 +15,8 @@ from .. import __version__
 from ..errors import InputError, MarginoptError
 from ..files import write_text, write_texts
 from ..models import Model, StandardForm
+from ..models.digest import fingerprint
 from ..models.export.file_formats import file_formats, format_of, write_form
-from ..models.model import fingerprint
 from ..models.program.bridges import EpigraphBridge
 from ..models.program.cones import Feature
 from ..performance import PerformanceProfile, performance_profile

@@ -22,7 +22,8 @@ from ..models.arrays import FloatArray
 from ..models.model import BareForm, Model
 from ..models.program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, smat
 from ..models.program.exponential_cones import Exponential, Power
-from ..models.program.form import Block, Constraint, Quadratic, StandardForm
+from ..models.program.form import Block, Constraint, StandardForm
+from ..models.program.quadratic import Quadratic
 from ..models.record import DataKind
 from ..solvers import load_result, solve
 from ..solvers.certification.result import Result

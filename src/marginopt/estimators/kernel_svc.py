@@ -247,7 +247,7 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
     def negative(t: FloatArray) -> tuple[float, FloatArray]:
         value, slope, gamma = 0.0, 0.0, np.exp(t)
         for k, model in enumerate(models):
-            result = solve_for_classifier(model.problem.inner(gamma), "smo", replace(options, start=starts[k]))
+            result = solve_for_classifier(model.problem.inner_problem(gamma), "smo", replace(options, start=starts[k]))
             starts[k] = {"a": result.values["a"]}
             value += result.objective
             slope += float(model.problem.derivative(result.values["a"], gamma)[0] * gamma[0])
@@ -320,7 +320,7 @@ class NuSVC(WeightedClassifier, KernelClassifier):
         assert isinstance(problem, NuSVM)
         w, rho = result.values["w"], float(result.values["rho"][0])
         scale = 1.0 / rho if rho > 0.0 else 1.0
-        coefficients = w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result)
+        coefficients = w[1:] if problem.kernel is None else expansion_coefficients(problem.composition, result)
         return Solution(scale * coefficients, scale * float(w[0]))
 
 

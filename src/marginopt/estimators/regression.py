@@ -131,7 +131,7 @@ class EpsilonSVR(ModelRegressor):
     def _solution(self, problem: Model, result: Result) -> Solution:
         assert isinstance(problem, EpsilonSVRModel)
         w = result.values["w"]
-        return Solution(w[1:] if problem.kernel is None else expansion_coefficients(problem.composed, result), float(w[0]))
+        return Solution(w[1:] if problem.kernel is None else expansion_coefficients(problem.composition, result), float(w[0]))
 
 
 @dataclass(eq=False, repr=False)

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, as_vector, to_dense
+from ..models.formulations.features import Images
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.part import Images
 from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from ..solvers.certification.result import Result
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..display import Display, Displayable, Sense, bound_text
 from ..errors import InputError
 from ..models.arrays import BoolArray, FloatArray, as_positive, to_dense
-from ..models.formulations.margin_violations import satisfies_margins
+from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.views import ZeroOneProblem
 from ..solvers.certification.result import Result

@@ -29,7 +29,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.zero_one import ZeroOneSVM
-from ..models.rounding import below
+from ..models.rounding import round_down
 
 #: Largest integer code of a grid, so that codes and their sums are exact in float64.
 _MAX_LEVELS = 2**26
@@ -182,7 +182,7 @@ class HalfSpaceProblem:
         labels = np.array([1.0 if cost > 0 else -1.0 for cost in costs])
         if len(set(labels.tolist())) < 2 or not self.columns:
             return None
-        weights = np.array([below(Fraction(self.cost_factor) * abs(cost)) for cost in costs])
+        weights = np.array([round_down(Fraction(self.cost_factor) * abs(cost)) for cost in costs])
         X = np.column_stack([np.ones(len(costs)), self.codes[chosen]])
         return ZeroOneSVM(X, labels, weights, intercept="free")
 

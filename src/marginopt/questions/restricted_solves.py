@@ -19,8 +19,8 @@ import numpy as np
 from ..display import bound_text
 from ..errors import InputError
 from ..models.arrays import as_positive
+from ..models.formulations.margin.domains import Box, Increasing, Integers
 from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
 from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.parallel import SerialExecutor, choose_executor
@@ -336,10 +336,10 @@ def classifier_cost(model: Margin, w: tuple[float, ...]) -> float:
 
 def _composition(model: Model) -> Margin:
     """Return the model as a composition with the model's names of features."""
-    composed = model.composed if isinstance(model, Model) else None
+    composed = model.composition if isinstance(model, Model) else None
     # exempt (formulation): these questions read a problem from parts
     if not isinstance(composed, Margin):
         raise InputError(f"this needs a Margin, or a formulation that is one; it got a {type(model).__name__}", name="model")
     if isinstance(composed.domain, Increasing):
         raise InputError("coefficients in an order have no ranges of their own here: state the model without Increasing")
-    return composed if composed.data_names is not None else replace(composed, data_names=model.unmodified.data_names)
+    return composed if composed.data_names is not None else replace(composed, data_names=model.original_model.data_names)

@@ -32,7 +32,7 @@ from ..drawing import COLOURS, new_axes
 from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import BoolArray, FloatArray, as_points, as_positive, to_dense
 from ..models.decision import decided_labels
-from ..models.formulations.margin_violations import satisfies_margins
+from ..models.formulations.margin.exact_evaluation import satisfies_margins
 from ..models.formulations.zero_one import ZeroOneSVM
 from ..models.model import Model
 from ..models.views import ZeroOneProblem
@@ -174,7 +174,7 @@ class OtherPrediction(LabelQuestion):
 
 def class_names_of(model: ZeroOneSVM) -> DataNames:
     """Return the names of the model's data; an object without names where there are none."""
-    return model.unmodified.data_names or DataNames()
+    return model.original_model.data_names or DataNames()
 
 
 def class_text(model: ZeroOneSVM, code: float) -> str:

@@ -55,7 +55,9 @@ def solved(number: int, rng: Random) -> str:
     problem = drawn(number)
     optimum = problem.exact.optimum()
     if problem.model.view(MarginProblem) is None:
-        return "" if problem.model.convex or optimum is None else f"{problem}: not read: {problem.model.margin_problem.obstacle}"
+        return (
+            "" if problem.model.convex or optimum is None else f"{problem}: not read: {problem.model.margin_reduction.obstacle}"
+        )
     try:
         fault = _proved(problem, optimum, rng)
     except MarginoptError as error:

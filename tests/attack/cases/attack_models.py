@@ -141,7 +141,7 @@ def small(form: StandardForm) -> bool:
 def scoring_truth(model: mo.ScoringSystem, problem: Given, weights: np.ndarray) -> Fraction:
     """Every system of points, counted in fractions; prices and bounds as the model states them."""
     price, size = model.prices
-    (low, high), t = model.offsets, Fraction(model.threshold)
+    (low, high), t = model.intercept_bounds, Fraction(model.threshold)
     d, most = problem.plain.shape[1] - 1, model.max_features
     rows = [[Fraction(v) for v in row[1:]] for row in problem.plain.tolist()]
     best = None
@@ -215,7 +215,7 @@ def scoring(rng: np.random.Generator) -> tuple[str, str]:
         sample_weight=weights, epsilon=_pick(rng, 0.001, 1.0, 1e-12), intercept_range=_pick(rng, None, (-3, 3), (2, 2)),
     )  # fmt: skip
     fault = ""
-    if model.offsets[1] - model.offsets[0] <= 80:
+    if model.intercept_bounds[1] - model.intercept_bounds[0] <= 80:
         fault = compared(_solved(model, solver), scoring_truth(model, g, weights))
     else:
         str(_solved(model, solver))

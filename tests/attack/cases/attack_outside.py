@@ -22,7 +22,8 @@ from vipr_checker import WrongCertificateError, check
 
 import marginopt as mo
 from marginopt.models.program.cones import Nonnegative, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.exact import vipr_tree as relaxation
 from marginopt.solvers.rational import solve_linear
 

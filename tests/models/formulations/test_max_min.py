@@ -24,7 +24,7 @@ def test_derivative_is_that_of_the_optimal_value(parameter: str) -> None:
     problem = MaxMinSVM(X, y, gamma0=0.2, parameter=parameter).problem
 
     def optimum(gamma: np.ndarray) -> tuple[float, np.ndarray]:
-        result = solvers.solve(problem.inner(gamma), "smo", tol=1e-12)
+        result = solvers.solve(problem.inner_problem(gamma), "smo", tol=1e-12)
         return result.objective, result.values["a"]
 
     gamma = problem.gamma0
@@ -141,7 +141,7 @@ def test_the_printed_rate_leaps_to_where_the_kernel_matrix_is_the_identity() -> 
     X, y = _many_features()
     result = solvers.solve(MaxMinSVM(X, y), "maxmin", rate="printed")
     assert result.status is Status.STATIONARY
-    off_diagonal = MaxMinSVM(X, y).problem.kernel(np.array([result.details["gamma"]])) - np.eye(80)
+    off_diagonal = MaxMinSVM(X, y).problem.kernel_matrix(np.array([result.details["gamma"]])) - np.eye(80)
     assert np.abs(off_diagonal).max() < 1e-6
     assert result.objective < 0.9 * solvers.solve(MaxMinSVM(X, y), "maxmin").objective
 

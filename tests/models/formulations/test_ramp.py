@@ -26,7 +26,8 @@ def enumerated(model: RampSVM) -> float:
     import scipy.sparse as sp
 
     from marginopt.models.program.cones import Nonnegative
-    from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+    from marginopt.models.program.form import Block, Constraint, StandardForm
+    from marginopt.models.program.quadratic import Quadratic
 
     A, d = model.y[:, None] * np.asarray(model.X), model.penalised.astype(float)
     n, p = A.shape

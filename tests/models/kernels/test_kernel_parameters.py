@@ -67,7 +67,7 @@ def test_envelope_derivative_is_that_of_the_optimal_value(kernel, name):
     problem = MaxMinSVM(X, y, kernel=kernel, parameter=name, lower=1e-3, upper=1.0 if "weight" in name else 100.0).problem
 
     def optimum(value):
-        result = solvers.solve(problem.inner(np.array([value])), "smo", tol=1e-12)
+        result = solvers.solve(problem.inner_problem(np.array([value])), "smo", tol=1e-12)
         return result.objective, result.values["a"]
 
     here, h = kernel.parameter_value(name), 1e-4

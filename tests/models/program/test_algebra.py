@@ -13,7 +13,8 @@ from effort import trials
 import marginopt as mo
 from marginopt.models.program.algebra import abstract_lines, is_small, program_lines
 from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.models.statement import latex_symbol
 
 PLAN = """maximize

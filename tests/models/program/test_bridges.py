@@ -15,7 +15,8 @@ from hypothesis import given, settings, strategies as st
 from marginopt.errors import InputError
 from marginopt.models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge, psd_factor
 from marginopt.models.program.cones import Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.records import Options

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models.program.csr_rows import CSRRows
-from marginopt.models.program.form import Quadratic
+from marginopt.models.program.quadratic import Quadratic
 
 
 def drawn(rng: np.random.Generator, rows: int, columns: int) -> sp.csr_array:

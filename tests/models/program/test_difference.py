@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from marginopt.models.program.cones import Nonnegative, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 
 
 def form(n: int = 4) -> StandardForm:

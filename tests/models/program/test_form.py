@@ -12,7 +12,8 @@ from facts import about
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 
 
 def small(**changes: object) -> StandardForm:

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
 from marginopt.models.program.lagrangian import dual_bound_value
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.rational import solve_linear
 from marginopt.solvers.records import Options
 from marginopt.solvers.solve import solve_problem

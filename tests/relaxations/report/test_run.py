@@ -13,7 +13,7 @@ from facts import about
 from marginopt.errors import InputError
 from marginopt.instances import gaussian_clusters
 from marginopt.models import ConicSVM, HingeSVM, StandardForm, ZeroOneSVM
-from marginopt.models.model import fingerprint
+from marginopt.models.digest import fingerprint
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
 from marginopt.relaxations.report.formats import render_json
 

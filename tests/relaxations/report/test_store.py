@@ -18,8 +18,8 @@ from facts import about, at
 
 from marginopt.errors import DataError
 from marginopt.instances import gaussian_clusters
+from marginopt.models.digest import identity
 from marginopt.models.kernels.kernels import RBF
-from marginopt.models.model import identity
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
 from marginopt.relaxations.report.problems import InstanceProblem
 from marginopt.relaxations.report.runner import CellStore, digest

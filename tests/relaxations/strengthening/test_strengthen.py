@@ -28,7 +28,7 @@ def test_what_it_returns(seed: int) -> None:
     optimum = solve(model, "zero-one-bb", tol=1e-9).objective
     assert strong.encoding == "strengthened"
     assert strong.big_m == "auto"
-    assert strong.m_source == "incumbent"
+    assert strong.incumbent_source == "incumbent"
     assert (strong.big_m_values <= model.big_m_values).all()
     assert strong.incumbent_value == pytest.approx(optimum, rel=1e-6)  # the heuristic finds it on points as few as these
     S = np.eye(3) - (X * strong.gamma[:, None]).T @ X

@@ -47,7 +47,7 @@ def test_coarse_factor_gives_the_float64_optimum() -> None:
 
 def test_gradient_and_gap_do_not_see_the_rounding() -> None:
     view = problem().box
-    exact = view.exactly()
+    exact = view.in_double_precision()
     a = np.random.default_rng(0).uniform(0, 2, view.n)
     assert exact.coarse is None
     assert exact.Z.dtype == np.float64

@@ -15,7 +15,8 @@ from hypothesis import given, strategies as st
 from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm, ZeroOneSVM
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.program.form import Block, Constraint, Quadratic
+from marginopt.models.program.form import Block, Constraint
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.certification.result import Claim, Result

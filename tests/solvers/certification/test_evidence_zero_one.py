@@ -10,7 +10,7 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
-from marginopt.models.formulations.margin_violations import satisfies_margins, stretch_to_margins
+from marginopt.models.formulations.margin.exact_evaluation import satisfies_margins, stretch_to_margins
 from marginopt.solvers.polishing import polish
 from marginopt.solvers.registry import get_solver
 

@@ -184,7 +184,7 @@ def test_what_is_bounded_by_construction_is_never_unbounded(loss: str, scale: fl
         assert claimed.status is mo.Status.INACCURATE
         assert "the objective has a lower bound" in claimed.evidence
     restricted = model.with_constraint(lambda v: v["w"][0] >= 1.0) if scale == 1.0 else model
-    assert restricted.bounded_below
+    assert restricted.bounded_below_reason
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:

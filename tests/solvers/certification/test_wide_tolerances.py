@@ -8,7 +8,8 @@ import pytest
 import marginopt as mo
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import Nonnegative
-from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.certification.certificate import certify
 from marginopt.solvers.certification.verdict import verdict
 from marginopt.solvers.records import Answer, Status

@@ -21,8 +21,8 @@ Generator = np.random.Generator
 
 STEPS = PiecewiseLinearLoss(np.array([-2.0, 0.5, 1.0]), np.array([4.0, 2.5, 0.5]), np.array([3.0, 2.0, 0.0]), 0.75, -3.0)
 LOSSES = (
-    PiecewiseLinearLoss.ramp(2.0, 2.0), PiecewiseLinearLoss.ramp(1.0, 0.5, second_width=3.0), PiecewiseLinearLoss.count(1.0),
-    PiecewiseLinearLoss.count(0.25), PiecewiseLinearLoss.hinge(), STEPS,
+    PiecewiseLinearLoss.ramp(2.0, 2.0), PiecewiseLinearLoss.ramp(1.0, 0.5, second_width=3.0), PiecewiseLinearLoss.zero_one(1.0),
+    PiecewiseLinearLoss.zero_one(0.25), PiecewiseLinearLoss.hinge(), STEPS,
     PiecewiseLinearLoss(np.array([0.0, 1.0]), np.array([3.0, 1.0]), np.array([2.0, 0.0])), replace(STEPS, rise_start=-2.0),
 )  # fmt: skip
 
@@ -287,16 +287,16 @@ def test_an_intercept_goes_as_far_as_a_corner_may() -> None:
         return float(box.lo[0]), float(box.hi[0])
 
     assert (
-        far(1.0, PiecewiseLinearLoss.count(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12)
-        and far(1.0, PiecewiseLinearLoss.count(5.0))[1] >= 5.0
+        far(1.0, PiecewiseLinearLoss.zero_one(5.0)) == pytest.approx((-5.0, 5.0), rel=1e-12)
+        and far(1.0, PiecewiseLinearLoss.zero_one(5.0))[1] >= 5.0
     )
     assert far(-1.0, PiecewiseLinearLoss.ramp(1.0, 9.0)) == pytest.approx((-8.0, 8.0), rel=1e-12)
     assert far(1.0, PiecewiseLinearLoss.ramp(1.0, 2.0, second_width=7.0)) == pytest.approx((-6.0, 6.0), rel=1e-12)
-    assert far(1.0, PiecewiseLinearLoss.count(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
+    assert far(1.0, PiecewiseLinearLoss.zero_one(2.5), integer=np.ones(1, dtype=np.bool_)) == (-3.0, 3.0)
     row = {"rows": np.array([[0.5]]), "row_lower": np.array([4.0])}
-    assert far(1.0, PiecewiseLinearLoss.count(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
-    assert far(1.0, PiecewiseLinearLoss.count(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
-    assert far(1.0, PiecewiseLinearLoss.count(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx(
+    assert far(1.0, PiecewiseLinearLoss.zero_one(1.0), **row) == pytest.approx((8.0, 8.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.zero_one(1.0), lower=np.array([9.0])) == pytest.approx((9.0, 9.0), rel=1e-12)
+    assert far(1.0, PiecewiseLinearLoss.zero_one(1.0), lower=np.array([-2.0]), upper=np.array([9.0])) == pytest.approx(
         (-2.0, 9.0), rel=1e-12
     )
 
@@ -432,6 +432,6 @@ def test_zeros_and_integers_of_a_value_are_exact() -> None:
     assert exact_value(stated, [3.0, 0.0], [0.0, 0.0]) == pytest.approx(0.9 + 1.0, rel=1e-14)
     assert exact_value(stated, [3.0, 1e-30], [3.0 * 0.3, 0.0]) == np.inf
     assert exact_value(stated, [3.0 + 1e-15, 0.0], [3.0 * 0.3, 0.0]) == np.inf
-    jump = LoggedMarginProblem.of_problem(replace(base, loss=PiecewiseLinearLoss.count(1.0)))
+    jump = LoggedMarginProblem.of_problem(replace(base, loss=PiecewiseLinearLoss.zero_one(1.0)))
     assert exact_value(jump, [1.0 - 1e-12, 2.0], [0.3, 0.6]) < 0.91
     assert exact_value(jump, [1.0 - 1e-6, 2.0], [0.3, 0.6]) > 1.8

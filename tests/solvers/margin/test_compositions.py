@@ -189,4 +189,4 @@ def test_the_matrix_is_full_and_read() -> None:
     assert {k["domain"] for k in kinds} == {"reals", "box", "integers", "signs"}
     unread = [problem for problem in problems if problem.model.view(MarginProblem) is None]
     missing = [problem for problem in unread if not problem.model.convex and problem.exact.optimum() is not None]
-    assert not missing, [(str(problem), problem.model.margin_problem.obstacle) for problem in missing]
+    assert not missing, [(str(problem), problem.model.margin_reduction.obstacle) for problem in missing]

@@ -25,7 +25,7 @@ Forgery = Callable[[list[Record], np.random.Generator], None]
 
 LOSSES = (
     PiecewiseLinearLoss.ramp(1.0, 1.0),
-    PiecewiseLinearLoss.count(1.0),
+    PiecewiseLinearLoss.zero_one(1.0),
     PiecewiseLinearLoss.ramp(2.0, 1.5, second_width=2.0),
     PiecewiseLinearLoss.hinge(),
 )
@@ -329,7 +329,7 @@ def test_problems_differ_in_every_field() -> None:
     for one in base:
         same = LoggedMarginProblem.of_log(json.loads(json.dumps(header_of(one, 1.0))))
         assert one.difference(same) is None and one.digest == same.digest and str(one) == str(same)
-    loss = PiecewiseLinearLoss.count(0.5)
+    loss = PiecewiseLinearLoss.zero_one(0.5)
     changes: list[Record] = [
         {"costs": np.full(7, 9.0)}, {"loss": loss}, {"curvature": np.ones(2)}, {"atoms": np.eye(2)}, {"intercept": True},
         {"lower": np.full(2, -9.0)}, {"upper": np.full(2, 9.0)}, {"integer": np.ones(2)}, {"price": np.ones(2)},

@@ -35,7 +35,7 @@ def test_large_terms_that_cancel_keep_no_point() -> None:
     rows = np.array([[1e10, 1e10], [-1e10, -1e10], [1.0, -1.0]])
     for corner in (1.0, 2.5, 0.0):
         problem = MarginProblem.unrestricted(
-            rows, np.array([3.0, 5.0, 7.0]), PiecewiseLinearLoss.count(corner), np.ones(2), np.zeros((0, 2)), intercept=False
+            rows, np.array([3.0, 5.0, 7.0]), PiecewiseLinearLoss.zero_one(corner), np.ones(2), np.zeros((0, 2)), intercept=False
         )
         # margins 0, 0 and 4, of terms of 2e10: only the third is beyond a corner above 0
         assert exact_value(problem, [2.0, -2.0], []) == 8.0 + (8.0 if corner > 0.0 else 0.0)
@@ -46,7 +46,7 @@ def test_large_terms_that_cancel_keep_no_point() -> None:
             assert value == pytest.approx(2 * w * w + (cost if corner > 0.0 else 0.0), rel=1e-9)
     sets = {"rows": np.array([[1.0, 1.0]]), "row_lower": np.array([1.0])}
     problem = MarginProblem.unrestricted(
-        rows, np.ones(3), PiecewiseLinearLoss.count(1.0), np.ones(2), np.zeros((0, 2)), intercept=False
+        rows, np.ones(3), PiecewiseLinearLoss.zero_one(1.0), np.ones(2), np.zeros((0, 2)), intercept=False
     )
     limited = MarginProblem(**{**vars(problem), **sets})
     assert exact_value(limited, [2e10, -2e10], []) == np.inf  # 0 ≥ 1 is not met by terms of 2e10

@@ -178,7 +178,7 @@ def test_the_rotation_costs_what_it_says(atoms: int) -> None:
         v, true = axes.rotate(w), objective(problem, w)
         off = axes.skew @ np.abs(v)
         assert (np.abs(axes.problem.A @ v - problem.A @ w) <= off).all()
-        lost = loss.steepest * float(problem.costs @ off)
+        lost = loss.largest_slope * float(problem.costs @ off)
         assert objective(axes.problem, v) <= true * (1.0 + axes.stretch) + lost + 1e-13 * true
     assert axes.skew.max() < 1e-11
 

@@ -159,7 +159,7 @@ def test_the_gap_is_a_sum_over_the_points(loss: str) -> None:
     alpha = np.random.default_rng(3).random((len(y), 4)) * 0.8 / 3
     alpha[view.own_class(slice(None))] = 0.0
     W = view.coefficients(alpha)
-    gaps = view.gaps(W, alpha, slice(None))[1]
+    gaps = view.losses_and_gaps(W, alpha, slice(None))[1]
     assert gaps.min() >= -1e-9
     primal, dual = view.objective(W), view.dual(alpha)
     assert primal.value == pytest.approx(model.objective(W), rel=1e-12)

@@ -72,7 +72,7 @@ def test_every_box_s_bound_is_below_every_point_in_it(seed: int) -> None:
     model, rng = drawn(seed), np.random.default_rng(seed)
     view = model.view(RiskProblem)
     assert view is not None
-    rule = RiskRule(view.merged)
+    rule = RiskRule(view.with_merged_points)
     d = view.lower.size
     for _ in range(30):
         lower, upper = np.sort(rng.integers(LOWER, UPPER + 1, (2, d + 1)), axis=0).astype(np.float64)

@@ -60,7 +60,7 @@ def test_the_level_is_the_linear_programs_optimum():
         y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
         model = L1SVMDual(np.eye(n), y, float(rng.uniform(0.1, 3.0)), sample_weight=rng.uniform(0.2, 2.0, n))
         gradient = rng.standard_normal(n) + rng.normal()
-        value, nu = model.box.level(gradient)
+        value, nu = model.box.minimise_linear(gradient)
         lp = scipy.optimize.linprog(gradient, A_eq=y[None, :], b_eq=[0.0], bounds=[(0, u) for u in model.box.upper])
         assert value == pytest.approx(lp.fun, abs=1e-9)
         assert value == pytest.approx(model.box.upper @ np.minimum(0, gradient - nu * y))

@@ -72,7 +72,7 @@ def test_the_least_slope_and_the_way_into_a_box_with_any_right_side(seed, one_si
     total = float(rng.uniform(0.05, 0.9) * upper[signs > 0].sum())
     view = BoxEqualityQP(MatrixGram(np.eye(n)), rng.normal(size=n), upper, signs, total=total)
     gradient = np.round(rng.normal(size=n), 1)
-    least, nu = view.level(gradient)
+    least, nu = view.minimise_linear(gradient)
     best = scipy.optimize.linprog(gradient, A_eq=signs[None, :], b_eq=[total], bounds=np.column_stack([np.zeros(n), upper]))
     assert least == pytest.approx(best.fun, abs=1e-9)
     assert total * nu + upper @ np.minimum(0.0, gradient - nu * signs) == pytest.approx(best.fun, abs=1e-9)

@@ -13,7 +13,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError, MarginoptDeprecationWarning
 from marginopt.models import Indicator, Margin, Model, RampSVM, ZeroOneSVM
-from marginopt.models.model import fingerprint
+from marginopt.models.digest import fingerprint
 from marginopt.solvers import Status
 
 

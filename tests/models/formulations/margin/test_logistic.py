@@ -133,7 +133,7 @@ def test_the_form_is_the_loss() -> None:
     result = mo.solve(model, tol=1e-9)  # all multipliers follow from those of the margins
     for c in model.form.constraints:
         assert c.cone.dual_violation(np.asarray(result.multipliers[c.label])) <= 1e-9
-    assert model.margin_problem.obstacle
+    assert model.margin_reduction.obstacle
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])

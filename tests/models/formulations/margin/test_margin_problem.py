@@ -122,7 +122,7 @@ def test_regularisers_become_squares_atoms_and_prices(intercept: Any) -> None:
         limited = most is not None and most < held.sum()
         assert (view.counted == (held & limited)).all()
         assert view.max_nonzeros == most or not limited
-        assert not view.free
+        assert not view.is_unrestricted
         assert (view.lower == -2.0).all() and (view.upper == 2.0).all()
 
 
@@ -130,7 +130,7 @@ def test_points_of_a_norm_are_its_atoms() -> None:
     points = np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])
     view = read(composed("ramp", margin.KernelWeightsL1(points, 0.5), intercept="free"))
     assert (view.atoms == np.column_stack([np.zeros(3), 2.0 * points])).all()
-    assert view.free
+    assert view.is_unrestricted
     flat = composed("ramp", margin.KernelWeightsL1(points[:1], 0.5), intercept="free")
     assert flat.view(MarginProblem) is None
     assert "KernelWeightsL1" in flat.no_view_reason
@@ -198,7 +198,7 @@ def test_points_and_costs_are_those_of_the_composition() -> None:
     model = composed("ramp", sample_weight=weights)
     view = read(model)
     assert np.array_equal(view.A, model.y[:, None] * model.X) and (view.costs == weights).all()
-    assert view.free and isinstance(view.loss, PiecewiseLinearLoss)
+    assert view.is_unrestricted and isinstance(view.loss, PiecewiseLinearLoss)
     images = composed("ramp", kernel=mo.RBF(0.5))
     assert np.array_equal(read(images).A, images.y[:, None] * images.points)
 
@@ -207,7 +207,7 @@ def test_named_ramps_are_read_and_other_views_stay() -> None:
     X, y = clouds(0, 6, 2, 0.5, order="turns", first=-1.0)
     for intercept in ("free", "penalised"):
         view = mo.RampSVM(X, y, 0.7, intercept=intercept).view(MarginProblem)
-        assert view is not None and view.free and view.intercept is (intercept == "free")
+        assert view is not None and view.is_unrestricted and view.intercept is (intercept == "free")
     assert composed("zero-one").view(ZeroOneProblem) is not None
     assert composed("zero-one", domain=BOX).view(ZeroOneProblem) is None
     assert composed("hinge").view(LinearProblem) is not None

@@ -106,7 +106,7 @@ def test_a_piecewise_quadratic_states_the_squared_hinge_and_the_huberised_one() 
     assert first.objective == pytest.approx(second.objective, rel=1e-7)
     d = 0.5  # Rosset and Zhu: (1 - m)²/2d above 1 - d, linear below
     huber = margin.PiecewiseQuadratic((1 - d, 1.0), ((0, -1, 1 - d / 2), (1 / (2 * d), -1 / d, 1 / (2 * d)), (0, 0, 0)))
-    assert huber.nonnegative()
+    assert huber.is_nonnegative()
     model = mo.Margin(X, Y, huber, "l1", sample_weight=0.4)
     w = cp.Variable(3)
     r = 1 - cp.multiply(Y, X @ w)

@@ -131,7 +131,7 @@ def test_older_formulations_compile_from_their_parts_to_the_last_bit(intercept: 
         np.testing.assert_array_equal(form.quadratic.csc.toarray(), np.diag(2.0 * squares))
         np.testing.assert_array_equal(form.integer, np.repeat(np.array(whole, dtype=bool), [len(part) for part in q]))
         assert form.name == model.name
-        assert model.composed is not None
+        assert model.composition is not None
 
 
 def test_named_compositions_predict_as_their_compositions_do() -> None:

@@ -47,8 +47,8 @@ def test_the_default_intercept_reaches_every_cut() -> None:
     model = mo.ScoringSystem(X, Y, (-2, 3))
     for rho in itertools.product((-2, 3), repeat=3):
         scores = X[:, 1:] @ np.array(rho)
-        assert (scores + model.offsets[1] >= 1).all()
-        assert (scores + model.offsets[0] <= -1).all()
+        assert (scores + model.intercept_bounds[1] >= 1).all()
+        assert (scores + model.intercept_bounds[0] <= -1).all()
 
 
 def test_a_score_of_zero_is_an_error_of_either_class() -> None:

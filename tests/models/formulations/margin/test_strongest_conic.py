@@ -76,12 +76,12 @@ def test_the_conic_svm_compiles_from_its_parts_to_the_last_bit(cost: dict[str, f
         np.testing.assert_array_equal(form.constraint(label).F.toarray(), F)
         np.testing.assert_array_equal(form.constraint(label).g, g)
     assert not form.integer.any()
-    assert isinstance(model.composed, mo.Margin)
+    assert isinstance(model.composition, mo.Margin)
 
 
 def test_the_hard_margin_is_no_composition() -> None:
     """κ = 0 is the QP that it is."""
-    assert mo.ConicSVM(X, Y, kappa=0.0).composed is None
+    assert mo.ConicSVM(X, Y, kappa=0.0).composition is None
 
 
 @pytest.mark.parametrize("regulariser", ["half-l2", margin.SquaredNorm(3.0)])

@@ -93,9 +93,9 @@ def test_max_min_with_weights(settings_of: dict[str, Any]) -> None:
     theta = np.array([0.4])
 
     def inner(at: np.ndarray) -> mo.Result:
-        return mo.solve(problem.inner(at), "smo", tol=1e-12)
+        return mo.solve(problem.inner_problem(at), "smo", tol=1e-12)
 
-    best, K = inner(theta), problem.kernel(theta)
+    best, K = inner(theta), problem.kernel_matrix(theta)
     a = cp.Variable(N, nonneg=True)
     Q = np.outer(Y, Y) * K + np.diag(1.0 / (2.0 * S))
     stated = cp.Problem(cp.Minimize(0.5 * cp.quad_form(a, cp.psd_wrap(Q))), [cp.sum(a[Y > 0]) == 1, cp.sum(a[Y < 0]) == 1])

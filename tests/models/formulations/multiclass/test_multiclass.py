@@ -12,7 +12,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.errors import InputError
-from marginopt.models.model import fingerprint
+from marginopt.models.digest import fingerprint
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 RNG = np.random.default_rng(4)

@@ -124,13 +124,13 @@ def test_classes_are_solved_together_as_one_by_one(orientation: str) -> None:
 def test_projection_problem_shares_what_was_checked() -> None:
     rng = np.random.default_rng(3)
     model = ChebyshevNPSVC(rng.normal(size=(30, 3)), np.arange(30) % 3, kernel=RBF(0.7), mu=0.1, d=2)
-    first = model.pieces.projection(1.0, rng.normal(size=(30, 2)))
+    first = model.pieces.p_step_problem(1.0, rng.normal(size=(30, 2)))
     E = rng.normal(size=(30, 2))
-    again = model.pieces.projection(1.0, E)
+    again = model.pieces.p_step_problem(1.0, E)
     assert again.H is first.H
     assert (again.E == E).all()
     assert pytest.approx(-0.1 * model.S) == again.H
-    assert pytest.approx(-0.2 * model.S) == model.pieces.projection(2.0, E).H
+    assert pytest.approx(-0.2 * model.S) == model.pieces.p_step_problem(2.0, E).H
     with pytest.raises(InputError, check=about("E")):
         again.with_linear(np.full((30, 2), np.nan))
 

@@ -111,7 +111,7 @@ def test_a_start_is_taken_in_every_encoding() -> None:
     w = solve(ZeroOneSVM(X, y, 0.5), "zero-one-bb").values["w"]  # SCIP does not find it at the root of itself
     plain = ZeroOneSVM(X, y, 0.5, incumbent=w)
     assert plain.incumbent_value == pytest.approx(plain.objective(w))
-    assert plain.m_source == "incumbent"
+    assert plain.incumbent_source == "incumbent"
     gamma = gamma_of(X, y, 1, zeros=2)
     for encoding in ENCODINGS:
         model = encoded(plain, encoding, gamma)

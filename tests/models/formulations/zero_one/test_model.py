@@ -108,10 +108,10 @@ def test_m_by_its_formula() -> None:
 
 def test_where_m_comes_from_is_said() -> None:
     X, y = data(1)
-    assert "given, unproven" in ZeroOneSVM(X, y, big_m=5.0).m_source
-    assert ZeroOneSVM(X, y, upper_bound=3.0).m_source == "incumbent"
-    assert ZeroOneSVM(X, y).m_source == "w = 0"
-    assert ZeroOneSVM(X, y, intercept="free").m_source == "w = 0, b = ±1"
+    assert "given by the user (unproven)" in ZeroOneSVM(X, y, big_m=5.0).big_m_argument
+    assert ZeroOneSVM(X, y, upper_bound=3.0).incumbent_source == "incumbent"
+    assert ZeroOneSVM(X, y).incumbent_source == "w = 0"
+    assert ZeroOneSVM(X, y, intercept="free").incumbent_source == "w = 0, b = ±1"
 
 
 @given(st.integers(0, 1000))

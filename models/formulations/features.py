@@ -1,27 +1,23 @@
-"""Helpers that formulations of linear classifiers share: signed rows y_i x_i', checks of λ and the intercept, warnings on
-features, and figures of w.
-"""
+"""The rows that a classifier's coefficients multiply: data or images under a kernel, signed rows, and checks of their columns."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, MarginoptWarning
 from ...rows import Rows
-from ..arrays import BoolArray, FloatArray, Points, as_vector, to_dense
+from ..arrays import BoolArray, FloatArray, Points, as_points, in_memory, row_norms_squared, to_dense
+from ..kernels.feature_map import KernelCoordinates
+from ..kernels.kernels import Kernel, as_kernel
 from ..program.csr_rows import CSRRows
-from ..record import Parameter
-from ..statement import Line
 
-#: The parameters of a loss that counts violations, in its two forms.
-COST_OR_SHARE = (
-    Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
-    Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
-)
 #: Ratio of feature scales from which solvers' tolerances stop meaning the same for every feature.
 _SCALE_RATIO = 1e3
 
@@ -44,7 +40,7 @@ def has_constant_column(X: Points) -> bool:
 
 
 def first_column_is_one(X: Points | Rows) -> bool:
-    """Return whether the first column of X is all ones: an intercept that can be left out of the norm."""
+    """Return whether the first column of X is all ones: the column of an intercept."""
     if isinstance(X, Rows):  # one pass
         first = (np.arange(X.shape[1]) == 0).astype(np.float64)
         return all(bool((block @ first == 1.0).all()) for _, _, block in X.blocks())
@@ -62,33 +58,12 @@ def check_intercept(intercept: object, X: Points | Rows) -> None:
         )
 
 
-def as_lam(lam: float | FloatArray, n: int, name: str = "lam") -> float | FloatArray:
-    """Check costs λ > 0: one number, or one for each of n points."""
-    prices = as_vector(lam, n, name)
-    if not (prices > 0).all():
-        raise InputError(f"{name} must be > 0; it is {prices.min():g}", name=name)
-    return float(prices[0]) if np.ndim(lam) == 0 else prices
-
-
-def lam_sum_line(lam: float | FloatArray, term: Line) -> Line:
-    """Return the statement's line λ Σ term, or Σ λ_i term_i where each point has its own λ_i."""
-    if np.ndim(lam) == 0:
-        return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
-    return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
-
-
-def lam_text(price: float | FloatArray, name: str = "lam") -> str:
-    """Return "lam = 2", or the range of λ_i where points have their own."""
-    low, high = f"{np.min(price):g}", f"{np.max(price):g}"
-    return f"{name} = {low}" if low == high else f"{name} = {low} .. {high}"
-
-
-#: Frames up to the caller of a formulation: this function, the check, __init__, the formulation's type.
+#: Frames from `warn_about_features` up to the caller of a formulation: through __post_init__, __init__ and the metaclass.
 _CALLER = 5
 
 
 def warn_about_features(X: Points | Rows) -> None:
-    """Warn of a missing constant column, and of features whose scales differ by a factor of 1e3; the warning names the remedy."""
+    """Warn of a missing constant column, of equal columns of dense data, and of scales that differ by a factor above 1e3."""
     constant = constant_columns(X)
     if not constant.any():
         message = "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first"
@@ -108,21 +83,6 @@ def warn_about_features(X: Points | Rows) -> None:
             "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1"
         )
         warnings.warn(MarginoptWarning(message, name="standardise"), stacklevel=_CALLER)
-
-
-def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
-    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
-    return margin_figures(y * np.asarray(X @ w), w)
-
-
-def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
-    """Return the norm of w and the numbers of margins u below the required one (beyond rounding; None is 1) and below 0."""
-    required = 1.0 if required is None else required
-    return {
-        "norm": float(np.linalg.norm(w)),
-        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
-        "misclassified": float((u < 0.0).sum()),
-    }
 
 
 def _mean_squares(X: Points | Rows) -> FloatArray:
@@ -150,7 +110,7 @@ def constant_columns(X: Points | Rows) -> BoolArray:
 
 
 def _equal_columns(X: Points) -> tuple[int, int] | None:
-    """Return two equal columns that are not zero, or None: candidates by equal random projections, then compared."""
+    """Return the indices of two equal columns that are not zero, or None; equal random projections are the candidates."""
     probe = np.random.default_rng(0).standard_normal(X.shape[0])
     shadow = np.asarray(X.T @ probe)
     order = np.argsort(shadow, kind="stable")
@@ -159,3 +119,102 @@ def _equal_columns(X: Points) -> tuple[int, int] | None:
         if similar and np.array_equal(to_dense(X[:, [i]]), to_dense(X[:, [j]])):
             return int(min(i, j)), int(max(i, j))
     return None
+
+
+class Features(ABC):
+    """Base class of the features in which scores are linear: one row for each point of the data, and those of new points."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Points:
+        """Return the features of the data in memory: one row for each point, one column for each coefficient."""
+
+    @property
+    def matrix(self) -> Points | Rows:
+        """Return the features of the data for products with w, in memory or in blocks of rows."""
+        return self.rows
+
+    @property
+    def width(self) -> int:
+        """Return the number of coefficients."""
+        return int(self.matrix.shape[1])
+
+    @abstractmethod
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Return the scores x'w of new points."""
+
+    @abstractmethod
+    def squares(self, X: object) -> FloatArray:
+        """Return the squared norms x'x of the features of new points."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawFeatures(Features):
+    """The columns of X as features, as in a linear classifier."""
+
+    X: Points | Rows
+
+    @property
+    def rows(self) -> Points:
+        """Return X, in memory."""
+        return in_memory(self.X, "this")
+
+    @property
+    def matrix(self) -> Points | Rows:
+        """Return X."""
+        return self.X
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Return Xw of new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ w)
+
+    def squares(self, X: object) -> FloatArray:
+        """Return the squared norms of new rows."""
+        return row_norms_squared(as_points(X, columns=self.X.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Images(Features):
+    """The images of the points under a kernel as features: coordinates in its feature space, after a one for the intercept if
+    any.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array (n, p)
+        The points.
+    kernel : Kernel
+    intercept : bool
+        Whether the first column is of ones.
+    """
+
+    X: Points
+    kernel: Kernel
+    intercept: bool
+
+    @cached_property
+    def coordinates(self) -> KernelCoordinates:
+        """Return coordinates of the span of the points."""
+        return KernelCoordinates(self.X, self.kernel)
+
+    @cached_property
+    def rows(self) -> Points:
+        """Return the coordinates, after a column of ones for the intercept if any."""
+        inner = self.coordinates.rows
+        return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Return the scores Σ β_i k(x_i, x) of new points, plus the intercept if any."""
+        return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
+
+    def squares(self, X: object) -> FloatArray:
+        """Return k(x, x) of new points."""
+        return self.coordinates.squares(X)
+
+
+def images_of(kernel: object, X: Points) -> Images:
+    """Return the images of X under a kernel, a one for the intercept first; the given images where X are their rows."""
+    if isinstance(kernel, Images):
+        if X is kernel.rows or np.array_equal(X, kernel.rows):
+            return kernel
+        kernel = kernel.kernel
+    return Images(X, as_kernel(kernel, X), True)
