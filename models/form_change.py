@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import InputError
 from .arrays import FloatArray, IntArray
+from .program.blocks import find_entry, split_indexed_values
 from .program.form import Block, StandardForm
-from .program.name_lookup import find_entry, split_indexed_values
 from .statement import Line
 
 if TYPE_CHECKING:

@@ -30,9 +30,10 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
+from ..program.blocks import Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from .file_formats import FileFormat, Source, index, number, number_text, whole
 from .layout import Layout
 from .programs import ConicProgram, matrix_of_entries

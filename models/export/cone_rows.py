@@ -25,9 +25,10 @@ import numpy as np
 
 from ...errors import ExportError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Power, TranscendentalCone
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray
 from ..deadline import check_scan
-from ..program.form import StandardForm, changed_entries
+from ..program.csr_rows import changed_entries
+from ..program.form import StandardForm
 from .programs import FlatProgram
 
 #: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.

@@ -19,8 +19,9 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray
 from ..importing.quadratic_rows import plain_products
+from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Feature, Indicator, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, Source, signed
 from .layout import Layout

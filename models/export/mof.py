@@ -25,6 +25,7 @@ from ...files import write_text
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
 from ..importing.rows import unique_label
+from ..program.blocks import Constraint
 from ..program.cones import (
     PSD,
     Bilinear,
@@ -38,7 +39,7 @@ from ..program.cones import (
     svec_indices,
 )
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
 from .file_formats import FileFormat, Source

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.bridges import EpigraphBridge
 from ..program.cones import (
     PSD,
@@ -29,8 +30,9 @@ from ..program.cones import (
     svec,
     svec_indices,
 )
+from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm, changed_entries
+from ..program.form import StandardForm
 from .cone_rows import cone_names, indicator_rows
 
 #: Indices as MOSEK takes them.

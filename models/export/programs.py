@@ -18,9 +18,9 @@ from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
 from ..importing.rows import IndicatorRow, unique_label
+from ..program.blocks import Block, Constraint, indexed_variable_of
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
-from ..program.form import Block, Constraint, StandardForm
-from ..program.name_lookup import indexed_variable_of
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import indicator_rows
 from .layout import Layout

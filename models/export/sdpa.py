@@ -23,8 +23,9 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
+from ..program.blocks import Block, Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
-from ..program.form import Block, Constraint, StandardForm
+from ..program.form import StandardForm
 from .cbf import scaled, unscaled
 from .file_formats import FileFormat, Source, is_number, number, number_text
 from .layout import Layout

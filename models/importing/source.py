@@ -21,8 +21,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.cones import Nonnegative, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
 AGREEMENT = 1e-9

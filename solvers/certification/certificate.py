@@ -250,7 +250,7 @@ class Certificate(Displayed):
         """Return this certificate with the larger of both bounds: a bound does not depend on the point."""
         if other.bound <= self.bound:
             return self
-        return replace(self, **{name: getattr(other, name) for name in ("bound", "argument", "bound_error", "condition")})
+        return replace(self, **{name: getattr(other, name) for name in ("bound", "argument", "bound_error", "condition", "derived")})
 
     def feasible(self, tol: float) -> bool:
         """Return whether primal residual and integrality are within ``tol``."""
