@@ -205,7 +205,7 @@ def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
     return tuple(cones)
 
 
-def native_size(form: StandardForm) -> tuple[int, int]:
+def gurobi_size(form: StandardForm) -> tuple[int, int]:
     """Return the numbers of variables and linear rows of Gurobi's model, auxiliary variables and linking equations included."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))

@@ -23,7 +23,7 @@ from ...files import READ_ERRORS, read_error, read_text, without_compression
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
 from ..program.form import StandardForm
-from .layout import Layout, sidecar
+from .layout import Layout, sidecar_path
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
@@ -51,32 +51,32 @@ def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> st
     return text
 
 
-def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
+def parse_number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
     """Return the number that a word of a file denotes."""
     return float(number_text(word, noun, finite=finite))
 
 
-def whole(word: str, noun: str = "a whole number") -> int:
+def parse_integer(word: str, noun: str = "a whole number") -> int:
     """Return the integer that a word of a file denotes."""
     if not _WHOLE.fullmatch(word):
         raise DataError(f"{noun} is needed, not {word[:40]!r}")
     return int(word)
 
 
-def index(word: str | int, size: int, first: int = 0) -> int:
+def parse_index(word: str | int, size: int, first: int = 0) -> int:
     """Return the index from 0 of an entry that a file counts from ``first``."""
-    place = (word if isinstance(word, int) else whole(word)) - first
+    place = (word if isinstance(word, int) else parse_integer(word)) - first
     if not 0 <= place < size:
         raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
     return place
 
 
-def signed(value: float) -> str:
+def signed_text(value: float) -> str:
     """Return sign and number as two words, since readers differ on a number with a sign."""
     return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
 
 
-class Source:
+class InputFile:
     """A file that is being read, with the number of the current line, which error messages name."""
 
     def __init__(self, path: Path) -> None:
@@ -133,7 +133,7 @@ class FileFormat(ABC):
         """Write a form whose features the format carries."""
 
     @abstractmethod
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         """Read a file of this format."""
 
 
@@ -161,7 +161,7 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
         )
     chosen.write(form, target)
     if as_rows:  # a layout would name products; the file's own rows are read as cones again
-        sidecar(target).unlink()
+        sidecar_path(target).unlink()
     return target
 
 
@@ -177,7 +177,7 @@ def read_form(path: str | Path) -> StandardForm:
     if not source.exists():
         raise DataError(f"there is no file {source}", file=source)
     chosen = format_of(source, reading=True)
-    reading = Source(source)
+    reading = InputFile(source)
     try:
         return _checked(chosen.read(reading))
     except READ_ERRORS as error:

@@ -63,7 +63,7 @@ def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[
     return record if given_names is None else {**record, "names": list(given_names)}
 
 
-def sidecar(path: Path) -> Path:
+def sidecar_path(path: Path) -> Path:
     """Return the path of the sidecar of a file."""
     return path.with_name(path.name + ".names.json")
 
@@ -165,7 +165,7 @@ class Layout:
 
     def write(self, path: Path, text: str) -> None:
         """Write a file with this text, and the layout in its sidecar."""
-        write_texts({path: text, sidecar(path): self.sidecar_text(text)})
+        write_texts({path: text, sidecar_path(path): self.sidecar_text(text)})
 
     def describes(self, text: str) -> bool:
         """Return whether this layout was written beside a file with this text."""
@@ -174,9 +174,9 @@ class Layout:
     @classmethod
     def load(cls, path: Path) -> Layout | None:
         """Return the layout in a file's sidecar, also if the file was compressed since; None without a sidecar."""
-        place = sidecar(path)
+        place = sidecar_path(path)
         if not place.exists():
-            place = sidecar(path.with_name(without_compression(path.name)))
+            place = sidecar_path(path.with_name(without_compression(path.name)))
         if not place.exists():
             return None
         try:

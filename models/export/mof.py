@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...files import write_text
 from ..arrays import BoolArray, FloatArray
-from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import unique_label
 from ..program.blocks import Constraint
 from ..program.cones import (
@@ -42,7 +42,7 @@ from ..program.exponential_cones import Exponential, Power
 from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
-from .file_formats import FileFormat, Source
+from .file_formats import FileFormat, InputFile
 from .layout import Layout
 from .programs import matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
 
@@ -137,7 +137,7 @@ def _read_quadratic(name: str, c: dict[str, Any], index: dict[str, int]) -> Iter
     low, high = _limits(c["set"])
     Q = _products(function, index, 1.0)
     Q = sp.csc_array((a.size, a.size)) if Q is None else Q
-    yield from two_sided(name, Q, a, low - constant, high - constant)
+    yield from one_sided_quadratic_rows(name, Q, a, low - constant, high - constant)
 
 
 def _products(function: dict[str, Any], index: dict[str, int], sign: float) -> sp.csc_array | None:
@@ -271,7 +271,7 @@ class _MOF(FileFormat):
         }
         write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         document = json.loads(source.text)
         layout = _layout(document)
         program = read_program(document)

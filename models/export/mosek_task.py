@@ -148,7 +148,7 @@ class MatrixVariables:
         halved = np.where(i == j, 1.0, 0.5) * scale * F.data
         return plain, (F.row[entry].astype(np.int32), variable[entry], i[entry], j[entry], halved[entry])
 
-    def joined(self, scalars: FloatArray, matrices: list[FloatArray]) -> FloatArray:
+    def join(self, scalars: FloatArray, matrices: list[FloatArray]) -> FloatArray:
         """Return x from the scalar variables and the lower triangles by columns of the matrix variables."""
         x = np.zeros(self.form.n)
         x[self.scalars] = scalars
@@ -232,7 +232,7 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     return task
 
 
-def psd_order(order: int) -> IntArray:
+def mosek_svec_order(order: int) -> IntArray:
     """Return the positions of our svec's entries in MOSEK's order.
 
     MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
@@ -380,7 +380,7 @@ def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) ->
 
 def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) -> None:
     """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
-    order = np.tile(native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
+    order = np.tile(mosek_row_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
     F, entries = matrices.split(_without_zeros(c.F[order]))
     F = sp.csr_array(F)
     rows = np.arange(first, first + c.rows, dtype=np.int64)
@@ -392,11 +392,11 @@ def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) 
         task.putafebarfblocktriplet((row + first).astype(np.int64), variable, i, j, coefficients)
 
 
-def native_order(cone: Cone) -> IntArray:
+def mosek_row_order(cone: Cone) -> IntArray:
     """Return the positions of our rows of a cone in MOSEK's order: exponential cones are the other way round."""
     if isinstance(cone, Exponential):
         return np.array([2, 1, 0])
-    return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
+    return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
 def _domain(task: Any, cone: Cone) -> int:

@@ -16,7 +16,7 @@ from ..program.blocks import Constraint
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
-from .file_formats import FileFormat, Source
+from .file_formats import FileFormat, InputFile
 from .layout import Layout
 
 
@@ -39,7 +39,7 @@ class _Npz(FileFormat):
             arrays |= _pack(f"F{k}", c.F) | {f"g{k}": c.g}
         write_arrays(path, arrays)
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         data = read_arrays(source.path, "a form in npz")
         layout = Layout.from_record(json.loads(bytes(_array("layout", data, "u")).decode()))
         constraints = tuple(

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import IndicatorRow, unique_label
 from ..program.blocks import Block, Constraint, indexed_variable_of
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
@@ -129,9 +129,9 @@ class FlatProgram:
             indicators=tuple(self.indicators[i - m] for i in order[m:last]),
             quadratic_rows=tuple(self.quadratic_rows[i - last] for i in order[last:]),
         )  # fmt: skip
-        return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
+        return program.permute_columns(np.array([index[name] for name in columns], dtype=np.int64))
 
-    def by_columns(self, place: IntArray) -> FlatProgram:
+    def permute_columns(self, place: IntArray) -> FlatProgram:
         """Return the program whose variable j is this one's variable ``place[j]``."""
         index = np.argsort(place)
         indicators = tuple(
@@ -147,7 +147,7 @@ class FlatProgram:
             integer=self.integer[place],
             columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
             indicators=indicators,
-            quadratic_rows=tuple(row.by_columns(place) for row in self.quadratic_rows),
+            quadratic_rows=tuple(row.permute_columns(place) for row in self.quadratic_rows),
         )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
@@ -413,7 +413,7 @@ def rows_by_kind(
     quadratic = tuple(
         side
         for i, Q in products.items()
-        for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        for side in one_sided_quadratic_rows(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
     )
     plain = [i for i in range(left.size) if i not in products and i not in switches]
     linear = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])

@@ -55,7 +55,7 @@ def to_pyomo(form: StandardForm) -> Any:
     return model
 
 
-def indices(block: Block) -> list[Any]:
+def pyomo_indices(block: Block) -> list[Any]:
     """Return the Pyomo index of every scalar variable of a block, in the order of x; None for a scalar block."""
     if block.symmetric:
         row, column = svec_indices(block.shape[0])
@@ -76,7 +76,7 @@ def _component(model: Any, label: str, component: Any) -> Any:
 
 
 def _block(pyo: Any, model: Any, form: StandardForm, block: Block) -> list[Any]:
-    keys = indices(block)
+    keys = pyomo_indices(block)
     s = form.slices[block.label]
     data = dict(zip(keys, zip(form.lower[s], form.upper[s], form.integer[s], strict=True), strict=True))
 

@@ -24,7 +24,7 @@ from .cone_rows import cone_names
 from .file_formats import is_number
 from .layout import Layout
 from .lp import plain_names
-from .mosek_task import MatrixVariables, psd_order
+from .mosek_task import MatrixVariables, mosek_svec_order
 
 #: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
 _OTHER_SIDES = (" (other side)", " upper")
@@ -43,7 +43,7 @@ class FilePoint:
     reduced : ndarray (n,), optional
     objective, bound : float, optional
         As the file claims, of the minimisation.
-    ignored : int
+    unknown_variables : int
         Variables of the file that the form does not have.
     """
 
@@ -54,7 +54,7 @@ class FilePoint:
     reduced: FloatArray | None = None
     objective: float | None = None
     bound: float | None = None
-    ignored: int = 0
+    unknown_variables: int = 0
 
 
 @dataclass
@@ -111,7 +111,7 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
     if unknown:
         raise ValueError(f"the matrix variable {unknown[0]!r} is missing")
     content = [np.array(tables.matrices[name]).T for name in matrices.names]
-    x = matrices.joined(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
+    x = matrices.join(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
     names = _spelling(form.names(), tables.values)
     values = {names[k]: float(x[k]) for k in np.flatnonzero(matrices.place < 0)}
     z = matrices.multipliers([dual for _, dual in content])
@@ -197,7 +197,7 @@ def _cone_multipliers(c: Constraint, cones: Mapping[str, list[float]]) -> FloatA
         if piece.size != c.cone.dim:
             return None
         if isinstance(c.cone, PSD):
-            piece = piece[np.argsort(psd_order(c.cone.order))]
+            piece = piece[np.argsort(mosek_svec_order(c.cone.order))]
         pieces.append(piece)
     return np.concatenate([np.zeros(0), *pieces])
 

@@ -76,7 +76,7 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
-        with values_cleared(problem.variables()):
+        with cleared_values(problem.variables()):
             data, self._chain, self._inverse = _canonicalised(
                 with_stated_bounds(evaluated), canonical_interface(_bounds_are_taken(problem))
             )
@@ -138,7 +138,7 @@ class CVXPYSource(Source, Recipient):
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
         added = is_known & ~np.isin(np.arange(form.n), c.user_indices)
-        restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
+        restricted = np.flatnonzero(added & (outside > AUXILIARY_TOLERANCE * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
             j = int(restricted[0])
@@ -192,7 +192,7 @@ class CVXPYSource(Source, Recipient):
         """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
         leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
         primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
-        with values_cleared(leaves):
+        with cleared_values(leaves):
             for variable in self._problem.variables():
                 variable.save_value(primal[variable.id])
             for parameter, value in self._parameters:
@@ -201,7 +201,7 @@ class CVXPYSource(Source, Recipient):
 
 
 #: By how much, relative to its size, a completed auxiliary variable may lie outside of its bounds.
-AUXILIARY = 1e-9
+AUXILIARY_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +262,7 @@ def _plain_problem() -> Any:
 
 
 @contextmanager
-def values_cleared(leaves: Sequence[Any]) -> Iterator[None]:
+def cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
     """Clear the values of variables or parameters inside the ``with`` block and restore them after it, since canonicalisers
     copy them to auxiliary variables.
     """

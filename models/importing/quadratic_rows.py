@@ -43,7 +43,7 @@ class QuadraticRow:
     b: float
     equality: bool = False
 
-    def by_columns(self, place: IntArray) -> QuadraticRow:
+    def permute_columns(self, place: IntArray) -> QuadraticRow:
         """Return the row whose variable j is this one's variable ``place[j]``."""
         Q = sp.csc_array(sp.csr_array(self.Q[:, place])[place])
         return QuadraticRow(self.name, Q, self.a[place], self.b, self.equality)
@@ -55,7 +55,7 @@ class QuadraticRow:
         return sp.coo_array((data, upper.coords), shape=upper.shape)
 
 
-def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
+def one_sided_quadratic_rows(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
     """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
     if left == right:
         yield QuadraticRow(name, Q, a, right, equality=True)
@@ -119,7 +119,7 @@ def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
         yield QuadraticRow(name, Q, linear + 0.0, float(c.g[first] - c.g[a] @ c.g[b]) + 0.0, c.cone.equality)
 
 
-def plain_products(form: StandardForm) -> StandardForm:
+def with_plain_products(form: StandardForm) -> StandardForm:
     """Return the form with every bilinear row multiplied out and stated by plain products; the same program."""
     if not any(isinstance(c.cone, Bilinear) for c in form.constraints):
         return form

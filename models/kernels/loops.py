@@ -144,7 +144,7 @@ def finish_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: A
 
 @_njit
 def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
-    """2^min(0, row_k - half_k - shared) in float64 as a product: row_k ← 2^fraction, ``power`` ← the bits of 2^whole."""
+    """row_k ← 2^r and ``power_k`` ← the bits of 2^n with n + r = min(0, row_k - half_k - shared), n whole, in float64."""
     bias, shift = np.int64(1023), np.int64(52)
     for k in range(row.size):
         x = max(min(row[k] - half[k] - shared, 0.0), -1022.0)

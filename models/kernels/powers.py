@@ -1,5 +1,5 @@
-"""A compiled kernel for tiles of RBF values: inner products and powers of two, both in vector registers (for
-`models.kernels.tiles`).
+"""A compiled routine for tiles of RBF kernel values: inner products, then powers of two, both in vector registers (for
+`models.kernels.panels`).
 
 The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i =
 ½||z_i||², for `ROWS` points and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is

@@ -1,6 +1,6 @@
 """The RBF kernel on given points by powers of two, for solver steps and products, and its Taylor series as explicit features.
 
-Centring keeps the digits of the differences; sparse data are taken as they are.
+Dense points are moved to their mean, which keeps the digits of their differences; sparse ones are taken as they are.
 
 *The RBF kernel's Taylor series.* With u = √(2γ)(x - mean), and v the same of x', over all exponents a and in any orthogonal
 coordinates
@@ -57,8 +57,7 @@ def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
     """Return the ``count`` largest terms, the largest first, for coordinates u_j with these decreasing variances t_j.
 
     The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate. Relative to a = 0 it falls with a
-    and rises with t, so
-    a term comes after the one that it multiplies, and a new coordinate after the one before.
+    and rises with t, so a term comes after its parent, and a new coordinate after the one before.
     """
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
     terms: list[TaylorTerm] = []
@@ -98,9 +97,9 @@ class TaylorSeries:
     factors : ndarray (n,)
         f.
     offset : float
-        At least 0; where it is more, its root is the first row.
+        ≥ 0; where it is positive, f·√offset is the first row.
     count : int
-        Rows at most.
+        Most rows.
     """
 
     def __init__(self, Z: FloatArray, half: FloatArray, factors: SingleArray, offset: float, count: int) -> None:
@@ -211,7 +210,7 @@ class RBFExponents:
         return block
 
     def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
-        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
+        """Return the panel of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i of these points j, for dense data."""
         Z, half = self._single
         return ExponentPanel(Z, half, EntryEncoding(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
 
@@ -226,8 +225,8 @@ class RBFExponents:
             values = self.panel(points, ones, 0.0, 1.0, np.zeros(self.half.size))
         return RoundedPanel(values, signs, offset, scale, loading)
 
-    def series(self, count: int, signs: SingleArray, offset: float, scale: float) -> TaylorSeries | None:
-        """Leading terms of scale·s_i s_j (k(x_i, x_j) + offset), for dense data of fewer features than terms."""
+    def taylor_series(self, count: int, signs: SingleArray, offset: float, scale: float) -> TaylorSeries | None:
+        """Return at most ``count`` leading terms of scale·s_i s_j (k(x_i, x_j) + offset); None if sparse, or p ≥ ``count``."""
         if sp.issparse(self.Z) or not self.Z.shape[1] < count:
             return None
         return TaylorSeries(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)

@@ -146,7 +146,7 @@ def check_point(
             named = values
         else:
             point, content = _file_point(form, values)
-            named, unknown, file_objective = form.split(point), content.ignored, content.objective
+            named, unknown, file_objective = form.split(point), content.unknown_variables, content.objective
         x = form.join(problem.complete(form.read_values(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)

@@ -42,12 +42,10 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-# Methods of a result whose work later modules do: they certify anew, solve neighbours of the problem, and write files.
+# Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
-
-# The solver's claim and every field of its answer, under the names that a result has for them.
 
 
 @dataclass(frozen=True)
@@ -72,15 +70,13 @@ class Claim:
     proved: bool = False
 
 
-# Objective, best bound with its kind, gap, and their words, from a claim and a certificate.
-
-
 def _words(name: str) -> str:
-    """Return the name of a summary's figure as it is printed."""
+    """Return the name of a figure as it is printed: blanks for underscores."""
     return name.replace("_", " ").replace("big m ", "big-M ")
 
 
 def _claimed(claim: Claim, sign: float) -> str:
+    """Return ", objective ..., bound ..." of a claim, in the model's sense, for the end of a line."""
     parts = []
     if claim.objective is not None:
         parts.append(f"objective {sign * claim.objective:.10g}")
@@ -175,9 +171,9 @@ class Result(Displayed):
     model, solver : str
         Names.
     status : Status
-        After the certificate was looked at.
+        The status that the certificate supports.
     answer : Answer
-        What the solver said; its fields are attributes here too.
+        The solver's own answer; most of its fields are attributes here too.
     certificate : Certificate or None
         None where there is no point.
     values : mapping of label to array
@@ -193,10 +189,11 @@ class Result(Displayed):
     ray_proved : bool
         True if exact Farkas multipliers, or an exact ray from a feasible point, prove the status; see `status_kind`.
     picked : str
-        What ``auto`` picked, and why.
+        The solver that ``auto`` picked, and why.
     options : mapping
-        What was asked for.
+        The options that were given.
     licence : str
+        The state of the solver's licence (`solvers.interface.solver`).
     summary : mapping
         Figures of merit that the model computes from the point.
     maximise : bool
@@ -320,7 +317,7 @@ class Result(Displayed):
 
     @property
     def update(self) -> Update | None:
-        """The solver's use of the problem before, on a path."""
+        """The way in which the solver's model was made from that of the problem before, on a path; None off paths."""
         return self.answer.update
 
     @property
@@ -381,7 +378,7 @@ class Result(Displayed):
 
     @property
     def sign(self) -> float:
-        """-1 where the model maximises."""
+        """-1 where the model maximises, else 1."""
         return -1.0 if self.maximise else 1.0
 
     @property

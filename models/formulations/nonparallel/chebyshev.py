@@ -455,7 +455,7 @@ class ChebyshevNPSVC(Model):
             kind = "misclassified" if m < 0 else "right class"
             rows.append(PointRow(i, self.class_label(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        plotted = None if self.kernel.of_rows else surface
+        plotted = None if self.kernel.reads_matrix_rows else surface
         return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

@@ -591,7 +591,7 @@ class NonparallelSVM(TargetModel):
             rows.append(_placed(self, i, float(f[i]), weight, top))
         note = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
         levels = ((0.0, "solid"), (self.margin, "dashed"))
-        plotted = None if self.kernel.of_rows else partial(self._scores, values)
+        plotted = None if self.kernel.reads_matrix_rows else partial(self._scores, values)
         return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

@@ -107,7 +107,7 @@ class PinballTwinSVM(TargetModel):
         for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
             kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON_MARGIN else "")
             rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
-        plotted = None if self.kernel.of_rows else partial(self._scores, values)
+        plotted = None if self.kernel.reads_matrix_rows else partial(self._scores, values)
         note = "weights are those of the class's points in u"
         return PointExplanation(tuple(rows), note, score="f", margin="-|f|", X=self.X, surface=plotted)
 

@@ -48,7 +48,7 @@ from marginopt.models.export.file_formats import file_formats, read_form, write_
 from marginopt.models.export.layout import sidecar
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
-from marginopt.models.importing.quadratic_rows import plain_products
+from marginopt.models.importing.quadratic_rows import with_plain_products
 
 
 def _models() -> list[Model]:
@@ -107,7 +107,7 @@ def test_round_trip_of_every_formulation_is_exact(suffix: str, model: Model, tmp
         return
     assert model.write(path) == path
     back = read_form(path)
-    stated = model.form if suffix == ".npz" else plain_products(model.form)
+    stated = model.form if suffix == ".npz" else with_plain_products(model.form)
     assert stated.diff(back).empty
     assert back.blocks == model.form.blocks
     assert back.name == model.form.name
