@@ -11,8 +11,8 @@ from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.matrices import from_qp, from_scipy
-from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
+from .kernels.further_kernels import Laplacian, Mixture, RationalQuadratic
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
 from .model import Model
 from .program.blocks import Block, Constraint

@@ -21,11 +21,7 @@ from ..errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMod
 from ..models.arrays import FloatArray
 from ..models.model import Model, describe, fingerprint
 from ..models.program.form import StandardForm
-from .certification.certificate import Certificate, Certifier
-from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton
-from .certification.rays import RayEvidence
-from .certification.result import PoolPoint, Result
-from .certification.supplied_evidence import (
+from .certification.answer_completion import (
     ZERO_OBJECTIVE_NOTE,
     certify_zero_objective,
     complete_claim,
@@ -33,6 +29,10 @@ from .certification.supplied_evidence import (
     lower_bound_reason,
     unbounded_integer_ray,
 )
+from .certification.certificate import Certificate, Certifier
+from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton
+from .certification.rays import RayEvidence
+from .certification.result import PoolPoint, Result
 from .certification.verdict import (
     Verdict,
     big_m_objection,

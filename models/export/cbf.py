@@ -1,4 +1,6 @@
-"""Reader and writer of CBF files (Conic Benchmark Format, to version 3): linear rows, all convex cones of a form, integers.
+"""Reader and writer of CBF files (Conic Benchmark Format): linear rows, all convex cones of a form, integers.
+
+Files are written in version 3; versions 1 to 4 are read.
 
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
@@ -35,8 +37,8 @@ from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder,
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
+from .file_programs import ConicProgram, matrix_of_entries
 from .layout import Layout
-from .programs import ConicProgram, matrix_of_entries
 
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
@@ -428,4 +430,5 @@ def _cone(name: str, size: int) -> Cone:
     return kinds[name](size)
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _CBF()

@@ -40,8 +40,7 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     form : StandardForm
     slopes : sequence of Slope
         Parameters of the model: each becomes a nonnegative ``cvxpy.Parameter`` of its name, at its value. The problem obeys
-        CVXPY's rules of
-        disciplined parametrized programming, so a change of value recompiles nothing.
+        CVXPY's rules of disciplined parametrized programming, so a change of value recompiles nothing.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:

@@ -1,4 +1,4 @@
-"""The sidecar file ``<file>.names.json``: names, blocks and cones of a form, for file formats that have no place for them."""
+"""The layout of a form (names, blocks, cones) and its sidecar ``<file>.names.json``, for file formats without place for them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _digest(text: str) -> str:
 
 
 class ConstraintLayout(NamedTuple):
-    """A constraint without its numbers: label, cone, and names of the rows if they have their own."""
+    """A constraint without its numbers: label, cone, and the given names of its rows, if any."""
 
     label: str
     cone: Cone
@@ -97,7 +97,7 @@ class Layout:
     order : tuple of int, optional
         Index in the form of each of the file's variables, for formats that prescribe their order.
     digest : str
-        Digest of the file's text when the sidecar was written.
+        SHA-256 of the text of the file that the sidecar was written beside; empty in a layout without a sidecar.
     """
 
     name: str

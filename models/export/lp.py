@@ -1,7 +1,7 @@
 """Reader and writer of CPLEX LP files.
 
-Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
-quadratic part in this format.
+Names in the file are the form's with an underscore for other characters (``w[3]`` is ``w_3``, `plain_names`): brackets mean a
+quadratic part in this format. The sidecar file has the form's own (`models.export.layout`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..program.cones import Bilinear, Feature, Indicator, Zero
 from ..program.form import StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, signed_text
+from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
-from .programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
@@ -118,7 +118,7 @@ class Side(NamedTuple):
     value: float
 
     @property
-    def turned(self) -> str:
+    def reversed_sense(self) -> str:
         """Return the sense as it reads from the other side."""
         return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
 
@@ -163,8 +163,8 @@ class TokenReader:
             sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
         return sign
 
-    def read_factor(self) -> bool:
-        """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
+    def accept_factor(self) -> bool:
+        """Consume a * that comes next, and return whether a name comes then; SCIP writes products with a blank in its place."""
         return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
 
     def read_number(self) -> float | None:
@@ -186,7 +186,7 @@ class TokenReader:
         if value is None or sense is None:
             self._at = position
             return None
-        return Side(Side(sense, value).turned, value)
+        return Side(Side(sense, value).reversed_sense, value)
 
     def read_side_behind(self) -> Side | None:
         """Consume and return a sense and the number after it; None where no sense comes."""
@@ -351,7 +351,7 @@ class _Parser:
             j = self._variable(name.text)
             if name.kind == "name" and tokens.accept("^", "2"):
                 other = j
-            elif name.kind == "name" and tokens.read_factor():
+            elif name.kind == "name" and tokens.accept_factor():
                 other = self._variable(tokens.take().text)
             else:
                 raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {tokens.peek().text}")
@@ -379,7 +379,7 @@ class _Parser:
         if (
             expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
         ):  # 0 ≤ 3: no term, and a side
-            left_side, expression.constant = Side(left_side.turned, expression.constant), 0.0
+            left_side, expression.constant = Side(left_side.reversed_sense, expression.constant), 0.0
         if left_side is None and right_side is None:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
@@ -476,7 +476,7 @@ _WIDTH = 8  # terms on a line
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Return the names without brackets, commas and blanks, still all different."""
+    """Return the names with letters, digits and underscores alone, all different, none of them a word of LP files."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
     plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]
@@ -493,7 +493,7 @@ def plain_row_names(constraints: Sequence[Constraint]) -> list[str]:
 def form_with_labels(flat: FlatProgram, source: InputFile) -> StandardForm:
     """Return the form of a file, with the sidecar's labels if the names agree with the sidecar, else with the file's names.
 
-    A file that another program saved, its variables and rows in another order, has the labels still; another file has not.
+    The order of variables and rows may differ from the sidecar's, as in a file that another program saved.
     """
     layout = source.sidecar
     if layout is None:
@@ -581,4 +581,5 @@ def _products(upper: sp.coo_array, x: list[str]) -> Iterator[str]:
         yield f"{signed_text(v)} {x[i]} ^2" if i == j else f"{signed_text(v)} {x[i]} * {x[j]}"
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _LP()

@@ -45,7 +45,7 @@ _BESIDE_NO_QUADRATIC = {
 
 @dataclass(frozen=True)
 class MatrixVariables:
-    """The matrix variables of a task: the columns of the form that are entries of X ⪰ 0, and the cones that they replace.
+    """The matrix variables X ⪰ 0 of a form's MOSEK task: columns of the form that are their entries, and cones that they replace.
 
     An entry X_ij of the lower triangle, i ≥ j, is counted twice in MOSEK's inner products unless i = j. A row v x of a cone is
     its svec's entry, so x = X_ij / v for i = j and √2 X_ij / v for others.
@@ -233,7 +233,7 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
 
 
 def mosek_svec_order(order: int) -> IntArray:
-    """Return the positions of our svec's entries in MOSEK's order.
+    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in our svec.
 
     MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
     stacks the upper by columns. Both scale entries off the diagonal by √2.
@@ -393,7 +393,7 @@ def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) 
 
 
 def mosek_row_order(cone: Cone) -> IntArray:
-    """Return the positions of our rows of a cone in MOSEK's order: exponential cones are the other way round."""
+    """Return, for each row of a cone in MOSEK's order, its row in ours: exponential cones are reversed, svec is re-sorted."""
     if isinstance(cone, Exponential):
         return np.array([2, 1, 0])
     return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)

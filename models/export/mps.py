@@ -19,9 +19,9 @@ from ..importing.quadratic_rows import QuadraticRow, with_plain_products
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, is_number, parse_number
+from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
 from .lp import form_with_labels, plain_names, plain_row_names
-from .programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
 #

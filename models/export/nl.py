@@ -3,8 +3,8 @@ integers.
 
 The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
 (quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
-Pyomo write them; a file of others without a sidecar has them from there. Suffixes say nothing of the program but those of
-special ordered sets, which are refused.
+Pyomo write them; a file of others without a sidecar takes its names from there. Suffixes of special ordered sets are refused,
+others ignored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..program.cones import Bilinear, Feature
 from ..program.form import StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_index, parse_integer, parse_number
+from .file_programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout, sidecar_path
-from .programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
@@ -78,7 +78,10 @@ class QuadraticPolynomial:
 
 
 def read_expression(lines: Iterator[str], common: Mapping[int, QuadraticPolynomial]) -> QuadraticPolynomial:
-    """Read the next expression: sums, differences, products, negatives, division by a number, squares, common expressions."""
+    """Return the next expression as a polynomial; ``common`` has the common expressions by number.
+
+    It may hold sums, differences, products, negatives, divisions by a number and squares.
+    """
     word = next(lines)
     if word[0] == "n":
         return QuadraticPolynomial(parse_number(word[1:]))
@@ -410,4 +413,5 @@ def _limits(words: list[str]) -> tuple[float, float]:
     raise DataError(f"limits of the kind {kind} are not read")
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _NL()

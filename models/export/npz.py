@@ -1,4 +1,4 @@
-"""Reader and writer of standard forms as .npz files: every array exactly, beside a JSON text; no pickle."""
+"""Reader and writer of standard forms as NumPy's .npz files: every array exactly, names and cones as a JSON text; no pickle."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
 
 
 def _array(name: str, data: dict[str, Any], kind: str) -> Any:
-    """A vector of the file; numbers (f), indices (i) or truth values (b)."""
+    """A vector of the file: numbers (f), indices (i), truth values (b) or bytes (u)."""
     array = data[name]
     kinds, noun = _KINDS[kind]
     if array.ndim != 1 or array.dtype.kind not in kinds:
@@ -87,4 +87,5 @@ _KINDS = {"f": ("f", "numbers"), "i": ("iu", "indices"), "b": ("b", "truth value
 _PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _Npz()

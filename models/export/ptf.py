@@ -24,9 +24,9 @@ from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder,
 from ..program.form import StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_number, signed_text
+from .file_programs import ConicProgram, matrix_of_entries
 from .layout import Layout
 from .mosek_task import mosek_svec_order
-from .programs import ConicProgram, matrix_of_entries
 
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
@@ -348,4 +348,5 @@ def _matrix(rows: list[tuple[dict[int, float], float]], n: int) -> tuple[sp.csr_
     return matrix_of_entries(triples, (len(rows), n)), np.array([constant for _, constant in rows]) + 0.0
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _PTF()

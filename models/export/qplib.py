@@ -1,7 +1,7 @@
 """Reader and writer of QPLIB files: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
-Names in the files of others are read. Ours go to the sidecar file (`models.export.layout`): no file of QPLIB has names, and
-other readers refuse them.
+Names in files of others are read. Names of a form go to the sidecar file (`models.export.layout`): no file of the QPLIB library
+has names, and other readers refuse them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..importing.quadratic_rows import with_plain_products
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, parse_index, parse_integer, parse_number
+from .file_programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
-from .programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 
 class _QPLIB(FileFormat):

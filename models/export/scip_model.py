@@ -30,10 +30,9 @@ from .cone_rows import (
 def to_scip(form: StandardForm) -> Any:
     """Return the form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
-    SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
-    in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
-    their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last.
+    SCIP takes linear objectives: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
+    in the order of x under the form's names, then the auxiliary variables of the second-order cones (`quadratic_cones`) under
+    their rows' names. Indicators are SCIP's own, whose slack variables come last. ``model.data`` is the list of all variables.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -116,9 +115,9 @@ def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozen
 
 
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
-    """Return (x, v, slacks): a point of the (linear-objective) form with the values of the model's auxiliary variables.
+    """Return (x, v, slacks), the values of ``model.data`` of `to_scip` at a point x of a form with a linear objective.
 
-    A slack is what an indicator's row lacks.
+    The slack of an indicator is the amount by which its row violates ≥ 0.
     """
     cones = [rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form)]
     slacks = [np.maximum(-rows.constraint.value(x)[rows.rows], 0.0) for rows in indicator_rows(form)]
@@ -126,7 +125,7 @@ def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
 
 
 def _objective(pyscipopt: Any, model: Any, form: StandardForm, x: list[Any]) -> None:
-    """q'x + r, whatever it was before."""
+    """Set the objective q'x + r."""
     model.setObjective(pyscipopt.quicksum(float(form.q[j]) * x[j] for j in np.flatnonzero(form.q)), "minimize")
     model.addObjoffset(float(form.r) - model.getObjoffset())
 

@@ -28,8 +28,8 @@ from ..program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices,
 from ..program.form import StandardForm
 from .cbf import parse_scaled, unscaled_text
 from .file_formats import FileFormat, InputFile, is_number, number_text, parse_number
+from .file_programs import ConicProgram
 from .layout import Layout
-from .programs import ConicProgram
 
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
@@ -328,4 +328,5 @@ def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
     return narrowed
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _SDPA()

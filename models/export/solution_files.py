@@ -39,10 +39,13 @@ class FilePoint:
     solver, status_text : str
         Who wrote the file, and its word for how the solve ended; empty where the file has none.
     x : ndarray (n,), optional
+        The point; None where the file has none.
     multipliers : mapping of label to array, optional
+        z_k, in the signs of `models.program.form`.
     reduced : ndarray (n,), optional
+        ζ, likewise.
     objective, bound : float, optional
-        As the file claims, of the minimisation.
+        As the file states them, in the form's sense, a minimisation.
     unknown_variables : int
         Variables of the file that the form does not have.
     """
@@ -75,7 +78,7 @@ class _Tables:
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Read a solution file of any of these solvers."""
+    """Return the content of a solution file of any of these solvers, which its first lines tell."""
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:

@@ -29,7 +29,7 @@ from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
-from .auxiliary import complete_auxiliary_values
+from .auxiliary_variables import complete_auxiliary_values
 from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
@@ -120,7 +120,7 @@ class CVXPYSource(Source, Recipient):
         return status
 
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form, auxiliary variables as low or high as their definitions let them (`models.importing.auxiliary`)."""
+        """Evaluate the form, with auxiliary variables completed by `models.importing.auxiliary_variables`."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
         is_known[c.user_indices] = True
@@ -200,7 +200,7 @@ class CVXPYSource(Source, Recipient):
             yield
 
 
-#: By how much, relative to its size, a completed auxiliary variable may lie outside of its bounds.
+#: Distance outside its bounds, relative to its size, at which a completed auxiliary variable still counts as inside.
 AUXILIARY_TOLERANCE = 1e-9
 
 
@@ -278,8 +278,9 @@ def cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
 
 @functools.cache
 def canonical_interface(bounded: bool = True) -> Any:
-    """Return CVXPY's interface to Clarabel, widened to integers and (stated) bounds, so that CVXPY canonicalises to a form's
-    rows.
+    """Return CVXPY's interface to Clarabel, widened to integers and all cones of a form, and to bounds if ``bounded``.
+
+    CVXPY canonicalises a problem to a form's rows for it; it solves nothing.
     """
     import cvxpy
     from cvxpy.constraints.psd import SvecPSD

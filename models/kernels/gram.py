@@ -21,8 +21,8 @@ from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
 from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
+from .panels import BitDistances, BlockPanel, EntryEncoding, Panel
 from .rbf import RBFExponents, TaylorSeries
-from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64

@@ -120,7 +120,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 
 @_njit
-def finish_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: Any, offset: Any, scale: Any) -> None:
+def write_kernel_values_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: Any, offset: Any, scale: Any) -> None:
     """block_ij ← scale·row_signs_i·signs_j·(2^min(0, block_ij - half_j - row_half_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
@@ -156,7 +156,7 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
 
 
 @_njit
-def accumulate_double(block: Any, half: Any, row_half: Any, weights: Any, out: Any) -> None:
+def add_weighted_exponentials(block: Any, half: Any, row_half: Any, weights: Any, out: Any) -> None:
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - row_half_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)

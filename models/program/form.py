@@ -29,11 +29,11 @@ from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
 from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
-from .algebra import abstract_lines, is_small, program_lines, summary_lines
 from .blocks import Block as Block, Constraint as Constraint, split_indexed_values
 from .cones import Cone, Feature, Indicator, Nonnegative, Zero
 from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, convexity_on_equalities
 from .csr_rows import CSRRows
+from .form_text import is_small, matrix_lines, program_lines, summary_lines
 from .inspection import FormDelta, FormReport, inspect_form, spy
 from .quadratic import Quadratic
 
@@ -416,7 +416,7 @@ class StandardForm(Displayed, ExportMethods):
         standalone : bool
             A whole document that compiles as it is; else a display for one that loads amsmath and amssymb.
         """
-        objective, rows = program_lines(self) if is_small(self) else abstract_lines(self)
+        objective, rows = program_lines(self) if is_small(self) else matrix_lines(self)
         body = latex_numbers(program_latex(self._sense, objective, rows))
         return latex_document(f"{latex_words(self.name)}.", body) if standalone else body
 

@@ -163,7 +163,7 @@ def cone_least_squares(
 #
 # is deep wherever any of them is: only what is zero for *all* of them stays zero. Variables with a quadratic term may have
 # any slope: a small share of it costs its square. A little is paid for what z'(Fx + g) and slopes times distances from bounds
-# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.supplied_evidence`). Nothing
+# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.answer_completion`). Nothing
 # here is a proof: what comes out is judged as if the solver had given it.
 
 #: Entries of the rows and iterations of the linear program at most: a second or two.

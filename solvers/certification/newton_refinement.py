@@ -29,8 +29,8 @@ from ...models.model import Model
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import StandardForm
 from ..records import Answer
+from .answer_completion import improve_multipliers
 from .certificate import Certificate, Certifier
-from .supplied_evidence import improve_multipliers
 from .verdict import conditions_met, proves_optimum
 
 #: Larger systems are left as they are: the dense solve would cost more than the solver did.

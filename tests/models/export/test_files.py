@@ -45,7 +45,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.file_formats import file_formats, read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.importing.quadratic_rows import with_plain_products
@@ -191,7 +191,7 @@ def test_without_its_sidecar_a_file_still_reads_with_the_same_optimum(suffix: st
     X, y = nine_points()
     model = HingeSVM(X, y, lam=0.7)
     path = model.write(tmp_path / f"model{suffix}")
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     plain = read_form(path)
     assert [b.label for b in plain.blocks] == ["x"]
     assert solve(plain, "clarabel").objective == pytest.approx(solve(model, "clarabel").objective, rel=1e-7)

@@ -24,8 +24,8 @@ from marginopt.models import (
     StandardForm,
 )
 from marginopt.models.export.file_formats import read_form, write_form
-from marginopt.models.export.layout import sidecar
-from marginopt.models.export.programs import FlatProgram
+from marginopt.models.export.file_programs import FlatProgram
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.importing.quadratic_rows import slack_of, with_plain_products
 from marginopt.models.program.bridges import ConesToQuadraticRows
 
@@ -105,7 +105,7 @@ def test_rows_whose_products_cancel_stay_in_their_stack(suffix: str, tmp_path: P
 def test_without_its_sidecar_a_file_has_the_same_rows(suffix: str, seed: int, tmp_path: Path) -> None:
     form, rng = program(seed), np.random.default_rng(seed)
     path = write_form(form, tmp_path / f"form.{suffix}")
-    sidecar(path).unlink(missing_ok=True)
+    sidecar_path(path).unlink(missing_ok=True)
     if suffix == "mof.json":  # its layout is inside
         path.write_text(path.read_text(encoding="utf-8").replace('"description"', '"note"'), encoding="utf-8")
     back = read_form(path)

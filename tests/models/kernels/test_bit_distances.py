@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from marginopt.models.kernels.families import RationalQuadratic
+from marginopt.models.kernels.further_kernels import RationalQuadratic
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Polynomial
-from marginopt.models.kernels.tiles import BitDistances
+from marginopt.models.kernels.panels import BitDistances
 
 
 def binary(n, p, seed=0):

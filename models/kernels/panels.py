@@ -93,12 +93,14 @@ class PointStrips:
         self._strips = _aligned((count, p, self._width), Z.dtype)
         self._strips[:] = columns.reshape(count, self._width, p).transpose(0, 2, 1)
 
-    def powers(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]) -> None:
+    def write_powers(
+        self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]
+    ) -> None:
         """Write the values of the given points and the fixed ones from ``first`` on, a multiple of `STRIP`, into ``out``."""
-        from .powers import ROWS, powers
+        from .rbf_tiles import TILE_ROWS, write_rbf_tiles
 
-        left, buffer = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
-        powers(left, self._strips, first // self._width, buffer, out)
+        left, buffer = _rows(Z, half, -(-half.size // TILE_ROWS) * TILE_ROWS), np.empty((TILE_ROWS, self._width), dtype=out.dtype)
+        write_rbf_tiles(left, self._strips, first // self._width, buffer, out)
 
 
 def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
@@ -204,12 +206,12 @@ class ExponentPanel(Panel):
         for first in range(0, stop, _WIDTH):
             last = min(first + _WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
-            self._strips.powers(left, half, first, tile)
+            self._strips.write_powers(left, half, first, tile)
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
         """Write the powers between indices and points[:m] in place: a tile's copy would take half as long as its values."""
-        self._strips.powers(self._Z[indices], self._half[indices], 0, out)
+        self._strips.write_powers(self._Z[indices], self._half[indices], 0, out)
 
 
 #: Columns of a tile of counts, which take a byte or two each.

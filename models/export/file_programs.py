@@ -1,7 +1,7 @@
-"""Programs as files hold them, without blocks and labels, and their conversion to standard forms.
+"""Programs as files hold them, without blocks and labels, and their conversion to and from standard forms.
 
-A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; a layout
-(`models.export.layout`) turns them back into the form that was written.
+Formats of linear and quadratic rows hold a `FlatProgram`, conic formats a `ConicProgram`. A layout (`models.export.layout`)
+turns them back into the form that was written.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class FlatProgram:
         Symmetric, of ½x'Px.
     q, r : ndarray (n,), float
     A, b : csr_array (m, n), ndarray (m,)
+        The linear rows, a_i'x = b_i or a_i'x ≥ b_i.
     equal : ndarray of bool (m,)
         Rows that are equalities; the others are ≥.
     lower, upper : ndarray (n,)
@@ -48,7 +49,7 @@ class FlatProgram:
     maximise : bool
         Whether the file maximises this objective: the form minimises its negative.
     infinite : float
-        Bounds and sides from here on are infinite in the format; files of this package are taken literally.
+        Absolute value from which bounds and sides count as infinite; ∞ where numbers are taken as they are.
     indicators : tuple of IndicatorRow
     quadratic_rows : tuple of QuadraticRow
     """
@@ -215,7 +216,7 @@ def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array,
 def scalar_constraints(
     A: sp.csr_array, b: FloatArray, equal: BoolArray, names: Sequence[str] | None, infinite: float = np.inf
 ) -> list[Constraint]:
-    """Return rows a'x = b as one constraint ``equal`` and rows a'x ≥ b as one ``greater``, without those of infinite side."""
+    """Return rows a'x = b as a constraint ``equal`` and rows a'x ≥ b as ``greater``, without those with b ≤ -``infinite``."""
     constraints = []
     for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal & (b > -infinite), Nonnegative)):
         rows = np.flatnonzero(mask)
