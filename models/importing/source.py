@@ -312,6 +312,25 @@ class Import:
         return self.source.point() if self.places is None else None
 
 
+def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
+    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
+    source = recipient.source
+    if source is None or not returned.values:
+        return ""
+    record = Import.of(source)
+    x = source.form.join(returned.values)
+    text = record.disagreement or record.difference_at(x)
+    own_objective, form_objective = returned.objective, source.form.objective(x)
+    if (
+        not text
+        and np.isfinite(own_objective)
+        and abs(own_objective - form_objective)
+        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
+    ):
+        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
+    return f"{source.package} has another program than was solved: {text}" if text else ""
+
+
 def import_source(source: Source) -> StandardForm:
     """Return the form of a source with the record of their comparison, which pickling drops."""
     return source.form.with_import(Import.of(source))

@@ -34,7 +34,7 @@ def dual_form(form: StandardForm) -> StandardForm:
     Parameters
     ----------
     form : StandardForm
-        Continuous and convex: another form is an error where that is known (bilinear rows, negative curvature of P).
+        Continuous and convex; bilinear rows or known negative curvature of P are an error.
 
     Returns
     -------

@@ -72,7 +72,7 @@ class Range:
 class Condition:
     """The condition number of the matrix of all rows, or a lower bound of it.
 
-    The largest over the smallest column norm bounds it from below: both singular values lie outside these norms.
+    The lower bound is the largest over the smallest column norm: the extreme singular values enclose the column norms.
 
     Parameters
     ----------

@@ -264,7 +264,9 @@ class ScaledLinearRows(ScaledRows):
 
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
-        z, residual = self._least(np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), self._chosen())
+        z, residual = self._least(
+            np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), np.ones(self.b.size, dtype=bool)
+        )
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
@@ -335,9 +337,6 @@ class ScaledLinearRows(ScaledRows):
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, by a linear program; None if not found in time."""
         return interior_multipliers(self.form, x, seconds)
-
-    def _chosen(self) -> BoolArray:
-        return np.ones(self.A.shape[0], dtype=bool)
 
     def _least(self, columns: FloatArray, right: FloatArray, chosen: BoolArray) -> tuple[FloatArray | None, FloatArray]:
         """Minimise ||columns z - right|| over the chosen z, nonnegative but for equalities; return z and the residual."""

@@ -17,7 +17,7 @@ from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMo
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing import recipient_of
-from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAnswer, Termination
+from ...models.importing.source import ReturnedAnswer, Termination, difference_from_source
 from ...models.model import Model
 from ...models.program.blocks import Block, Constraint, NamedValues
 from ...models.program.form import StandardForm
@@ -90,7 +90,7 @@ _REGISTERED_BOUNDS: WeakKeyDictionary[Result, float] = WeakKeyDictionary()
 #: Statuses beside which a bound is not carried to other problems: objective and bound may contradict each other.
 _DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 
-# The status of a result in the words of other packages, and a check that its point is the same in theirs.
+# The status of a result in the words of other packages.
 
 _TERMINATIONS = {
     Status.OPTIMAL: Termination.OPTIMAL,
@@ -120,25 +120,6 @@ def termination_of(result: Result) -> Termination:
         return Termination.INFEASIBLE_OR_UNBOUNDED
     nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
     return Termination.INACCURATE if nearly_feasible else Termination.FAILED
-
-
-def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
-    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
-    source = recipient.source
-    if source is None or not returned.values:
-        return ""
-    record = Import.of(source)
-    x = source.form.join(returned.values)
-    text = record.disagreement or record.difference_at(x)
-    own_objective, form_objective = returned.objective, source.form.objective(x)
-    if (
-        not text
-        and np.isfinite(own_objective)
-        and abs(own_objective - form_objective)
-        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
-    ):
-        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
-    return f"{source.package} has another program than was solved: {text}" if text else ""
 
 
 @dataclass(frozen=True, eq=False)
