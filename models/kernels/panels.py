@@ -1,5 +1,7 @@
 """Panels of a kernel matrix, the columns of some fixed points, stored as float32, as bit counts with a table, or in two bytes.
 
+Steps of solvers of kernel models read them through `GramOperator.panel`; no certificate does.
+
 *Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
 tiles that stay in a core's own cache.
 

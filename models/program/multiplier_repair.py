@@ -1,4 +1,4 @@
-"""Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound of unbounded variables is finite.
+"""Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound over unbounded variables is finite.
 
 A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of

@@ -1,4 +1,4 @@
-"""Check of a point that anybody found: `check_point` lists the violated rows, bounds and integers, `certify` its certificate.
+"""Check of a point from any source: `check_point` lists violated rows, bounds and integers, `certify` returns its certificate.
 
 Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
 the program's own.
