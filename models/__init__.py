@@ -10,13 +10,15 @@ from .arrays import FloatArray, materialise_limit, to_dense
 from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.matrices import from_qp, from_scipy
-from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
+from .kernels.further_kernels import Laplacian, Mixture, RationalQuadratic
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
 from .model import Model
+from .program.blocks import Block, Constraint
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
-from .program.form import Block, Constraint, FormDelta, StandardForm
+from .program.form import StandardForm
+from .program.inspection import FormDelta
 from .program.lagrangian import Bound
 from .program.quadratic import Quadratic
 from .record import DataKind, FormulationInfo, Parameter

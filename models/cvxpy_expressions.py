@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import MissingPackageError
+from .program.blocks import find_entry, find_indexed_entries
 from .program.cones import svec_indices
 from .program.form import Block, StandardForm
-from .program.name_lookup import find_entry, find_indexed_entries
 from .statement import Line, latex_symbol, latex_words
 
 #: Entries up to which a vector of constants is written out.

@@ -83,7 +83,7 @@ class ExportMethods(ABC):
         Raises
         ------
         UnsupportedModelError
-            Integer variables or indicators; or a formulation without a standard form.
+            Integer variables, indicators, or a program known not to be convex; or a formulation without a standard form.
         """
         from .program.dual import dual_form
 

@@ -232,7 +232,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """Return a feasible point whose objective is exactly zero: by default the nearest one to the origin within the bounds;
         else None.
 
-        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.supplied_evidence`).
+        A solver stops beside such an optimum; the point itself is judged then (`solvers.certification.answer_completion`).
         """
         form = self.form
         x = np.clip(np.zeros(form.n), form.lower, form.upper)

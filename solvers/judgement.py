@@ -22,18 +22,18 @@ from ..models.arrays import FloatArray
 from ..models.digest import describe, fingerprint
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .certification.answer_completion import (
+    ZERO_OBJECTIVE_NOTE,
+    certify_zero_objective,
+    complete_claim,
+    improve_multipliers,
+    lower_bound_reason,
+    unbounded_integer_ray,
+)
 from .certification.certificate import Certificate, Certifier
 from .certification.newton_refinement import REFINEMENT_NOTE, refine_by_newton
 from .certification.rays import RayEvidence
 from .certification.result import PoolPoint, Result
-from .certification.supplied_evidence import (
-    ZERO_OBJECTIVE_NOTE,
-    certify_zero_objective,
-    complete_claim,
-    known_bound,
-    unbounded_integer_ray,
-    with_multipliers,
-)
 from .certification.verdict import (
     Verdict,
     big_m_objection,
@@ -246,7 +246,7 @@ def supply_multipliers(judgement: Judgement) -> Judgement:
         or not judgement.certificate.wants_multipliers
     ):
         return judgement
-    answer, certificate = with_multipliers(
+    answer, certificate = improve_multipliers(
         judgement.certifier, judgement.answer, judgement.values, judgement.certificate, judgement.tol, judgement.seconds
     )
     return replace(judgement, answer=answer, certificate=certificate)
@@ -289,7 +289,7 @@ def examine_ray(judgement: Judgement) -> Judgement:
     if answer.status is Status.UNBOUNDED:
         zero = model.zero_objective_point()
         points = [form.join(values) for values in (judgement.values, zero) if values is not None]
-        bounded = known_bound(model, form, answer)
+        bounded = lower_bound_reason(model, form, answer)
     completed = complete_claim(form, answer, ray, points, bounded, judgement.seconds)
     return replace(judgement, answer=completed.answer, ray=completed.ray, objection=completed.objection)
 
@@ -366,7 +366,7 @@ def search_counterexample(judgement: Judgement) -> Judgement:
     # remarks on the solver's own point are none on the better one; those on a ray are on the claim
     remarks = () if answer.status is Status.OPTIMAL else judgement.verdict.remarks
     if judgement.claim.multipliers is not None:  # they may prove the better point optimal
-        answer, best = with_multipliers(
+        answer, best = improve_multipliers(
             judgement.certifier, answer, counterexample.values, best, judgement.tol, judgement.seconds
         )
         if answer.status is Status.OPTIMAL:

@@ -372,7 +372,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     point = read_point(problem.form, path)
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-    ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
+    ignored = {"variables_not_ours": point.unknown_variables} if point.unknown_variables else {}
     raw = Answer(
         status=status,
         native_status=point.status_text or "the file says nothing of how the solve ended",

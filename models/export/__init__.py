@@ -1,4 +1,4 @@
 # exempt (text): files, and other packages' objects
-"""Export of standard forms to files and to models of other packages (CVXPY, gurobipy, HiGHS, MOSEK, Pyomo, SCIP); nothing is
-solved.
+"""Readers and writers of files of standard forms and solutions, and export to models of other packages (CVXPY, gurobipy, HiGHS,
+MOSEK, Pyomo, SCIP); no solver runs.
 """

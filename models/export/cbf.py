@@ -1,4 +1,6 @@
-"""Reader and writer of CBF files (Conic Benchmark Format, to version 3): linear rows, all convex cones of a form, integers.
+"""Reader and writer of CBF files (Conic Benchmark Format): linear rows, all convex cones of a form, integers.
+
+Files are written in version 3; versions 1 to 4 are read.
 
 Variables in cones and matrix variables are read too (they become rows of the form), and dual exponential and power cones, as
 linear images of the cones (``EXP*``, ``POW*``). Power cones of other than three rows are refused by name.
@@ -30,12 +32,13 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
+from ..program.blocks import Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm
-from .file_formats import FileFormat, Source, index, number, number_text, whole
+from ..program.form import StandardForm
+from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
+from .file_programs import ConicProgram, matrix_of_entries
 from .layout import Layout
-from .programs import ConicProgram, matrix_of_entries
 
 _DOMAINS: dict[type[Cone], str] = {
     Zero: "L=", Nonnegative: "L+", SecondOrder: "Q", RotatedSecondOrder: "QR", Exponential: "EXP",
@@ -90,7 +93,7 @@ class _CBF(FileFormat):
         lines += list(_matrices(matrices))
         Layout.of(form).write(path, "\n".join(lines))
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)
 
 
@@ -167,30 +170,30 @@ def _matrices(constraints: list[Constraint]) -> Iterator[str]:
             k, place = divmod(row, c.cone.dim)
             if v:
                 i, l = lower[place], upper[place]
-                H.append(f"{number + k} {j} {i} {l} {unscaled(v, i != l)}")
+                H.append(f"{number + k} {j} {i} {l} {unscaled_text(v, i != l)}")
         for row in np.flatnonzero(c.g).tolist():
             k, place = divmod(row, c.cone.dim)
             i, l = lower[place], upper[place]
-            D.append(f"{number + k} {i} {l} {unscaled(float(c.g[row]), i != l)}")
+            D.append(f"{number + k} {i} {l} {unscaled_text(float(c.g[row]), i != l)}")
         number += c.cone.count
     yield from _table("HCOORD", H)
     yield from _table("DCOORD", D)
 
 
-def unscaled(v: float, off_diagonal: bool) -> str:
+def unscaled_text(v: float, off_diagonal: bool) -> str:
     """Return v as text, or v/√2 to 34 digits for an entry off the diagonal."""
     return f"{_SHORT.plus(_DIGITS.divide(Decimal(v), _ROOT))}" if off_diagonal else f"{v:.17g}"
 
 
-def scaled(text: str, off_diagonal: bool) -> float:
-    """Return the number of a text, times √2 for an entry off the diagonal: the inverse of `unscaled`."""
+def parse_scaled(text: str, off_diagonal: bool) -> float:
+    """Return the number of a text, times √2 for an entry off the diagonal: the inverse of `unscaled_text`."""
     return float(_DIGITS.multiply(Decimal(text), _ROOT)) if off_diagonal else float(text)
 
 
 class _Reader:
     """One keyword after the other, each with its own table; sizes come before the entries that they bound."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
         self.seen: set[str] = set()
         self.r, self.maximise = 0.0, False
@@ -241,7 +244,7 @@ class _Reader:
             raise DataError(f"a second {keyword}")
         self.seen.add(keyword)
         if keyword == "VER":
-            if not 1 <= whole(self._line(1)[0]) <= _NEWEST:
+            if not 1 <= parse_integer(self._line(1)[0]) <= _NEWEST:
                 raise DataError(f"versions 1 to {_NEWEST} of CBF are read")
         elif keyword == "OBJSENSE":
             (sense,) = self._line(1)
@@ -253,13 +256,13 @@ class _Reader:
         elif keyword == "CON":
             self.cones = self._parts()
         elif keyword == "OBJBCOORD":
-            self.r = number(self._line(1)[0])
+            self.r = parse_number(self._line(1)[0])
         elif keyword in self.exponents:
             self.exponents[keyword] = list(self._exponents())
         elif keyword in self.orders:
             self.orders[keyword] = [_order(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
         elif keyword == "INT":
-            self.integers = [index(self._line(1)[0], self._size("VAR")) for _ in range(_size(self._line(1)[0]))]
+            self.integers = [parse_index(self._line(1)[0], self._size("VAR")) for _ in range(_size(self._line(1)[0]))]
         else:
             self._table(keyword)
 
@@ -292,7 +295,7 @@ class _Reader:
         """Read the exponents of power cones, relative to their sum."""
         count, _ = map(_size, self._line(2))
         for _ in range(count):
-            values = [number(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
+            values = [parse_number(self._line(1)[0]) for _ in range(_size(self._line(1)[0]))]
             if not all(0.0 < value < np.inf for value in values):
                 raise DataError("the exponents of a power cone must be positive")
             yield values[0] / (values[0] + values[1]) if len(values) == 2 else None
@@ -334,9 +337,9 @@ class _Reader:
                 if kind == "order":
                     owner = "PSDCON" if keyword in ("HCOORD", "DCOORD") else "PSDVAR"
                     matrix = places[kinds.index(owner)]
-                    places.append(index(word, self.orders[owner][matrix]))
+                    places.append(parse_index(word, self.orders[owner][matrix]))
                 else:
-                    places.append(index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
+                    places.append(parse_index(word, len(self.orders[kind]) if kind in self.orders else self._size(kind)))
             place = (*places[:-2], *sorted(places[-2:])) if kinds[-1] == "order" else tuple(places)
             if place in places_read:
                 raise DataError(f"a second entry of {keyword} at {' '.join(words[:-1])}")
@@ -372,11 +375,11 @@ class _Reader:
         orders = self.orders["PSDCON"]
         check_bytes(16 * sum(svec_size(order) for order in orders), "the semidefinite rows that it declares")
         starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in orders], dtype=np.int64)]).tolist()
-        entries = [(starts[k] + _triangle(i, l), j, scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
+        entries = [(starts[k] + _triangle(i, l), j, parse_scaled(v, i != l)) for (k, j, i, l), v in self.entries["HCOORD"]]
         F = matrix_of_entries(entries, (starts[-1], n))
         g = np.zeros(starts[-1])
         for (k, i, l), v in self.entries["DCOORD"]:
-            g[starts[k] + _triangle(i, l)] += scaled(v, i != l)
+            g[starts[k] + _triangle(i, l)] += parse_scaled(v, i != l)
         for block, order in enumerate(orders):
             piece = np.arange(starts[block], starts[block + 1])
             yield Constraint(f"psd{block}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
@@ -409,7 +412,7 @@ def _triangle(i: int, l: int) -> int:
 
 
 def _size(word: str) -> int:
-    size = whole(word)
+    size = parse_integer(word)
     if not 0 <= size < 2**40:
         raise DataError(f"{size} is no size")
     return size
@@ -427,4 +430,5 @@ def _cone(name: str, size: int) -> Cone:
     return kinds[name](size)
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _CBF()

@@ -25,9 +25,10 @@ import numpy as np
 
 from ...errors import ExportError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Power, TranscendentalCone
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +91,8 @@ def bilinear_rows(c: Constraint) -> Iterator[tuple[int, list[tuple[int, int]]]]:
 def transcendental_rows(c: Constraint, rows: Sequence[Any], exp: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
     """Yield inequalities h ≤ 0 of exponential and power cones in a package's expressions, by names that begin with the cone's.
 
-    Of y e^{a/y} ≤ z most cones have a constant y, and then no quotient. A variable y and the bases of
-    powers have rows of their own.
+    Most exponential cones y e^{a/y} ≤ z have a constant y, and then no quotient. A variable y, and each base of a power, has a
+    further row that keeps it ≥ 0.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ def quadratic_cones(form: StandardForm) -> tuple[ConeRows, ...]:
     return tuple(cones)
 
 
-def native_size(form: StandardForm) -> tuple[int, int]:
-    """Return the numbers of variables and linear rows of Gurobi's model, auxiliary variables and linking equations included."""
+def gurobi_size(form: StandardForm) -> tuple[int, int]:
+    """Return the numbers of variables and of linear rows of the model that `to_gurobi` makes, auxiliary ones included."""
     auxiliary = sum(rows.linked.size for rows in quadratic_cones(form))
     linear = sum(c.rows for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative)))
     nonlinear = 0

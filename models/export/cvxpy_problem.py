@@ -10,10 +10,11 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, InputError, MissingPackageError
 from ..arrays import FloatArray, IntArray
+from ..program.blocks import Block, Constraint
 from ..program.bridges import IndicatorsToRows, RotatedBridge, psd_factor
 from ..program.cones import PSD, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Block, Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names
 from .parameter_slopes import Slope
@@ -39,8 +40,7 @@ def to_cvxpy(form: StandardForm, slopes: Sequence[Slope] = ()) -> Any:
     form : StandardForm
     slopes : sequence of Slope
         Parameters of the model: each becomes a nonnegative ``cvxpy.Parameter`` of its name, at its value. The problem obeys
-        CVXPY's rules of
-        disciplined parametrized programming, so a change of value recompiles nothing.
+        CVXPY's rules of disciplined parametrized programming, so a change of value recompiles nothing.
     """
     unsupported = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if Feature.NONCONVEX in form.features:

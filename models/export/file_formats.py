@@ -1,4 +1,4 @@
-"""Reading and writing of programs as files: the interface of a file format, and the choice of the format by the suffix.
+"""Reading and writing of programs as files (`read_form`, `write_form`): the interface of a file format, chosen by the suffix.
 
 Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
 sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
@@ -23,7 +23,7 @@ from ...files import READ_ERRORS, describe_read_error, read_text, without_compre
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
 from ..program.form import StandardForm
-from .layout import Layout, sidecar
+from .layout import Layout, sidecar_path
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
@@ -42,7 +42,7 @@ def is_number(word: str) -> bool:
 
 
 def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> str:
-    """Return the word of a file that denotes a number; a D of its exponent becomes e."""
+    """Return a word of a file that denotes a number, with e for the D of a FORTRAN exponent; ``noun`` is for the error."""
     if not is_number(word):
         raise DataError(f"{noun} must be a number, not {word[:40]!r}")
     text = word.translate({ord("d"): "e", ord("D"): "e"})
@@ -51,32 +51,32 @@ def number_text(word: str, noun: str = "an entry", *, finite: bool = True) -> st
     return text
 
 
-def number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
+def parse_number(word: str, noun: str = "an entry", *, finite: bool = True) -> float:
     """Return the number that a word of a file denotes."""
     return float(number_text(word, noun, finite=finite))
 
 
-def whole(word: str, noun: str = "a whole number") -> int:
-    """Return the integer that a word of a file denotes."""
+def parse_integer(word: str, noun: str = "a whole number") -> int:
+    """Return the integer that a word of a file denotes; ``noun`` is for the error."""
     if not _WHOLE.fullmatch(word):
         raise DataError(f"{noun} is needed, not {word[:40]!r}")
     return int(word)
 
 
-def index(word: str | int, size: int, first: int = 0) -> int:
-    """Return the index from 0 of an entry that a file counts from ``first``."""
-    place = (word if isinstance(word, int) else whole(word)) - first
+def parse_index(word: str | int, size: int, first: int = 0) -> int:
+    """Return the index, from 0, of one of ``size`` entries that a file counts from ``first``."""
+    place = (word if isinstance(word, int) else parse_integer(word)) - first
     if not 0 <= place < size:
         raise DataError(f"the index {word} is not one of {first} to {size - 1 + first}")
     return place
 
 
-def signed(value: float) -> str:
-    """Return sign and number as two words, since readers differ on a number with a sign."""
+def signed_text(value: float) -> str:
+    """Return sign and absolute value as two words, since readers differ on a number with a sign."""
     return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
 
 
-class Source:
+class InputFile:
     """A file that is being read, with the number of the current line, which error messages name."""
 
     def __init__(self, path: Path) -> None:
@@ -90,16 +90,16 @@ class Source:
 
     @cached_property
     def sidecar(self) -> Layout | None:
-        """Return the layout beside the file, whichever text it belongs to."""
+        """Return the layout in the file's sidecar, whichever text it was written beside; None without a sidecar."""
         return Layout.load(self.path)
 
     @property
     def layout(self) -> Layout | None:
-        """Return the layout beside the file, if it belongs to this very text."""
+        """Return the layout in the file's sidecar if it was written beside this text; else None."""
         return self.sidecar if self.sidecar is not None and self.sidecar.describes(self.text) else None
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the text, one after the other."""
+        """Yield the lines of the text, and keep the number of the current one."""
         for number, line in enumerate(self.text.splitlines(), 1):
             self.line = number
             yield line
@@ -133,7 +133,7 @@ class FileFormat(ABC):
         """Write a form whose features the format carries."""
 
     @abstractmethod
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         """Read a file of this format."""
 
 
@@ -146,7 +146,7 @@ def file_formats() -> dict[str, FileFormat]:
 def write_form(form: StandardForm, path: str | Path) -> Path:
     """Write a form in the format that the path's suffix names, and return the path.
 
-    Second-order cones are quadratic rows of auxiliary variables where a format knows such rows and no cones.
+    Second-order cones become quadratic rows of auxiliary variables where a format has such rows and no cones.
     """
     target = Path(path)
     chosen = format_of(target)
@@ -161,7 +161,7 @@ def write_form(form: StandardForm, path: str | Path) -> Path:
         )
     chosen.write(form, target)
     if as_rows:  # a layout would name products; the file's own rows are read as cones again
-        sidecar(target).unlink()
+        sidecar_path(target).unlink()
     return target
 
 
@@ -172,12 +172,12 @@ def takes_cones_as_rows(form: StandardForm, kind: FileFormat) -> bool:
 
 
 def read_form(path: str | Path) -> StandardForm:
-    """Read a form from a file by its suffix."""
+    """Return the form in a file, in the format that the path's suffix names."""
     source = Path(path)
     if not source.exists():
         raise DataError(f"there is no file {source}", file=source)
     chosen = format_of(source, reading=True)
-    reading = Source(source)
+    reading = InputFile(source)
     try:
         return _checked(chosen.read(reading))
     except READ_ERRORS as error:
@@ -188,7 +188,7 @@ def read_form(path: str | Path) -> StandardForm:
 
 
 def _checked(form: StandardForm) -> StandardForm:
-    """The form, unless no point could ever be one of it."""
+    """Return the form; raise DataError if it has no variables, or a lower bound +inf or upper bound -inf."""
     if not form.n:
         raise DataError("it declares no variable")
     wrong = (form.lower == np.inf) | (form.upper == -np.inf)

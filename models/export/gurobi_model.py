@@ -8,9 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import ExportError, LicenceError, MissingPackageError
+from ..program.blocks import Constraint
 from ..program.cones import PSD, Bilinear, Nonnegative, Zero
+from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import TranscendentalCone
-from ..program.form import Constraint, StandardForm, changed_entries
+from ..program.form import StandardForm
 from .cone_rows import (
     ConeRows,
     IndicatorRows,
@@ -24,7 +26,7 @@ from .cone_rows import (
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
-    """Start a ``gurobipy.Env`` that prints nothing, or its log if ``verbose``."""
+    """Return a started ``gurobipy.Env`` that prints nothing, or its log if ``verbose``."""
     try:
         import gurobipy
     except ImportError as error:
@@ -42,15 +44,16 @@ def silent_environment(*, verbose: bool = False) -> Any:
 def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     """Return the form as a gurobipy ``Model`` (always a minimisation, as the form is).
 
-    Variables come in the order of x under the form's names, then the auxiliary variables of the cones under their rows'
-    names (`quadratic_cones`). Linear constraints come in the form's order, then the linking equations;
-    quadratic constraints, one for each cone and then each bilinear row, under the label; then native indicator constraints.
+    Variables come in the order of x under the form's names, then the auxiliary variables of the second-order cones under their
+    rows' names (`quadratic_cones`), then one for each nonlinear inequality of an exponential or power cone. Linear constraints
+    come in the form's order, then the linking equations. Each second-order cone and each bilinear row is a quadratic constraint,
+    each indicator one of Gurobi's own.
 
     Parameters
     ----------
     form : StandardForm
     environment : gurobipy.Env, optional
-        A silent one where it is not given.
+        A silent one (`silent_environment`) where it is not given.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray
 from ..deadline import check_scan
-from ..program.form import StandardForm, changed_entries
-from .programs import FlatProgram
+from ..program.csr_rows import changed_entries
+from ..program.form import StandardForm
+from .file_programs import FlatProgram
 
 #: Scans that take as long as handing over a triangle of P, and HiGHS's reading of it.
 _SCANS = 14
@@ -57,9 +58,12 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
 
 
 def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the model of ``old`` into that of ``form`` in place; ``parts`` names the differences (`solvers.interface.solver`)."""
+    """Turn the model of ``old`` into that of ``form`` in place.
+
+    ``parts`` names the differences, of q, r, bounds, P, F and g; the costs are always set.
+    """
     columns = np.arange(form.n, dtype=np.int32)
-    # always: the backend's proximal steps leave other costs behind
+    # the backend's proximal steps leave other costs behind
     highs.changeColsCost(form.n, columns, np.array(form.q))
     if "r" in parts:
         highs.changeObjectiveOffset(float(form.r))

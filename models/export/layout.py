@@ -1,4 +1,4 @@
-"""The sidecar file ``<file>.names.json``: names, blocks and cones of a form, for file formats that have no place for them."""
+"""The layout of a form (names, blocks, cones) and its sidecar ``<file>.names.json``, for file formats without place for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from ...errors import DataError
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
 from ..arrays import IntArray
+from ..program.blocks import Block
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Block, StandardForm
+from ..program.form import StandardForm
 
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
@@ -62,7 +63,7 @@ def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[
     return record if given_names is None else {**record, "names": list(given_names)}
 
 
-def sidecar(path: Path) -> Path:
+def sidecar_path(path: Path) -> Path:
     """Return the path of the sidecar of a file."""
     return path.with_name(path.name + ".names.json")
 
@@ -73,7 +74,7 @@ def _digest(text: str) -> str:
 
 
 class ConstraintLayout(NamedTuple):
-    """A constraint without its numbers: label, cone, and names of the rows if they have their own."""
+    """A constraint without its numbers: label, cone, and the given names of its rows, if any."""
 
     label: str
     cone: Cone
@@ -96,7 +97,7 @@ class Layout:
     order : tuple of int, optional
         Index in the form of each of the file's variables, for formats that prescribe their order.
     digest : str
-        Digest of the file's text when the sidecar was written.
+        SHA-256 of the text of the file that the sidecar was written beside; empty in a layout without a sidecar.
     """
 
     name: str
@@ -164,7 +165,7 @@ class Layout:
 
     def write(self, path: Path, text: str) -> None:
         """Write a file with this text, and the layout in its sidecar."""
-        write_texts({path: text, sidecar(path): self.sidecar_text(text)})
+        write_texts({path: text, sidecar_path(path): self.sidecar_text(text)})
 
     def describes(self, text: str) -> bool:
         """Return whether this layout was written beside a file with this text."""
@@ -173,9 +174,9 @@ class Layout:
     @classmethod
     def load(cls, path: Path) -> Layout | None:
         """Return the layout in a file's sidecar, also if the file was compressed since; None without a sidecar."""
-        place = sidecar(path)
+        place = sidecar_path(path)
         if not place.exists():
-            place = sidecar(path.with_name(without_compression(path.name)))
+            place = sidecar_path(path.with_name(without_compression(path.name)))
         if not place.exists():
             return None
         try:

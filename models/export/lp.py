@@ -1,7 +1,7 @@
 """Reader and writer of CPLEX LP files.
 
-Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
-quadratic part in this format.
+Names in the file are the form's with an underscore for other characters (``w[3]`` is ``w_3``, `plain_names`): brackets mean a
+quadratic part in this format. The sidecar file has the form's own (`models.export.layout`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import BoolArray
-from ..importing.quadratic_rows import plain_products
+from ..importing.quadratic_rows import with_plain_products
+from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Feature, Indicator, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from .cone_rows import cone_names
-from .file_formats import FileFormat, Source, signed
+from .file_formats import FileFormat, InputFile, signed_text
+from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
-from .programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
@@ -72,7 +73,7 @@ _TOKEN = re.compile(
 Line: TypeAlias = tuple[int, str]
 
 
-def sections(source: Source) -> Iterator[tuple[str, list[Line]]]:
+def sections(source: InputFile) -> Iterator[tuple[str, list[Line]]]:
     """Yield the objective ("minimum" or "maximum"), empty or not, and each other section that is not empty: "rows", "bounds",
     "integer", "binary", or one of `REFUSED`.
     """
@@ -117,7 +118,7 @@ class Side(NamedTuple):
     value: float
 
     @property
-    def turned(self) -> str:
+    def reversed_sense(self) -> str:
         """Return the sense as it reads from the other side."""
         return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
 
@@ -125,7 +126,7 @@ class Side(NamedTuple):
 class TokenReader:
     """A reader of the tokens of a section, one after the other; errors name the line of the last token."""
 
-    def __init__(self, lines: list[Line], source: Source) -> None:
+    def __init__(self, lines: list[Line], source: InputFile) -> None:
         self._source, self._at = source, 0
         self._tokens = []
         for number, line in lines:
@@ -162,8 +163,8 @@ class TokenReader:
             sign = (1.0 if sign is None else sign) * (1.0 if self.take().text == "+" else -1.0)
         return sign
 
-    def read_factor(self) -> bool:
-        """Tell if another factor comes, behind * or, as SCIP writes products, behind a blank; the * is taken."""
+    def accept_factor(self) -> bool:
+        """Consume a * that comes next, and return whether a name comes then; SCIP writes products with a blank in its place."""
         return (self.accept("*") or bool(self.peek().text)) and self.peek().kind == "name"
 
     def read_number(self) -> float | None:
@@ -185,7 +186,7 @@ class TokenReader:
         if value is None or sense is None:
             self._at = position
             return None
-        return Side(Side(sense, value).turned, value)
+        return Side(Side(sense, value).reversed_sense, value)
 
     def read_side_behind(self) -> Side | None:
         """Consume and return a sense and the number after it; None where no sense comes."""
@@ -261,7 +262,7 @@ class _Row:
 class _Parser:
     """Collects the sections of an LP file, each by one of its methods."""
 
-    source: Source
+    source: InputFile
     index: dict[str, int] = field(default_factory=dict)
     objective: _Expression = field(default_factory=_Expression)
     maximise: bool = False
@@ -350,7 +351,7 @@ class _Parser:
             j = self._variable(name.text)
             if name.kind == "name" and tokens.accept("^", "2"):
                 other = j
-            elif name.kind == "name" and tokens.read_factor():
+            elif name.kind == "name" and tokens.accept_factor():
                 other = self._variable(tokens.take().text)
             else:
                 raise DataError(f"a quadratic term that is neither a square nor a product: {name.text} {tokens.peek().text}")
@@ -378,7 +379,7 @@ class _Parser:
         if (
             expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
         ):  # 0 ≤ 3: no term, and a side
-            left_side, expression.constant = Side(left_side.turned, expression.constant), 0.0
+            left_side, expression.constant = Side(left_side.reversed_sense, expression.constant), 0.0
         if left_side is None and right_side is None:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
@@ -456,7 +457,7 @@ def _finite(value: float) -> float:
     return value
 
 
-def read_program(source: Source) -> FlatProgram:
+def read_program(source: InputFile) -> FlatProgram:
     """Return the program of a file."""
     parser = _Parser(source)
     objectives = 0
@@ -475,24 +476,24 @@ _WIDTH = 8  # terms on a line
 
 
 def plain_names(names: list[str]) -> list[str]:
-    """Return the names without brackets, commas and blanks, still all different."""
+    """Return the names with letters, digits and underscores alone, all different, none of them a word of LP files."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
     plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]
     return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
 
 
-def plain_rows(constraints: Sequence[Constraint]) -> list[str]:
+def plain_row_names(constraints: Sequence[Constraint]) -> list[str]:
     """Return the names in a file of all linear rows, and behind them those of the indicators and of the quadratic rows."""
     linear = [name for c in constraints if not isinstance(c.cone, Indicator | Bilinear) for name in c.names()]
     switched = [name for c in constraints if isinstance(c.cone, Indicator) for name in c.names()[1::2]]
     return plain_names(linear + switched + [name for c in constraints if isinstance(c.cone, Bilinear) for name in cone_names(c)])
 
 
-def labelled(flat: FlatProgram, source: Source) -> StandardForm:
+def form_with_labels(flat: FlatProgram, source: InputFile) -> StandardForm:
     """Return the form of a file, with the sidecar's labels if the names agree with the sidecar, else with the file's names.
 
-    A file that another program saved, its variables and rows in another order, has the labels still; another file has not.
+    The order of variables and rows may differ from the sidecar's, as in a file that another program saved.
     """
     layout = source.sidecar
     if layout is None:
@@ -507,7 +508,7 @@ def labelled(flat: FlatProgram, source: Source) -> StandardForm:
     kinds = [("row", isinstance(c.cone, Zero)) for c in linear for _ in range(c.rows)]
     kinds += [("indicator", False) for c in empty if isinstance(c.cone, Indicator) for _ in range(c.cone.count)]
     kinds += [("quadratic row", c.cone.equality) for c in empty if isinstance(c.cone, Bilinear) for _ in range(c.cone.count)]
-    reordered = flat.reordered_by_name(plain_names(layout.names), plain_rows(empty), kinds)
+    reordered = flat.reordered_by_name(plain_names(layout.names), plain_row_names(empty), kinds)
     return flat.to_form(None) if reordered is None else reordered.to_form(layout)
 
 
@@ -517,19 +518,19 @@ class _LP(FileFormat):
     carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        form = plain_products(form)
+        form = with_plain_products(form)
         flat = FlatProgram.of(form)
         x = plain_names(form.names())
-        rows = plain_rows(form.constraints)
+        rows = plain_row_names(form.constraints)
         lines = [f"\\ {form.name}; written by marginopt", "minimize", " obj:"]
         # every variable is named in the objective, so that the order of first mention is the order of x
-        lines += list(_wrapped([f"{signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
+        lines += list(_wrapped([f"{signed_text(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
         if flat.P is not None and flat.P.nnz:
             upper = sp.coo_array(sp.triu(flat.P))
             doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
             lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
         if flat.r:
-            lines.append(f" {signed(flat.r)}")
+            lines.append(f" {signed_text(flat.r)}")
         lines.append("subject to")
         for i, name in enumerate(rows[: flat.b.size]):
             start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
@@ -541,7 +542,7 @@ class _LP(FileFormat):
             lines += [f" {name}: {x[row.binary]} = {row.active} ->", *_wrapped(terms), f"  >= {row.lower:.17g}"]
         for name, quadratic_row in zip(rows[last:], flat.quadratic_rows, strict=True):
             used = np.flatnonzero(quadratic_row.a)
-            lines += [f" {name}:", *_wrapped([f"{signed(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
+            lines += [f" {name}:", *_wrapped([f"{signed_text(quadratic_row.a[j])} {x[j]}" for j in used]), " + ["]
             lines += [
                 *_wrapped(list(_products(quadratic_row.products(), x))),
                 f" ] {'=' if quadratic_row.equality else '<='} {quadratic_row.b:.17g}",
@@ -552,13 +553,13 @@ class _LP(FileFormat):
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
         Layout.of(form).write(path, "\n".join([*lines, "end", ""]))
 
-    def read(self, source: Source) -> StandardForm:
-        return labelled(read_program(source), source)
+    def read(self, source: InputFile) -> StandardForm:
+        return form_with_labels(read_program(source), source)
 
 
 def _terms(coefficients: np.ndarray, columns: np.ndarray, x: list[str]) -> list[str]:
     """Return the terms of a row, of which there is at least one."""
-    return [f"{signed(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
+    return [f"{signed_text(v)} {x[j]}" for v, j in zip(coefficients, columns, strict=True)] or [f"0 {x[0]}"]
 
 
 def _bound(name: str, low: float, high: float) -> str:
@@ -577,7 +578,8 @@ def _wrapped(terms: list[str]) -> Iterator[str]:
 def _products(upper: sp.coo_array, x: list[str]) -> Iterator[str]:
     """Return the terms of Σ u_ij x_i x_j, i ≤ j."""
     for i, j, v in zip(upper.row, upper.col, upper.data, strict=True):
-        yield f"{signed(v)} {x[i]} ^2" if i == j else f"{signed(v)} {x[i]} * {x[j]}"
+        yield f"{signed_text(v)} {x[i]} ^2" if i == j else f"{signed_text(v)} {x[i]} * {x[j]}"
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _LP()

@@ -1,4 +1,4 @@
-"""Reader and writer of MathOptFormat 1.5 files (JSON), JuMP's format, which holds everything, labels included.
+"""Reader and writer of MathOptFormat 1.5 files (JSON), JuMP's format, which holds every feature of a form and its labels.
 
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone, ExponentialCone,
 PowerCone and, for our svec rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each
@@ -23,8 +23,9 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...files import write_text
 from ..arrays import BoolArray, FloatArray
-from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import unique_label
+from ..program.blocks import Constraint
 from ..program.cones import (
     PSD,
     Bilinear,
@@ -38,12 +39,12 @@ from ..program.cones import (
     svec_indices,
 )
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
-from .file_formats import FileFormat, Source
+from .file_formats import FileFormat, InputFile
+from .file_programs import matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
 from .layout import Layout
-from .programs import matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
 #
@@ -84,15 +85,15 @@ class MofProgram:
     @property
     def constraints(self) -> tuple[Constraint, ...]:
         """Return the constraints: scalar rows by kind, then vector constraints under their own names, then quadratic rows."""
-        rows = (*self.scalar(), *self.pieces)
+        rows = (*self.scalar_rows(), *self.pieces)
         labels = {"x", *(c.label for c in rows)}
         return (
             *rows,
             *(Constraint(unique_label(row.name, labels), *quadratic_cone(row, self.lower)) for row in self.quadratic_rows),
         )
 
-    def scalar(self) -> list[Constraint]:
-        """Return the rows of scalar affine functions, one constraint for each kind of set."""
+    def scalar_rows(self) -> list[Constraint]:
+        """Return the rows of scalar affine functions: one constraint of equalities, one of inequalities."""
         if not self.rows:
             return []
         entries = [(i, j, v) for i, (_, row, _, _) in enumerate(self.rows) for j, v in row.items()]
@@ -136,7 +137,7 @@ def _read_quadratic(name: str, c: dict[str, Any], index: dict[str, int]) -> Iter
     low, high = _limits(c["set"])
     Q = _products(function, index, 1.0)
     Q = sp.csc_array((a.size, a.size)) if Q is None else Q
-    yield from two_sided(name, Q, a, low - constant, high - constant)
+    yield from one_sided_quadratic_rows(name, Q, a, low - constant, high - constant)
 
 
 def _products(function: dict[str, Any], index: dict[str, int], sign: float) -> sp.csc_array | None:
@@ -270,7 +271,7 @@ class _MOF(FileFormat):
         }
         write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         document = json.loads(source.text)
         layout = _layout(document)
         program = read_program(document)
@@ -368,7 +369,7 @@ def _layout(document: dict[str, Any]) -> Layout | None:
 
 
 def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
-    pieces, remaining_rows = (*program.scalar(), *program.pieces), iter(program.quadratic_rows)
+    pieces, remaining_rows = (*program.scalar_rows(), *program.pieces), iter(program.quadratic_rows)
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     unfit = DataError("the layout in the file's description does not fit its constraints")
@@ -390,4 +391,5 @@ def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
     return tuple(constraints)
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _MOF()

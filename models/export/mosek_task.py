@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.bridges import EpigraphBridge
 from ..program.cones import (
     PSD,
@@ -29,8 +30,9 @@ from ..program.cones import (
     svec,
     svec_indices,
 )
+from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Constraint, StandardForm, changed_entries
+from ..program.form import StandardForm
 from .cone_rows import cone_names, indicator_rows
 
 #: Indices as MOSEK takes them.
@@ -43,7 +45,7 @@ _BESIDE_NO_QUADRATIC = {
 
 @dataclass(frozen=True)
 class MatrixVariables:
-    """The matrix variables of a task: the columns of the form that are entries of X ⪰ 0, and the cones that they replace.
+    """The matrix variables X ⪰ 0 of a form's MOSEK task: columns of the form that are their entries, and cones that they replace.
 
     An entry X_ij of the lower triangle, i ≥ j, is counted twice in MOSEK's inner products unless i = j. A row v x of a cone is
     its svec's entry, so x = X_ij / v for i = j and √2 X_ij / v for others.
@@ -146,7 +148,7 @@ class MatrixVariables:
         halved = np.where(i == j, 1.0, 0.5) * scale * F.data
         return plain, (F.row[entry].astype(np.int32), variable[entry], i[entry], j[entry], halved[entry])
 
-    def joined(self, scalars: FloatArray, matrices: list[FloatArray]) -> FloatArray:
+    def join(self, scalars: FloatArray, matrices: list[FloatArray]) -> FloatArray:
         """Return x from the scalar variables and the lower triangles by columns of the matrix variables."""
         x = np.zeros(self.form.n)
         x[self.scalars] = scalars
@@ -230,8 +232,8 @@ def to_mosek(form: StandardForm, environment: Any = None) -> Any:
     return task
 
 
-def psd_order(order: int) -> IntArray:
-    """Return the positions of our svec's entries in MOSEK's order.
+def mosek_svec_order(order: int) -> IntArray:
+    """Return, for each entry of a symmetric matrix in MOSEK's order, its position in our svec.
 
     MOSEK stacks the *lower* triangle by columns, that is the upper by rows: (0,0), (0,1), (0,2), .., (1,1), ..; ours
     stacks the upper by columns. Both scale entries off the diagonal by √2.
@@ -378,7 +380,7 @@ def _append_disjunctions(task: Any, c: Constraint, matrices: MatrixVariables) ->
 
 def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) -> None:
     """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
-    order = np.tile(native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
+    order = np.tile(mosek_row_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
     F, entries = matrices.split(_without_zeros(c.F[order]))
     F = sp.csr_array(F)
     rows = np.arange(first, first + c.rows, dtype=np.int64)
@@ -390,11 +392,11 @@ def _put_cones(task: Any, c: Constraint, first: int, matrices: MatrixVariables) 
         task.putafebarfblocktriplet((row + first).astype(np.int64), variable, i, j, coefficients)
 
 
-def native_order(cone: Cone) -> IntArray:
-    """Return the positions of our rows of a cone in MOSEK's order: exponential cones are the other way round."""
+def mosek_row_order(cone: Cone) -> IntArray:
+    """Return, for each row of a cone in MOSEK's order, its row in ours: exponential cones are reversed, svec is re-sorted."""
     if isinstance(cone, Exponential):
         return np.array([2, 1, 0])
-    return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
+    return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
 def _domain(task: Any, cone: Cone) -> int:

@@ -15,13 +15,13 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray
-from ..importing.quadratic_rows import QuadraticRow, plain_products
+from ..importing.quadratic_rows import QuadraticRow, with_plain_products
 from ..program.cones import Feature
 from ..program.form import StandardForm
-from .file_formats import FileFormat, Source, is_number, number
+from .file_formats import FileFormat, InputFile, is_number, parse_number
+from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
-from .lp import labelled, plain_names, plain_rows
-from .programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .lp import form_with_labels, plain_names, plain_row_names
 
 # The reader of MPS files: free or in fixed columns, with the sections of CPLEX, Gurobi, HiGHS, MOSEK and SCIP.
 #
@@ -82,7 +82,7 @@ class _UniqueNumbers:
 class _Reader:
     """The sections read so far; rows and columns are numbered as they come."""
 
-    source: Source
+    source: InputFile
     objective: str | None = None
     objective_name: str | None = None
     integral: bool = False
@@ -190,7 +190,7 @@ class _Reader:
         if self.integral:
             self.integers.add(j)
         for name, word in zip(words[1::2], words[2::2], strict=True):
-            value = number(word, "a coefficient")
+            value = parse_number(word, "a coefficient")
             if name in self.ignored_rows:
                 continue
             place = None if name == self.objective else self._row(name)
@@ -202,14 +202,14 @@ class _Reader:
         """Read a line of RHS; the objective's is its constant with the sign changed."""
         for group, name, word in self._pairs(words):
             if name == self.objective:
-                self.constant.state(0, name, group, -number(word, "a right-hand side") + 0.0)
+                self.constant.state(0, name, group, -parse_number(word, "a right-hand side") + 0.0)
             elif name not in self.ignored_rows:
-                self.sides.state(self._row(name), name, group, number(word, "a right-hand side"))
+                self.sides.state(self._row(name), name, group, parse_number(word, "a right-hand side"))
 
     def read_range(self, words: list[str]) -> None:
         """Read a line of RANGES: how far a row reaches beyond its side."""
         for group, name, word in self._pairs(words):
-            value = number(word, "a range")
+            value = parse_number(word, "a range")
             if name != self.objective and name not in self.ignored_rows:
                 self.widths.state(self._row(name), name, group, value)
 
@@ -225,10 +225,10 @@ class _Reader:
             if len(fields) not in (2, 3):
                 raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
             group, (name, word) = fields[0] if len(fields) == 3 else "", fields[-2:]
-            limit = number(word, "a bound", finite=False)
+            limit = parse_number(word, "a bound", finite=False)
         else:
             if (len(fields) == 2 and fields[1] not in self.columns and is_number(fields[1])) or len(fields) == 3:  # unused
-                number(fields.pop(), "a bound", finite=False)
+                parse_number(fields.pop(), "a bound", finite=False)
             if len(fields) not in (1, 2):
                 raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
             group, name, limit = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
@@ -248,16 +248,16 @@ class _Reader:
         pairs = list(zip(words[1::2], words[2::2], strict=True))
         for name in (words[0], *(name for name, _ in pairs)):
             self.undeclared.pop(name, None)
-        self.part += [(i, self._column(name), number(word, "a coefficient")) for name, word in pairs]
+        self.part += [(i, self._column(name), parse_number(word, "a coefficient")) for name, word in pairs]
 
     def read_indicator(self, words: list[str]) -> None:
         """Read a line of INDICATORS: a row that holds where a binary variable is 0 or 1."""
-        if len(words) != 4 or words[0].upper() != "IF" or number(words[3]) not in (0.0, 1.0):
+        if len(words) != 4 or words[0].upper() != "IF" or parse_number(words[3]) not in (0.0, 1.0):
             raise DataError(f"an indicator must be IF, a row, a binary variable and 0 or 1: {' '.join(words)[:60]!r}")
         i = self._row(words[1])
         if i in self.switches:
             raise DataError(f"a second indicator of the row {words[1]}")
-        self.switches[i] = self._column(words[2]), int(number(words[3])), self.source.line
+        self.switches[i] = self._column(words[2]), int(parse_number(words[3])), self.source.line
 
     # -- words ------------------------------------------------------------------------------------------------------
 
@@ -408,7 +408,7 @@ _LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
 _KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
-def read_program(source: Source) -> FlatProgram:
+def read_program(source: InputFile) -> FlatProgram:
     """Return the program of a file."""
     section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
     for raw in source.lines():
@@ -489,10 +489,10 @@ class _MPS(FileFormat):
     carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.INDICATOR, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        form = plain_products(form)
+        form = with_plain_products(form)
         flat = FlatProgram.of(form)
         x = plain_names(form.names())
-        rows = plain_rows(form.constraints)
+        rows = plain_row_names(form.constraints)
         cost = "obj"
         while cost in rows:
             cost += "_"
@@ -528,8 +528,8 @@ class _MPS(FileFormat):
             lines += [f" IF {n} {x[k.binary]} {k.active}" for n, k in zip(rows[flat.b.size : last], flat.indicators, strict=True)]
         Layout.of(form).write(path, "\n".join([*lines, "ENDATA", ""]))
 
-    def read(self, source: Source) -> StandardForm:
-        return labelled(read_program(source), source)
+    def read(self, source: InputFile) -> StandardForm:
+        return form_with_labels(read_program(source), source)
 
 
 def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:

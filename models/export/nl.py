@@ -3,8 +3,8 @@ integers.
 
 The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
 (quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
-Pyomo write them; a file of others without a sidecar has them from there. Suffixes say nothing of the program but those of
-special ordered sets, which are refused.
+Pyomo write them; a file of others without a sidecar takes its names from there. Suffixes of special ordered sets are refused,
+others ignored.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...files import read_text, write_texts
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..importing.quadratic_rows import plain_products
+from ..importing.quadratic_rows import with_plain_products
 from ..program.cones import Bilinear, Feature
 from ..program.form import StandardForm
 from .cone_rows import cone_names
-from .file_formats import FileFormat, Source, index, number, whole
-from .layout import Layout, sidecar
-from .programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .file_formats import FileFormat, InputFile, parse_index, parse_integer, parse_number
+from .file_programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
+from .layout import Layout, sidecar_path
 
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
@@ -48,14 +48,14 @@ def quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) ->
 
 
 @dataclass
-class Quadric:
+class QuadraticPolynomial:
     """A quadratic polynomial constant + Σ linear_j x_j + Σ quadratic_ij x_i x_j (i ≤ j), while an expression is read."""
 
     constant: float = 0.0
     linear: dict[int, float] = field(default_factory=dict)
     quadratic: dict[tuple[int, int], float] = field(default_factory=dict)
 
-    def add(self, other: Quadric, scale: float = 1.0) -> None:
+    def add(self, other: QuadraticPolynomial, scale: float = 1.0) -> None:
         """Add a multiple of another polynomial, in place."""
         self.constant += scale * other.constant
         for j, v in other.linear.items():
@@ -63,13 +63,13 @@ class Quadric:
         for pair, v in other.quadratic.items():
             self.quadratic[pair] = self.quadratic.get(pair, 0.0) + scale * v
 
-    def times(self, other: Quadric) -> Quadric:
+    def times(self, other: QuadraticPolynomial) -> QuadraticPolynomial:
         """Return the product, if it is no more than quadratic."""
         if (self.quadratic and (other.linear or other.quadratic)) or (other.quadratic and self.linear):
             raise DataError("expressions beyond quadratic ones are not read")
-        product = Quadric()
+        product = QuadraticPolynomial()
         product.add(self, other.constant)
-        product.add(Quadric(0.0, other.linear, other.quadratic), self.constant)
+        product.add(QuadraticPolynomial(0.0, other.linear, other.quadratic), self.constant)
         for i, v in self.linear.items():
             for j, u in other.linear.items():
                 pair = (min(i, j), max(i, j))
@@ -77,20 +77,23 @@ class Quadric:
         return product
 
 
-def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quadric:
-    """Read the next expression: sums, differences, products, negatives, division by a number, squares, common expressions."""
+def read_expression(lines: Iterator[str], common: Mapping[int, QuadraticPolynomial]) -> QuadraticPolynomial:
+    """Return the next expression as a polynomial; ``common`` has the common expressions by number.
+
+    It may hold sums, differences, products, negatives, divisions by a number and squares.
+    """
     word = next(lines)
     if word[0] == "n":
-        return Quadric(number(word[1:]))
+        return QuadraticPolynomial(parse_number(word[1:]))
     if word[0] == "v":
-        return _variable(whole(word[1:]), common)
+        return _variable(parse_integer(word[1:]), common)
     if word == "o54":
-        total = Quadric()
-        for _ in range(whole(next(lines))):
+        total = QuadraticPolynomial()
+        for _ in range(parse_integer(next(lines))):
             total.add(read_expression(lines, common))
         return total
     if word == "o16":
-        total = Quadric()
+        total = QuadraticPolynomial()
         total.add(read_expression(lines, common), -1.0)
         return total
     if word not in ("o0", "o1", "o2", "o3", "o5"):
@@ -98,14 +101,14 @@ def read_expression(lines: Iterator[str], common: Mapping[int, Quadric]) -> Quad
     return _binary(word, read_expression(lines, common), read_expression(lines, common))
 
 
-def _variable(place: int, common: Mapping[int, Quadric]) -> Quadric:
+def _variable(place: int, common: Mapping[int, QuadraticPolynomial]) -> QuadraticPolynomial:
     """Return a variable, or a copy of the common expression that has its number."""
-    total = Quadric()
-    total.add(common.get(place, Quadric(linear={place: 1.0})))
+    total = QuadraticPolynomial()
+    total.add(common.get(place, QuadraticPolynomial(linear={place: 1.0})))
     return total
 
 
-def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
+def _binary(operator: str, left: QuadraticPolynomial, right: QuadraticPolynomial) -> QuadraticPolynomial:
     if operator in ("o0", "o1"):
         left.add(right, 1.0 if operator == "o0" else -1.0)
         return left
@@ -114,7 +117,7 @@ def _binary(operator: str, left: Quadric, right: Quadric) -> Quadric:
     if right.linear or right.quadratic:
         raise DataError("only numbers are read as divisors and exponents")
     if operator == "o3":
-        return left.times(Quadric(1.0 / right.constant))
+        return left.times(QuadraticPolynomial(1.0 / right.constant))
     if right.constant == 2.0:
         return left.times(left)
     if right.constant == 1.0:
@@ -134,7 +137,7 @@ class _NL(FileFormat):
     carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        form = plain_products(form)
+        form = with_plain_products(form)
         flat = FlatProgram.of(form)
         parts = _Nonlinear.of(flat)
         order = parts.order(flat)
@@ -168,11 +171,11 @@ class _NL(FileFormat):
                 path: text,
                 path.with_suffix(".col"): "".join(f"{names[j]}\n" for j in order),
                 path.with_suffix(".row"): "".join(f"{name}\n" for name in (*called, "obj")),
-                sidecar(path): Layout.of(form, order).sidecar_text(text),
+                sidecar_path(path): Layout.of(form, order).sidecar_text(text),
             }
         )
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         layout = source.layout
         flat = _Reader(source).program(named=layout is None and not _names_of_another_text(source))
         if layout is None:
@@ -180,7 +183,7 @@ class _NL(FileFormat):
         order = np.array(layout.order if layout.order is not None else np.arange(flat.q.size))
         if not np.array_equal(np.sort(order), np.arange(flat.q.size)):
             raise DataError("the sidecar's order of the variables does not fit the file")
-        return flat.by_columns(np.argsort(order)).to_form(layout)
+        return flat.permute_columns(np.argsort(order)).to_form(layout)
 
 
 def _used(P: sp.csc_array) -> BoolArray:
@@ -250,7 +253,7 @@ def _interval(low: float, high: float) -> str:
 class _Reader:
     """Segment by segment, each called by its first letter."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.path, self.source = source.path, source
         self.lines: Iterator[str] = (line.split("#", 1)[0].strip() for line in source.lines())
         if not next(self.lines).startswith("g"):
@@ -270,9 +273,9 @@ class _Reader:
         self.sides: list[tuple[float, float]] = []
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
-        self.squares: dict[int, Quadric] = {}
+        self.squares: dict[int, QuadraticPolynomial] = {}
         #: Expressions that others refer to, under numbers behind those of the variables.
-        self.common: dict[int, Quadric] = {}
+        self.common: dict[int, QuadraticPolynomial] = {}
         self.maximise = False
         #: Heads of the segments so far, of which a file has one each.
         self.segments: set[tuple[str, ...]] = set()
@@ -296,21 +299,21 @@ class _Reader:
             rows.names if row_names else None, self.maximise, quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
-    def _matrix(self, terms: Quadric) -> sp.csc_array:
+    def _matrix(self, terms: QuadraticPolynomial) -> sp.csc_array:
         """Return P of ½x'Px."""
         for pair in terms.quadratic:
-            index(max(pair), self.n)
+            parse_index(max(pair), self.n)
         P = symmetric_matrix([(i, j, 2.0 * v if i == j else v) for (i, j), v in terms.quadratic.items() if v], self.n)
         return sp.csc_array((self.n, self.n)) if P is None else P
 
     def _table(self, count: str) -> list[tuple[int, float]]:
         """Entries of one row, each of another variable."""
         table: dict[int, float] = {}
-        for _ in range(whole(count)):
+        for _ in range(parse_integer(count)):
             place, value = next(self.lines).split()
-            if whole(place) in table:
+            if parse_integer(place) in table:
                 raise DataError(f"a second entry of the variable {place} in one row")
-            table[whole(place)] = number(value)
+            table[parse_integer(place)] = parse_number(value)
         return list(table.items())
 
     def _take(self, letter: str, words: list[str]) -> None:
@@ -320,9 +323,9 @@ class _Reader:
         self.segments.add(segment)
         if letter == "C":
             expression = read_expression(self.lines, self.common)
-            i = index(words[0], self.m)
+            i = parse_index(words[0], self.m)
             self.constants[i] = expression.constant
-            self.entries += [(i, index(j, self.n), v) for j, v in expression.linear.items()]
+            self.entries += [(i, parse_index(j, self.n), v) for j, v in expression.linear.items()]
             if expression.quadratic:
                 self.squares[i] = expression
         elif letter == "O":
@@ -333,9 +336,9 @@ class _Reader:
             self.r = expression.constant + 0.0
             self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
-                self.q[index(j, self.n)] += v
+                self.q[parse_index(j, self.n)] += v
         elif letter == "V":
-            place, total = whole(words[0]), Quadric()
+            place, total = parse_integer(words[0]), QuadraticPolynomial()
             if place < self.n:
                 raise DataError(f"the common expression {place} has the number of a variable")
             for j, v in self._table(words[1]):
@@ -347,10 +350,10 @@ class _Reader:
         elif letter == "b":
             self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
         elif letter == "J":
-            self.entries += [(index(words[0], self.m), place, value) for place, value in self._table(words[1])]
+            self.entries += [(parse_index(words[0], self.m), place, value) for place, value in self._table(words[1])]
         elif letter == "G":
             for place, value in self._table(words[1]):
-                self.q[index(place, self.n)] += value
+                self.q[parse_index(place, self.n)] += value
         elif letter in "kxd":  # column counts, starting points: nothing that a form has
             for _ in range(int(words[0])):
                 next(self.lines)
@@ -362,7 +365,7 @@ class _Reader:
             raise DataError(f"{_REFUSED.get(letter, f'segments of the kind {letter}')} are not read")
 
 
-def _names_of_another_text(source: Source) -> bool:
+def _names_of_another_text(source: InputFile) -> bool:
     """Tell if the names beside a file are those of its sidecar, which was written beside another text."""
     layout, path = source.sidecar, source.path.with_suffix(".col")
     if layout is None or layout.order is None or not path.exists():
@@ -400,7 +403,7 @@ def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
 
 
 def _limits(words: list[str]) -> tuple[float, float]:
-    kind, values = words[0], [number(word, "a limit", finite=False) for word in words[1:]]
+    kind, values = words[0], [parse_number(word, "a limit", finite=False) for word in words[1:]]
     if kind == "0":
         return values[0], values[1]
     if kind in ("1", "2", "4"):
@@ -410,4 +413,5 @@ def _limits(words: list[str]) -> tuple[float, float]:
     raise DataError(f"limits of the kind {kind} are not read")
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _NL()

@@ -1,4 +1,4 @@
-"""Reader and writer of standard forms as .npz files: every array exactly, beside a JSON text; no pickle."""
+"""Reader and writer of standard forms as NumPy's .npz files: every array exactly, names and cones as a JSON text; no pickle."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...files import read_arrays, write_arrays
 from ..arrays import check_bytes
+from ..program.blocks import Constraint
 from ..program.cones import Feature
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
-from .file_formats import FileFormat, Source
+from .file_formats import FileFormat, InputFile
 from .layout import Layout
 
 
@@ -38,7 +39,7 @@ class _Npz(FileFormat):
             arrays |= _pack(f"F{k}", c.F) | {f"g{k}": c.g}
         write_arrays(path, arrays)
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         data = read_arrays(source.path, "a form in npz")
         layout = Layout.from_record(json.loads(bytes(_array("layout", data, "u")).decode()))
         constraints = tuple(
@@ -73,7 +74,7 @@ def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
 
 
 def _array(name: str, data: dict[str, Any], kind: str) -> Any:
-    """A vector of the file; numbers (f), indices (i) or truth values (b)."""
+    """A vector of the file: numbers (f), indices (i), truth values (b) or bytes (u)."""
     array = data[name]
     kinds, noun = _KINDS[kind]
     if array.ndim != 1 or array.dtype.kind not in kinds:
@@ -86,4 +87,5 @@ _KINDS = {"f": ("f", "numbers"), "i": ("iu", "indices"), "b": ("b", "truth value
 _PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _Npz()

@@ -1,4 +1,4 @@
-"""The slope of a model's standard form in its parameters, for CVXPY problems whose parameters stay parameters."""
+"""Derivatives of a model's standard form with respect to its parameters, for CVXPY problems whose parameters stay parameters."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
+from ..program.blocks import Constraint
 from ..program.bridges import RotatedBridge
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
-#: Factor of a parameter's value at which the form is stated again for its slope, and those at which it is compared with that.
+#: Factor of a parameter's value at which the form is stated again for its slope, and those at which that slope is tested.
 _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)
 #: Relative difference between the form and the affine one up to which the difference is rounding.
 _ROUNDED = 1e-10
@@ -39,7 +40,9 @@ class ParametrisedModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Slope:
-    """The derivative of a form with respect to a multiplier, which one parameter of the model determines.
+    """The derivative of a form with respect to a scalar m, the *multiplier*, which one parameter of the model determines.
+
+    The form at a value of the parameter is the model's form plus (m - ``value``) times this derivative.
 
     Parameters
     ----------
@@ -50,8 +53,8 @@ class Slope:
     value : float
         Value of the multiplier there.
     multiplier : callable
-        From a value of the parameter to that of the multiplier; the parameter itself where the form is affine in it. It
-        states the model anew, and raises UnsupportedModelError where the form at that value is not on the line.
+        Returns the multiplier at a value of the parameter: the parameter itself where the form is affine in it. Else it states
+        the model anew, and raises UnsupportedModelError where the form at that value is not on the line.
     affine : bool
         Whether the multiplier is the parameter.
     P : csc_array or None

@@ -19,13 +19,14 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, IntArray, check_bytes
+from ..program.blocks import Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from .cone_rows import cone_names
-from .file_formats import FileFormat, Source, number, signed
+from .file_formats import FileFormat, InputFile, parse_number, signed_text
+from .file_programs import ConicProgram, matrix_of_entries
 from .layout import Layout
-from .mosek_task import psd_order
-from .programs import ConicProgram, matrix_of_entries
+from .mosek_task import mosek_svec_order
 
 _DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
@@ -57,7 +58,7 @@ class _PTF(FileFormat):
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
         Layout.of(form).write(path, "\n".join([*lines, ""]))
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         return _program(source).to_form(source.layout)
 
 
@@ -92,9 +93,9 @@ def _interval(low: float, high: float) -> str:
 
 def _expression(F: sp.csr_array, row: int, constant: float, x: list[str]) -> str:
     entries = slice(F.indptr[row], F.indptr[row + 1])
-    terms = [f"{signed(v)} {x[j]}" for j, v in zip(F.indices[entries], F.data[entries], strict=True) if v]
+    terms = [f"{signed_text(v)} {x[j]}" for j, v in zip(F.indices[entries], F.data[entries], strict=True) if v]
     if constant or not terms:
-        terms.append(signed(constant))
+        terms.append(signed_text(constant))
     return " ".join(terms)
 
 
@@ -115,7 +116,7 @@ def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
 
 def _file_order(cone: Cone) -> IntArray:
     """Return, for each row of a cone in the file, its row in our order."""
-    return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
+    return mosek_svec_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
 class _Line(NamedTuple):
@@ -126,7 +127,7 @@ class _Line(NamedTuple):
     number: int
 
 
-def _texts(lines: list[_Line], source: Source) -> Iterator[str]:
+def _texts(lines: list[_Line], source: InputFile) -> Iterator[str]:
     """Yield the texts of the lines; an error names the line that was read last."""
     for line in lines:
         source.line = line.number
@@ -136,7 +137,7 @@ def _texts(lines: list[_Line], source: Source) -> Iterator[str]:
 class _Index:
     """Columns of the variables and of the entries of matrix variables, in the order of the section Variables."""
 
-    def __init__(self, lines: list[_Line], source: Source) -> None:
+    def __init__(self, lines: list[_Line], source: InputFile) -> None:
         self.number: dict[str, int] = {}
         self.matrices: dict[str, tuple[int, int]] = {}  #: first column, order
         self.symmetric: dict[str, dict[tuple[int, int], float]] = {}  #: entries i ≥ j of the file's coefficient matrices
@@ -173,7 +174,7 @@ class _Index:
             place = (int(i), int(j))
             if not place[1] <= place[0] < order or place in entries:
                 raise DataError(f"{name!r} has the entry ({i}, {j}) twice, above the diagonal or beyond its order {order}")
-            entries[place] = number(value.strip(), "an entry")
+            entries[place] = parse_number(value.strip(), "an entry")
 
     def row(self, text: str) -> tuple[dict[int, float], float]:
         """Coefficients and constant of an expression."""
@@ -249,7 +250,7 @@ def _paragraphs(body: list[_Line]) -> Iterator[list[_Line]]:
         yield body[k:stop]
 
 
-def _program(source: Source) -> ConicProgram:
+def _program(source: InputFile) -> ConicProgram:
     bare = ((number, _uncommented(raw)) for number, raw in enumerate(source.text.splitlines(), 1))
     lines = [_Line(len(raw) - len(raw.lstrip()), raw.strip(), number) for number, raw in bare if raw.strip()]
     index = _Index(lines, source)
@@ -304,10 +305,10 @@ def _head(line: str) -> tuple[str, str | None, str]:
 
 def _limits(text: str) -> tuple[float, float]:
     low, _, high = text.partition(";")
-    return number(low.strip(), "a limit", finite=False), number((high or low).strip(), "a limit", finite=False)
+    return parse_number(low.strip(), "a limit", finite=False), parse_number((high or low).strip(), "a limit", finite=False)
 
 
-def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
+def _constraints(body: list[_Line], index: _Index, n: int, source: InputFile) -> Iterator[Constraint]:
     for place, (head, *others) in enumerate(_paragraphs(body)):
         source.line = head.number
         name, kind, fields = _head(head.text)
@@ -347,4 +348,5 @@ def _matrix(rows: list[tuple[dict[int, float], float]], n: int) -> tuple[sp.csr_
     return matrix_of_entries(triples, (len(rows), n)), np.array([constant for _, constant in rows]) + 0.0
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _PTF()

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray
+from ..program.blocks import Block, Constraint
 from ..program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Block, Constraint, StandardForm
+from ..program.form import StandardForm
 from .cone_rows import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)
@@ -54,7 +55,7 @@ def to_pyomo(form: StandardForm) -> Any:
     return model
 
 
-def indices(block: Block) -> list[Any]:
+def pyomo_indices(block: Block) -> list[Any]:
     """Return the Pyomo index of every scalar variable of a block, in the order of x; None for a scalar block."""
     if block.symmetric:
         row, column = svec_indices(block.shape[0])
@@ -75,7 +76,7 @@ def _component(model: Any, label: str, component: Any) -> Any:
 
 
 def _block(pyo: Any, model: Any, form: StandardForm, block: Block) -> list[Any]:
-    keys = indices(block)
+    keys = pyomo_indices(block)
     s = form.slices[block.label]
     data = dict(zip(keys, zip(form.lower[s], form.upper[s], form.integer[s], strict=True), strict=True))
 

@@ -1,7 +1,7 @@
 """Reader and writer of QPLIB files: objective ½x'Px + q'x + r, linear and quadratic rows, bounds, integers.
 
-Names in the files of others are read. Ours go to the sidecar file (`models.export.layout`): no file of QPLIB has names, and
-other readers refuse them.
+Names in files of others are read. Names of a form go to the sidecar file (`models.export.layout`): no file of the QPLIB library
+has names, and other readers refuse them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
-from ..importing.quadratic_rows import plain_products
+from ..importing.quadratic_rows import with_plain_products
 from ..program.cones import Feature
 from ..program.form import StandardForm
-from .file_formats import FileFormat, Source, index, number, whole
+from .file_formats import FileFormat, InputFile, parse_index, parse_integer, parse_number
+from .file_programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 from .layout import Layout
-from .programs import FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix
 
 
 class _QPLIB(FileFormat):
@@ -29,7 +29,7 @@ class _QPLIB(FileFormat):
     carries = frozenset({Feature.QUADRATIC, Feature.NONCONVEX, Feature.INTEGER, Feature.BILINEAR})
 
     def write(self, form: StandardForm, path: Path) -> None:
-        form = plain_products(form)
+        form = with_plain_products(form)
         flat = FlatProgram.of(form)
         m, n = flat.b.size + len(flat.quadratic_rows), flat.q.size
         kind = _kind(flat, Feature.NONCONVEX in form.features)
@@ -62,7 +62,7 @@ class _QPLIB(FileFormat):
         lines += ["0 # number of non-default variable names", "0 # number of non-default constraint names", ""]
         Layout.of(form).write(path, "\n".join(lines))
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         return _Reader(source).program().to_form(source.layout)
 
 
@@ -113,7 +113,7 @@ def _vector(values: FloatArray, default: float, noun: str) -> Iterator[str]:
 class _Reader:
     """A QPLIB file from its first line to its last: which parts there are follows from the three letters."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self.lines: Iterator[list[str]] = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
 
     def program(self) -> FlatProgram:
@@ -127,10 +127,10 @@ class _Reader:
         m = self._whole() if kind[2] not in "NB" else 0
         check_bytes(64 * (n + m), "the variables and rows that it declares")
         P = None if kind[0] == "L" else symmetric_matrix(self._triples(), n)
-        q, r = self._full(n), number(next(self.lines)[0])
+        q, r = self._full(n), parse_number(next(self.lines)[0])
         products = self._products(m, n) if m and kind[2] in "DCQ" else {}
         entries = self._triples() if m else []
-        infinity = number(next(self.lines)[0], finite=False)
+        infinity = parse_number(next(self.lines)[0], finite=False)
         left, right = (self._full(m, finite=False), self._full(m, finite=False)) if m else (np.zeros(0), np.zeros(0))
         lower, upper = (np.zeros(n), np.ones(n)) if kind[1] == "B" else (self._full(n, finite=False), self._full(n, finite=False))
         integer = np.full(n, kind[1] in "BI") if kind[1] in "CBI" else self._full(n) > 0
@@ -152,10 +152,10 @@ class _Reader:
         triangles: dict[int, dict[tuple[int, int], float]] = {}
         for _ in range(self._whole()):
             row, i, j, v = next(self.lines)
-            triangle, place = triangles.setdefault(index(row, m, 1), {}), (index(i, n, 1), index(j, n, 1))
+            triangle, place = triangles.setdefault(parse_index(row, m, 1), {}), (parse_index(i, n, 1), parse_index(j, n, 1))
             if place in triangle or place[::-1] in triangle:
                 raise DataError(f"a second entry of row {i} and column {j} of the constraint {row}")
-            triangle[place] = number(v)
+            triangle[place] = parse_number(v)
         entries = {k: [(i, j, v) for (i, j), v in triangle.items()] for k, triangle in sorted(triangles.items())}
         return {k: Q for k, part in entries.items() if (Q := symmetric_matrix(part, n)) is not None}
 
@@ -169,14 +169,14 @@ class _Reader:
     def _names(self, size: int, letter: str) -> tuple[str, ...] | None:
         """The file's names, ``letter`` with the number where it gives one for others only; None where it gives none."""
         names = [f"{letter}{k + 1}" for k in range(size)]
-        count = whole(next(self.lines, ["0"])[0])
+        count = parse_integer(next(self.lines, ["0"])[0])
         for _ in range(count):
             k, *words = next(self.lines)
-            names[index(k, size, 1)] = " ".join(words)
+            names[parse_index(k, size, 1)] = " ".join(words)
         return tuple(names) if count else None
 
     def _whole(self) -> int:
-        count = whole(next(self.lines)[0])
+        count = parse_integer(next(self.lines)[0])
         if count < 0:
             raise DataError(f"a number of lines cannot be {count}")
         return count
@@ -185,21 +185,21 @@ class _Reader:
         triples: dict[tuple[int, int], float] = {}
         for _ in range(self._whole()):
             i, j, v = next(self.lines)
-            place = whole(i), whole(j)
+            place = parse_integer(i), parse_integer(j)
             if place in triples:
                 raise DataError(f"a second entry of row {i} and column {j}")
-            triples[place] = number(v)
+            triples[place] = parse_number(v)
         return [(i - 1, j - 1, v) for (i, j), v in triples.items()]
 
     def _full(self, size: int, *, finite: bool = True) -> FloatArray:
-        values = np.full(size, number(next(self.lines)[0], finite=finite))
+        values = np.full(size, parse_number(next(self.lines)[0], finite=finite))
         indices: set[int] = set()
         for _ in range(self._whole()):
             j, v = next(self.lines)
-            if index(j, size, 1) in indices:
+            if parse_index(j, size, 1) in indices:
                 raise DataError(f"a second number for the index {j}")
-            indices.add(index(j, size, 1))
-            values[index(j, size, 1)] = number(v, finite=finite)
+            indices.add(parse_index(j, size, 1))
+            values[parse_index(j, size, 1)] = parse_number(v, finite=finite)
         return values
 
 

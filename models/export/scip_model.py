@@ -10,10 +10,12 @@ import numpy as np
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
 from ..deadline import check_deadline
+from ..program.blocks import Constraint
 from ..program.bridges import EpigraphBridge
 from ..program.cones import PSD, Bilinear, Nonnegative, Zero
+from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import TranscendentalCone
-from ..program.form import Constraint, StandardForm, changed_entries
+from ..program.form import StandardForm
 from .cone_rows import (
     ConeRows,
     bilinear_rows,
@@ -31,10 +33,9 @@ _TERMS = 4096
 def to_scip(form: StandardForm) -> Any:
     """Return the form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
-    SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
-    in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
-    their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last.
+    SCIP takes linear objectives: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
+    in the order of x under the form's names, then the auxiliary variables of the second-order cones (`quadratic_cones`) under
+    their rows' names. Indicators are SCIP's own, whose slack variables come last. ``model.data`` is the list of all variables.
     """
     unsupported = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
     if unsupported:
@@ -113,9 +114,9 @@ def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozen
 
 
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
-    """Return (x, v, slacks): a point of the (linear-objective) form with the values of the model's auxiliary variables.
+    """Return (x, v, slacks), the values of ``model.data`` of `to_scip` at a point x of a form with a linear objective.
 
-    A slack is what an indicator's row lacks.
+    The slack of an indicator is the amount by which its row violates ≥ 0.
     """
     cones = [rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form)]
     slacks = [np.maximum(-rows.constraint.value(x)[rows.rows], 0.0) for rows in indicator_rows(form)]
@@ -123,7 +124,7 @@ def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
 
 
 def _objective(pyscipopt: Any, model: Any, form: StandardForm, x: list[Any]) -> None:
-    """q'x + r, whatever it was before."""
+    """Set the objective q'x + r."""
     model.setObjective(pyscipopt.quicksum(float(form.q[j]) * x[j] for j in np.flatnonzero(form.q)), "minimize")
     model.addObjoffset(float(form.r) - model.getObjoffset())
 

@@ -23,12 +23,13 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
+from ..program.blocks import Block, Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
-from ..program.form import Block, Constraint, StandardForm
-from .cbf import scaled, unscaled
-from .file_formats import FileFormat, Source, is_number, number, number_text
+from ..program.form import StandardForm
+from .cbf import parse_scaled, unscaled_text
+from .file_formats import FileFormat, InputFile, is_number, number_text, parse_number
+from .file_programs import ConicProgram
 from .layout import Layout
-from .programs import ConicProgram
 
 _PUNCTUATION = str.maketrans("{}(),", "     ")
 _WHOLE = re.compile(r"[+-]?\d{1,15}", re.ASCII)
@@ -59,7 +60,7 @@ class _SDPA(FileFormat):
             lines += ["*INTEGER", *(f"*{j + 1}" for j in np.flatnonzero(form.integer))]
         layout.write(path, "\n".join(lines) + "\n")
 
-    def read(self, source: Source) -> StandardForm:
+    def read(self, source: InputFile) -> StandardForm:
         layout = source.layout
         return _Reader(source).program(layout).to_form(layout)
 
@@ -114,7 +115,7 @@ def _blocks(constraints: list[Constraint], block: int) -> Iterator[str]:
             copy, place = divmod(row, c.cone.dim)
             if v:
                 i, l = upper[place], lower[place]
-                yield f"{k} {block + copy} {i + 1} {l + 1} {unscaled(v, i != l)}"
+                yield f"{k} {block + copy} {i + 1} {l + 1} {unscaled_text(v, i != l)}"
         block += c.cone.count
 
 
@@ -142,7 +143,7 @@ class MatrixProgram:
 
 def read_matrices(path: Path) -> MatrixProgram:
     """Read the matrices of an SDPA file without the scaling that `read_form` applies."""
-    source = Source(path)
+    source = InputFile(path)
     reader = _Reader(source)
     try:
         costs, sizes = reader.head()
@@ -162,12 +163,12 @@ class _DataLine:
 class _Reader:
     """Reader of a file's parts in their order: number of variables, blocks and their sizes, costs, entries, integers."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._lines = self._data(source)
         self._comments: list[str] = []
         self._integers: list[int] | None = None
 
-    def _data(self, source: Source) -> Iterator[_DataLine]:
+    def _data(self, source: InputFile) -> Iterator[_DataLine]:
         """Yield the lines with data: comments are skipped, the section of integers is stored."""
         for line in source.lines():
             text = line.strip()
@@ -194,7 +195,7 @@ class _Reader:
         n, count = self._size("the number of variables", 1), self._size("the number of blocks", 0)
         check_bytes(32 * n + 8 * count, "the variables and blocks that it declares")
         sizes = [_block_size(word) for word in self._numbers(count, "sizes of blocks")]
-        return np.array([number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64), sizes
+        return np.array([parse_number(word, "a cost") for word in self._numbers(n, "costs")], dtype=np.float64), sizes
 
     def program(self, layout: Layout | None) -> ConicProgram:
         """Return the program; with the layout of a form that we wrote, its equalities are recombined from their two halves."""
@@ -269,7 +270,7 @@ class _Reader:
         for k, b, low, high, value in self.entries(n, sizes):
             place = low - 1 if sizes[b - 1] < 0 else high * (high - 1) // 2 + low - 1
             places.append((starts[b - 1] + place, k))
-            scaled_values.append(scaled(value, low != high))
+            scaled_values.append(parse_scaled(value, low != high))
         rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
         values = np.array(scaled_values, dtype=np.float64)
         constant, linear = columns == 0, (columns > 0) & (values != 0.0)
@@ -327,4 +328,5 @@ def _without_constant(pieces: list[Constraint]) -> list[Constraint]:
     return narrowed
 
 
+#: The format, which `models.export.file_formats` finds.
 FORMAT = _SDPA()

@@ -17,13 +17,14 @@ import numpy as np
 from ...errors import DataError
 from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
 from ..arrays import FloatArray
+from ..program.blocks import Constraint
 from ..program.cones import PSD, Nonnegative, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 from .cone_rows import cone_names
 from .file_formats import is_number
 from .layout import Layout
 from .lp import plain_names
-from .mosek_task import MatrixVariables, psd_order
+from .mosek_task import MatrixVariables, mosek_svec_order
 
 #: What follows the name of a row with two sides where it is the row from above: of files, and of packages.
 _OTHER_SIDES = (" (other side)", " upper")
@@ -38,11 +39,14 @@ class FilePoint:
     solver, status_text : str
         Who wrote the file, and its word for how the solve ended; empty where the file has none.
     x : ndarray (n,), optional
+        The point; None where the file has none.
     multipliers : mapping of label to array, optional
+        z_k, in the signs of `models.program.form`.
     reduced : ndarray (n,), optional
+        ζ, likewise.
     objective, bound : float, optional
-        As the file claims, of the minimisation.
-    ignored : int
+        As the file states them, in the form's sense, a minimisation.
+    unknown_variables : int
         Variables of the file that the form does not have.
     """
 
@@ -53,7 +57,7 @@ class FilePoint:
     reduced: FloatArray | None = None
     objective: float | None = None
     bound: float | None = None
-    ignored: int = 0
+    unknown_variables: int = 0
 
 
 @dataclass
@@ -74,7 +78,7 @@ class _Tables:
 
 
 def read_point(form: StandardForm, path: str | Path) -> FilePoint:
-    """Read a solution file of any of these solvers."""
+    """Return the content of a solution file of any of these solvers, which its first lines tell."""
     source = Path(path)
     lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
@@ -112,7 +116,7 @@ def _with_matrices(form: StandardForm, tables: _Tables) -> _Tables:
     if unknown:
         raise ValueError(f"the matrix variable {unknown[0]!r} is missing")
     content = [np.array(tables.matrices[name]).T for name in matrices.names]
-    x = matrices.joined(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
+    x = matrices.join(np.zeros(matrices.scalars.size), [primal for primal, _ in content])
     names = _spelling(form.names(), tables.values)
     values = {names[k]: float(x[k]) for k in np.flatnonzero(matrices.place < 0)}
     z = matrices.multipliers([dual for _, dual in content])
@@ -198,7 +202,7 @@ def _cone_multipliers(c: Constraint, cones: Mapping[str, list[float]]) -> FloatA
         if piece.size != c.cone.dim:
             return None
         if isinstance(c.cone, PSD):
-            piece = piece[np.argsort(psd_order(c.cone.order))]
+            piece = piece[np.argsort(mosek_svec_order(c.cone.order))]
         pieces.append(piece)
     return np.concatenate([np.zeros(0), *pieces])
 

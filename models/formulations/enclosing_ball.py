@@ -116,7 +116,7 @@ class MEBDual(SimplexModel):
             kind = f"{kind}, support vector" if supports[i] else kind
             rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), slack, float(a[i]), kind))
         surface = None
-        if self.y is None and not self.kernel.of_rows:
+        if self.y is None and not self.kernel.reads_matrix_rows:
             centre = float(a @ self.gram.product(a))
 
             def surface(grid: FloatArray) -> FloatArray:

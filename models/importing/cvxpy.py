@@ -24,11 +24,12 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Block, Constraint
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import Block, Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
-from .auxiliary import complete_auxiliary_values
+from .auxiliary_variables import complete_auxiliary_values
 from .rows import objective_size, unique_label
 from .source import ConstraintValue, Evaluation, Recipient, ReturnedAnswer, Source, Termination
 
@@ -75,7 +76,7 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
-        with values_cleared(problem.variables()):
+        with cleared_values(problem.variables()):
             data, self._chain, self._inverse = _canonicalised(
                 with_stated_bounds(evaluated), canonical_interface(_bounds_are_taken(problem))
             )
@@ -119,7 +120,7 @@ class CVXPYSource(Source, Recipient):
         return status
 
     def evaluate_form(self, x: FloatArray) -> Evaluation:
-        """Evaluate the form, auxiliary variables as low or high as their definitions let them (`models.importing.auxiliary`)."""
+        """Evaluate the form, with auxiliary variables completed by `models.importing.auxiliary_variables`."""
         c, form = self._canonical, self.form
         is_known = np.zeros(form.n, dtype=bool)
         is_known[c.user_indices] = True
@@ -137,7 +138,7 @@ class CVXPYSource(Source, Recipient):
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
         added = is_known & ~np.isin(np.arange(form.n), c.user_indices)
-        restricted = np.flatnonzero(added & (outside > AUXILIARY * (1.0 + np.abs(y))))
+        restricted = np.flatnonzero(added & (outside > AUXILIARY_TOLERANCE * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
             j = int(restricted[0])
@@ -191,7 +192,7 @@ class CVXPYSource(Source, Recipient):
         """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
         leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
         primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
-        with values_cleared(leaves):
+        with cleared_values(leaves):
             for variable in self._problem.variables():
                 variable.save_value(primal[variable.id])
             for parameter, value in self._parameters:
@@ -199,8 +200,8 @@ class CVXPYSource(Source, Recipient):
             yield
 
 
-#: By how much, relative to its size, a completed auxiliary variable may lie outside of its bounds.
-AUXILIARY = 1e-9
+#: Distance outside its bounds, relative to its size, at which a completed auxiliary variable still counts as inside.
+AUXILIARY_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +262,7 @@ def _plain_problem() -> Any:
 
 
 @contextmanager
-def values_cleared(leaves: Sequence[Any]) -> Iterator[None]:
+def cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
     """Clear the values of variables or parameters inside the ``with`` block and restore them after it, since canonicalisers
     copy them to auxiliary variables.
     """
@@ -277,8 +278,9 @@ def values_cleared(leaves: Sequence[Any]) -> Iterator[None]:
 
 @functools.cache
 def canonical_interface(bounded: bool = True) -> Any:
-    """Return CVXPY's interface to Clarabel, widened to integers and (stated) bounds, so that CVXPY canonicalises to a form's
-    rows.
+    """Return CVXPY's interface to Clarabel, widened to integers and all cones of a form, and to bounds if ``bounded``.
+
+    CVXPY canonicalises a problem to a form's rows for it; it solves nothing.
     """
     import cvxpy
     from cvxpy.constraints.psd import SvecPSD

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from .quadratic_rows import QuadraticRow, two_sided
+from .quadratic_rows import QuadraticRow, one_sided_quadratic_rows
 from .rows import RowProgram, RowSource, side_values, slack_value
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination
 
@@ -136,7 +136,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         body = reader.read(constraint.name, constraint.body)
         low, high = (side - body.constant for side in _sides(constraint))
         if body.quadratic is not None:
-            quadratic_rows += two_sided(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
+            quadratic_rows += one_sided_quadratic_rows(constraint.name, body.quadratic, body.linear.toarray().ravel(), low, high)
         else:
             rows.append(constraint)
             linear.append(body)

@@ -1,8 +1,8 @@
 """Conversion of quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them, to cones or bilinear rows and back.
 
 A row is the first of these: convex as it stands, a second-order cone with non-negative head variables, or a bilinear row
-b - a'x ≥ or = x'Ux with the upper triangle U of Q and half of its diagonal. Those products of single variables with the rows of U
-are the *plain* ones: the row is read off them to the last bit.
+b - a'x ≥ or = x'Ux, with U the upper triangle of Q and half of its diagonal. The factors of such a bilinear row, single variables
+and rows of U, are *plain products*: Q is read off them exactly.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
@@ -42,7 +43,7 @@ class QuadraticRow:
     b: float
     equality: bool = False
 
-    def by_columns(self, place: IntArray) -> QuadraticRow:
+    def permute_columns(self, place: IntArray) -> QuadraticRow:
         """Return the row whose variable j is this one's variable ``place[j]``."""
         Q = sp.csc_array(sp.csr_array(self.Q[:, place])[place])
         return QuadraticRow(self.name, Q, self.a[place], self.b, self.equality)
@@ -54,7 +55,7 @@ class QuadraticRow:
         return sp.coo_array((data, upper.coords), shape=upper.shape)
 
 
-def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
+def one_sided_quadratic_rows(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: float) -> Iterator[QuadraticRow]:
     """Return left ≤ ½x'Qx + a'x ≤ right as rows with one side, or as an equality."""
     if left == right:
         yield QuadraticRow(name, Q, a, right, equality=True)
@@ -66,7 +67,7 @@ def two_sided(name: str, Q: sp.csc_array, a: FloatArray, left: float, right: flo
 
 
 def slack_of(c: Constraint, x: FloatArray) -> float:
-    """Return the slack b - a'x - ½x'Qx from the constraint that `quadratic_cone` made of a row.
+    """Return the slack b - a'x - ½x'Qx of a quadratic row at x from its constraint of one cone (`quadratic_cone`).
 
     ||Rx||² ≤ 2uv and ||Rx||² ≤ t² have differences of twice the slack.
     """
@@ -80,7 +81,7 @@ def slack_of(c: Constraint, x: FloatArray) -> float:
 
 
 def bilinear_stack(rows: Sequence[QuadraticRow]) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """Return rows, all equalities or all inequalities, as one stack of bilinear rows with plain products."""
+    """Return F, g and the cone of quadratic rows, all equalities or all inequalities, as bilinear rows with plain products."""
     n, pieces, uppers = rows[0].a.size, list[sp.csr_array](), [sp.csr_array(row.products()) for row in rows]
     for upper in uppers:
         upper.eliminate_zeros()
@@ -118,7 +119,7 @@ def quadratic_rows(c: Constraint) -> Iterator[QuadraticRow]:
         yield QuadraticRow(name, Q, linear + 0.0, float(c.g[first] - c.g[a] @ c.g[b]) + 0.0, c.cone.equality)
 
 
-def plain_products(form: StandardForm) -> StandardForm:
+def with_plain_products(form: StandardForm) -> StandardForm:
     """Return the form with every bilinear row multiplied out and stated by plain products; the same program."""
     if not any(isinstance(c.cone, Bilinear) for c in form.constraints):
         return form
@@ -130,7 +131,7 @@ def _plain(c: Constraint) -> Constraint:
 
 
 def quadratic_cone(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
-    """Return a quadratic row as one cone: convex as it stands, ||c|| ≤ t, or ||c||² ≤ 2uv; else as a bilinear row.
+    """Return F, g and the cone of a quadratic row: ||c||² ≤ 2uv or ||c|| ≤ t where it is known convex, else a bilinear row.
 
     Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with
     t ≥ 0 by its bound; or one negative product, ||Rx||² ≤ 2(|Q_uv| u)v with u, v ≥ 0 by theirs. An equality is bilinear.

@@ -15,8 +15,9 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Block, Constraint
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
-from ..program.form import Block, Constraint, StandardForm
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
 from .source import ConstraintValue, Evaluation, Source
@@ -212,8 +213,8 @@ class ImportedForm:
     def row_duals(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
         """Return the package's dual values: the change of its own objective for one more unit of each row's right-hand side.
 
-        A row a'x ≥ l has z ≥ 0 in the form and price z; a row a'x ≤ u is -a'x ≥ -u there and has price -z; a program that is
-        maximised has the negatives of both.
+        A row a'x ≥ l has z ≥ 0 in the form and dual value z; a row a'x ≤ u is -a'x ≥ -u there and has dual value -z; a program
+        that is maximised has the negatives of both.
         """
         prices = np.zeros(self.count)
         for piece in self.pieces:
@@ -259,7 +260,10 @@ def row_values(
     equal: bool,
     upper: bool,
 ) -> list[ConstraintValue]:
-    """Return values of rows for the comparison with the source; rows with ``values`` ≥ 0 (or = 0) are satisfied."""
+    """Return the values of rows for the comparison of form and source, one for each of ``places``.
+
+    Rows with ``values`` ≥ 0 (or = 0 if ``equal``) are satisfied. ``upper`` says that a value is that of an upper side.
+    """
     side = "=" if equal else "≤" if upper else "≥"
     sizes = np.zeros(values.size) if sizes is None else sizes
     make = ConstraintValue.equal if equal else ConstraintValue.at_least
@@ -269,7 +273,7 @@ def row_values(
 def side_values(
     names: Sequence[str], sides: tuple[FloatArray, FloatArray], slacks: tuple[FloatArray, FloatArray], first: int = 0
 ) -> list[ConstraintValue]:
-    """Return values of the rows low ≤ a'x ≤ high for the comparison with the source, from a'x - low and high - a'x.
+    """Return the values of the rows low ≤ a'x ≤ high for the comparison of form and source, from a'x - low and high - a'x.
 
     An infinite side is none. The rows are those of the package from number ``first`` on.
     """

@@ -4,10 +4,10 @@ An import is compared with its source: the package evaluates its own objective a
 
 *The proof of an import: form and source compared at points, when the import is made and when an answer comes.* A form made
 from rows has the source's variables, so both sides are compared number by number. CVXPY's has auxiliary variables: at given
-values of its own variables these take the values of the expressions that they stand for (`models.importing.auxiliary`); then
-objective and stated rows must be the source's. Where the evaluations agree, the form's rows cut off no point of the source, and
-none costs another price, as far as the points tell. A claim of infeasibility, or a bound, is refuted by one point that the
-*source* finds feasible, or cheaper than the bound.
+values of its own variables these take the values of the expressions that they stand for
+(`models.importing.auxiliary_variables`); then objective and stated rows must be the source's. Where the evaluations agree, the
+form's rows cut off none of these points, and no objective differs. A claim of infeasibility is refuted by one point that the
+*source* finds feasible, a bound by one that is also below it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.blocks import Constraint
 from ..program.cones import Nonnegative, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form import StandardForm
 
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
 AGREEMENT = 1e-9
@@ -219,7 +220,7 @@ class Recipient(ABC):
 
 #: Points at which an import is compared, and rounds of moving one of them outwards until a constraint is violated.
 _POINTS, _OUTWARDS = 3, 3
-#: Violation, beside the size of the point, from which a point that the form holds is none of the source.
+#: Violation in the source, relative to the size of the point, from which a feasible point of the form contradicts the source.
 _ONE_SIDED = 1e-5
 #: Projections onto the violated rows of one point, and entries of the rows at most.
 _SWEEPS, _SWEPT = 100, 1_000_000
@@ -233,7 +234,7 @@ class Import:
     ----------
     source : Source
     points : tuple of ndarray
-        Where it was compared: one of them violates a constraint, where there is one that a point can violate.
+        Where it was compared; the last one lies at the first of three distances where it violates a constraint, else at the last.
     evaluations : tuple of Evaluation
         The source's own evaluations there, at the time of the import.
     disagreement : str
@@ -311,6 +312,25 @@ class Import:
         return self.source.point() if self.places is None else None
 
 
+def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
+    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
+    source = recipient.source
+    if source is None or not returned.values:
+        return ""
+    record = Import.of(source)
+    x = source.form.join(returned.values)
+    text = record.disagreement or record.difference_at(x)
+    own_objective, form_objective = returned.objective, source.form.objective(x)
+    if (
+        not text
+        and np.isfinite(own_objective)
+        and abs(own_objective - form_objective)
+        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
+    ):
+        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
+    return f"{source.package} has another program than was solved: {text}" if text else ""
+
+
 def import_source(source: Source) -> StandardForm:
     """Return the form of a source with the record of their comparison, which pickling drops."""
     return source.form.with_import(Import.of(source))
@@ -327,7 +347,7 @@ def _differ(values: Evaluation, values_before: Evaluation) -> bool:
 
 
 def _points(source: Source) -> Iterator[FloatArray]:
-    """Points for a comparison: near the origin, then at random, the last moved outwards until it violates a constraint."""
+    """Yield the origin and random points, moved inside the bounds, then one moved outwards until it violates a constraint."""
     form, rng = source.form, np.random.default_rng(0)
     yield _inside(form, np.zeros(form.n))
     if not form.n:
@@ -391,7 +411,7 @@ class _Rows:
         return cls(F[nonzero] / norms[nonzero, None], g[nonzero] / norms[nonzero], equal[nonzero])
 
     def step(self, x: FloatArray) -> FloatArray | None:
-        """Return the step along the violations' own direction that takes their squares to zero; None where all are met."""
+        """Return a projection step against the gradient of the squared violations; None where all rows are met."""
         value = self.F @ x + self.g
         violated = np.where(self.equal, value, np.minimum(value, 0.0))
         if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * AGREEMENT:

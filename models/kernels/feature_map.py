@@ -54,15 +54,15 @@ class FeatureMap:
         return isinstance(self.kernel, Linear)
 
     @property
-    def features(self) -> int:
+    def dimension(self) -> int:
         """Return the number of columns of Ψ."""
         return self.X.shape[1] + int(self.offset > 0) if self.linear else int(self.X.shape[0])
 
     @cached_property
     def rows(self) -> FloatArray:
-        """Return Ψ, n × features, dense."""
+        """Return Ψ, n × `dimension`, dense."""
         n = self.X.shape[0]
-        check_bytes(8 * n * self.features * 2, "the kernel matrix and its Cholesky factor" if not self.linear else "dense rows")
+        check_bytes(8 * n * self.dimension * 2, "the kernel matrix and its Cholesky factor" if not self.linear else "dense rows")
         if self.linear:
             return self._linear(self.X)
         try:
@@ -158,7 +158,7 @@ class KernelCoordinates:
         """Return Σ β_i k(x_i, x) for new rows (rows of k(x, x_i) with a precomputed kernel)."""
         return expansion(self.kernel, as_points(X, columns=self.X.shape[1]), self.X, self.coefficients(u))
 
-    def squares(self, X: object) -> FloatArray:
+    def squared_norms(self, X: object) -> FloatArray:
         """Return ||φ(x)||² = k(x, x) of new rows."""
         if isinstance(self.kernel, Precomputed):
             raise InputError(

@@ -1,4 +1,7 @@
-"""Gram operators: the matrix Q of a kernel model's quadratic objective, known by its columns, with proved error bounds."""
+"""Gram operators: the matrix Q of a kernel model's quadratic objective, computed by columns, blocks and products on demand.
+
+float64 columns and products have proved error bounds and serve certificates; float32 ones serve solver steps alone.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from ..rounding import gamma
 from .feature_map import CentredPoints, centre_points
 from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
+from .panels import BitDistances, BlockPanel, EntryEncoding, Panel
 from .rbf import RBFExponents, TaylorSeries
-from .tiles import BitDistances, BlockPanel, EntryEncoding, Panel
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
@@ -55,7 +58,7 @@ def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
 
 
 class GramOperator(ABC):
-    """A symmetric positive semidefinite n × n matrix Q known by its columns."""
+    """The abstract symmetric n × n matrix Q that is known by its columns."""
 
     @property
     @abstractmethod
@@ -69,16 +72,16 @@ class GramOperator(ABC):
 
     @property
     def loading(self) -> FloatArray:
-        """Return a part of the diagonal without which Q is still positive semidefinite (a ridge); zero where none is known."""
+        """Return a part (n,) of the diagonal, such as a ridge, without which Q stays positive semidefinite; zeros if unknown."""
         return np.zeros(self.n)
 
     @property
-    def rank(self) -> int:
+    def rank_bound(self) -> int:
         """Return an upper bound of the rank of Q, by construction; n where none is known."""
         return self.n
 
     @property
-    def semidefinite(self) -> str:
+    def semidefinite_reason(self) -> str:
         """Return the reason why Q is positive semidefinite, by construction; empty where that is not known."""
         return ""
 
@@ -93,17 +96,17 @@ class GramOperator(ABC):
         return np.zeros(self.n)
 
     @property
-    def blocks_from_points(self) -> bool:
-        """Return whether `single_block` computes few entries from their points in less time than cached columns take to read."""
+    def has_fast_blocks(self) -> bool:
+        """Return whether `single_block` computes a few entries in less time than reading them from cached columns takes."""
         return False
 
     @property
-    def entry_kind(self) -> np.dtype[Any]:
+    def entry_dtype(self) -> np.dtype[Any]:
         """Return the type of the entries that a panel's rows hold."""
         return np.dtype(np.float32)
 
     def load(self, *, single: bool, panels: bool = False) -> None:
-        """Load the compiled loops of columns (in float32, or in float64), products and panels: before a run's clock starts."""
+        """Load the compiled loops before a run's clock starts: of float32 columns if ``single``, products, and ``panels``."""
         return
 
     @abstractmethod
@@ -140,12 +143,12 @@ class GramOperator(ABC):
         return BlockPanel(self.single_block, points)
 
     def rounded_panel(self, points: IntArray) -> Panel | None:
-        """Return the panel with entries rounded to two bytes each; None where Q has no such panel."""
+        """Return the panel of these points with entries rounded to two bytes each; None where Q has no such panel."""
         del points
         return None
 
-    def series(self, count: int) -> TaylorSeries | None:
-        """At most so many rows B, leading ones first, with Q - loading - B'B positive semidefinite; None where none are known."""
+    def taylor_series(self, count: int) -> TaylorSeries | None:
+        """Return at most ``count`` rows B, leading ones first, with Q - loading - B'B ⪰ 0; None where none are known."""
         del count
         return None
 
@@ -189,8 +192,8 @@ class MatrixGram(GramOperator):
         self._why = semidefinite
 
     @property
-    def semidefinite(self) -> str:
-        """Return the kernel's own argument."""
+    def semidefinite_reason(self) -> str:
+        """Return the reason that was given with the matrix."""
         return self._why
 
     @cached_property
@@ -220,7 +223,7 @@ class MatrixGram(GramOperator):
         return self.matrix[np.ix_(rows, columns)]
 
 
-#: Order up to which a kernel without a theorem is computed whole, to find out whether it is positive semidefinite.
+#: Order up to which the matrix of a kernel that no theorem covers is computed whole, for a bound of its entries.
 _LOOKED_AT = 3000
 #: Features up to which a kernel value of dense points costs less than a scattered read.
 _FEW_FEATURES = 64
@@ -242,7 +245,7 @@ class KernelGram(GramOperator):
     offset, scale : float
         The L2-SVM dual, FW (12), has offset 1.
     ridge : float or ndarray (n,)
-        1/C for FW (12); one for each point where the points have weights of their own.
+        Added to the diagonal: 1/C for FW (12); one number for each point where the points have weights of their own.
     """
 
     X: Points
@@ -273,27 +276,27 @@ class KernelGram(GramOperator):
         return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
 
     @property
-    def rank(self) -> int:
+    def rank_bound(self) -> int:
         """Return the number of features, plus one for the offset, of the linear kernel without a ridge; else n."""
         if not isinstance(self.kernel, Linear) or np.any(self.ridge):
             return self.n
         return min(self.n, self.X.shape[1] + int(self.offset != 0.0))
 
     @property
-    def semidefinite(self) -> str:
+    def semidefinite_reason(self) -> str:
         """Return the theorem for the kernel: signs, an offset ≥ 0 and a ridge ≥ 0 keep Q positive semidefinite."""
         is_theorem = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
         return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if is_theorem else ""
 
     @cached_property
     def centred(self) -> CentredPoints:
-        """Return the points, moved to the origin where the kernel is invariant under that and digits would be lost."""
+        """Return the points, less their mean where the kernel is translation invariant and digits would be lost."""
         return centre_points(self.kernel, self.X) if self.kernel.translation_invariant else CentredPoints(self.X)
 
     @cached_property
-    def _fine(self) -> bool:
+    def _by_differences(self) -> bool:
         """Return whether distances are those of differences."""
-        return not self._exact and self.kernel.coarse(self.centred.points)
+        return not self._exact and self.kernel.needs_differences(self.centred.points)
 
     @cached_property
     def _exact(self) -> bool:
@@ -304,8 +307,8 @@ class KernelGram(GramOperator):
         """Return k(x_i, x_j) of the given rows, or of all, and the given columns."""
         if isinstance(self.kernel, Precomputed):
             return to_dense((self.X if rows is None else self.X[rows])[:, columns])
-        if self._fine:  # differences of the points as they came: moving them rounds once more
-            return self.kernel.fine_matrix(self.X if rows is None else self.X[rows], self.X[columns])
+        if self._by_differences:  # differences of the points as they came: moving them rounds once more
+            return self.kernel.matrix_by_differences(self.X if rows is None else self.X[rows], self.X[columns])
         points = self.centred.points
         if rows is None:
             return self.kernel.columns(points, columns, self._norms)
@@ -319,8 +322,8 @@ class KernelGram(GramOperator):
     @cached_property
     def _rounding(self) -> tuple[FloatArray, FloatArray]:
         """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
-        fine = self._fine or self._exact
-        entry = self.kernel.fine_rounding(self.X) if fine else self.kernel.rounding(self.centred.points)
+        fine = self._by_differences or self._exact
+        entry = self.kernel.rounding_by_differences(self.X) if fine else self.kernel.rounding(self.centred.points)
         if isinstance(self.kernel, Precomputed):
             return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
         if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
@@ -330,7 +333,7 @@ class KernelGram(GramOperator):
         return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
-        """Return the errors of the entries, of summing n terms, of the offset and of the ridge; the last ones are kept."""
+        """Return a bound of the errors of the entries, of the sums, of the offset and of the ridge; cached for the last a."""
         return self._kept("error", a, self._product_error)
 
     def _product_error(self, a: FloatArray) -> FloatArray:
@@ -392,15 +395,15 @@ class KernelGram(GramOperator):
         return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suits(self.X)
 
     @property
-    def blocks_from_points(self) -> bool:
+    def has_fast_blocks(self) -> bool:
         """Return True for points of zeros and ones by bits, and for dense points of few features."""
         is_dense = not (sp.issparse(self.X) or isinstance(self.kernel, Precomputed))
         return self._bits or (is_dense and self.X.shape[1] <= _FEW_FEATURES)
 
     @property
-    def entry_kind(self) -> np.dtype[Any]:
-        """Return the kind of the entries; of points of zeros and ones, that of their distances."""
-        return BitDistances.distance_type(self.X) if self._bits else super().entry_kind
+    def entry_dtype(self) -> np.dtype[Any]:
+        """Return float32; for points of zeros and ones the integer type of their Hamming distances."""
+        return BitDistances.distance_type(self.X) if self._bits else super().entry_dtype
 
     def load(self, *, single: bool, panels: bool = False) -> None:
         """Load the compiled loops of bits, or of the RBF kernel on dense points, as `_radial` will choose them."""
@@ -410,8 +413,8 @@ class KernelGram(GramOperator):
         if self._bits:
             BitDistances.load()
             if panels:
-                BitDistances.load_panel(self.entry_kind)
-        elif isinstance(self.kernel, RBF) and not (sp.issparse(self.X) or self._fine):
+                BitDistances.load_panel(self.entry_dtype)
+        elif isinstance(self.kernel, RBF) and not (sp.issparse(self.X) or self._by_differences):
             RBFExponents.load(rows=single, products=large, panels=panels)
 
     @cached_property
@@ -419,14 +422,14 @@ class KernelGram(GramOperator):
         if self._bits:
             assert isinstance(self.kernel, RadialKernel)
             return BitDistances.of(self.kernel, self.X)
-        if not isinstance(self.kernel, RBF) or self._fine:
+        if not isinstance(self.kernel, RBF) or self._by_differences:
             return None
         return RBFExponents.of(self.kernel, self.centred.points)
 
     @cached_property
     def _counts(self) -> EntryEncoding:
         assert isinstance(self._radial, BitDistances)
-        return self._radial.entries(self.entry_kind, self._single_signs, self.offset, self.scale, self.loading)
+        return self._radial.entries(self.entry_dtype, self._single_signs, self.offset, self.scale, self.loading)
 
     @cached_property
     def _single_signs(self) -> SingleArray:
@@ -481,10 +484,12 @@ class KernelGram(GramOperator):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
-    def series(self, count: int) -> TaylorSeries | None:
+    def taylor_series(self, count: int) -> TaylorSeries | None:
         """Return leading rows of the Taylor series of an RBF kernel on dense points of fewer features; else None."""
         radial = self._radial if self.offset >= 0.0 else None
-        return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
+        return (
+            radial.taylor_series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
+        )
 
     def combination(self, points: IntArray, weights: FloatArray, out: FloatArray) -> None:
         """Write the combination; for the linear kernel through X'(s∘weights), without any column of Q."""
@@ -515,7 +520,7 @@ class KernelGram(GramOperator):
         return last[1].copy()
 
     def product(self, a: FloatArray) -> FloatArray:
-        """Return Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
+        """Return Q a in float64; cached for the last a, since a solver and its certificate ask for the same product.
 
         For the linear kernel through X'(s∘a), without any column of Q.
         """
@@ -573,9 +578,9 @@ class PaddedGram(GramOperator):
         return self._padded(self._inner.loading)
 
     @property
-    def semidefinite(self) -> str:
+    def semidefinite_reason(self) -> str:
         """Return the reason why Q is positive semidefinite."""
-        return self._inner.semidefinite
+        return self._inner.semidefinite_reason
 
     @property
     def diagonal_error(self) -> FloatArray:

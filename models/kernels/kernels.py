@@ -1,7 +1,7 @@
 """Kernels k(x, x') for dense and CSR data: the abstract kernel, linear, RBF, polynomial, precomputed and user-defined kernels.
 
-A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number
-on the data that it is given; everything else asks the fitted kernel.
+A kernel is a frozen object. γ may be a number or the name of a *rule* that computes it from data (`gamma_by_rule`).
+`Kernel.fitted` replaces the name by the number; every value of a kernel needs the number.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...errors import InputError
 from ..arrays import FloatArray, IntArray, Points, as_integer, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma as gamma_n
 
-#: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved.
+#: Squared distance of Z's farthest row from Z's mean, over the mean's squared norm, below which points are moved to the mean.
 _NEAR = 0.04
-#: Error of a kernel's value from which distances are computed by differences: of few operations, and of many.
+#: Error of a kernel's value from which distances are computed by differences: of at most `_FEW` operations, and of more.
 _ERROR, _LARGE_ERROR = 1e-10, 1e-7
-#: Operations that are few, and numbers that sparse rows may hold as dense ones.
+#: The number of operations, and the most entries of sparse points that are made dense for differences.
 _FEW, _DENSE = 4e8, 5e7
 
 
@@ -35,13 +35,13 @@ def cross_products(X: Points, Z: Points) -> FloatArray:
 def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArray:
     """Return ||x_i - z_j||², never negative. Dense points are moved to the mean of Z where that is far from the origin.
 
-    Where inner products would leave a function of this ``steepness`` too few digits, the distances are those of the differences.
+    They are computed from inner products, or from differences of the points where products lose too many digits.
 
     Parameters
     ----------
     X, Z : array (n, p), (m, p)
     steepness : float
-        Slope of the kernel in the squared distance: it decides whether products keep enough digits.
+        Largest slope of the kernel in the squared distance, by which an error of a distance counts.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
             rows, columns = X - centre, centred
     squares = row_norms_squared(rows), row_norms_squared(columns)
     error = steepness * distance_error(X.shape[1], max(float(norms.max(initial=0.0)) for norms in squares))
-    if coarse(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
+    if differences_pay(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
         return distances_by_differences(X, Z)
     return distances_with_norms(rows, columns, *squares)
 
@@ -63,14 +63,15 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
 def distance_error(features: int, largest: float) -> float:
     """Return a bound of the error of ||x||² + ||z||² - 2x'z: ``largest`` is the largest squared norm of the points.
 
-    Both may be about a point up to √1.2 times as far off, as `squared_distances` and the RBF kernel's loops move them.
+    The bound also holds for points moved by a centre that makes the largest norm up to √1.2 times as large.
     """
     return 5.0 * gamma_n(features + 8) * largest
 
 
-def coarse(error: float, operations: float, X: Points) -> bool:
-    """Return whether a kernel's rounding error is large enough to pay for distances by differences, ten times as slow as
-    products.
+def differences_pay(error: float, operations: float, X: Points) -> bool:
+    """Return whether a kernel's rounding ``error`` is worth distances by differences, ten times as slow as products.
+
+    ``operations`` is the number of multiplications; large sparse data X never have distances by differences.
     """
     dense = isinstance(X, np.ndarray) or X.shape[0] * X.shape[1] <= _DENSE
     return dense and error > (_ERROR if operations <= _FEW else _LARGE_ERROR)
@@ -154,7 +155,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     Raises
     ------
     InputError
-        All rows are equal, so that their distances give no γ.
+        All rows (for ``"scale"``: all entries) are equal, so that their distances (their variance) give no γ.
     """
     if rule in ("scale", "auto"):
         return _scikit_learn(rule, X)
@@ -183,12 +184,12 @@ def gamma_number(gamma: float | str) -> float:
     return float(gamma)
 
 
-def shown_gamma(gamma: float | str) -> str:
+def gamma_text(gamma: float | str) -> str:
     """Return γ, or the name of its rule, as formulas print it."""
     return gamma if isinstance(gamma, str) else f"{gamma:g}"
 
 
-#: Operations of a kernel function that is not known: what its values are taken to be rounded by.
+#: Roundings that a value of an unknown kernel function is assumed to have.
 _UNKNOWN = 64
 
 
@@ -218,8 +219,8 @@ class Kernel(ABC):
     """
 
     name: ClassVar[str]
-    #: Whether X holds rows of the kernel matrix and no points, so that there is no f of new points to draw.
-    of_rows: ClassVar[bool] = False
+    #: Whether X holds rows of the kernel matrix in place of points, so that no decision function of points can be drawn.
+    reads_matrix_rows: ClassVar[bool] = False
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> Kernel:
         """Return the same kernel with every named rule replaced by its number on X, whose rows may have weights."""
@@ -245,7 +246,7 @@ class Kernel(ABC):
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
-        """Return the differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
+        """Return the differentiable parameters by name, with their ranges; by default an empty mapping."""
         return {}
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
@@ -308,19 +309,19 @@ class Kernel(ABC):
         return False
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
+        """Return e (n,), e ≥ 0, with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
-    def coarse(self, X: Points) -> bool:
-        """Return whether inner products leave too few digits of these points' distances, so that `fine_matrix` pays."""
+    def needs_differences(self, X: Points) -> bool:
+        """Return whether inner products leave too few digits of these points' distances; `matrix_by_differences` has more."""
         return False
 
-    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
-        """Return k(x_i, z_j) from differences of the points, where the kernel is a function of these."""
+    def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
+        """Return k(x_i, z_j) from differences of the points where the kernel is a function of these, else as `matrix`."""
         return self.matrix(X, Z)
 
-    def fine_rounding(self, X: Points) -> FloatArray:
-        """Return the error bound e of `rounding` for `fine_matrix`."""
+    def rounding_by_differences(self, X: Points) -> FloatArray:
+        """Return the error bound e of `rounding` for `matrix_by_differences`."""
         return self.rounding(X)
 
 
@@ -335,24 +336,24 @@ class DistanceKernel(Kernel):
     translation_invariant = True
 
     def diagonal(self, X: Points) -> FloatArray:
-        """Ones."""
+        """Return ones."""
         return np.ones(X.shape[0])
+
+
+class RadialKernel(DistanceKernel):
+    """The abstract kernel that is a function of ||x - z||² alone."""
 
     @abstractmethod
     def steepness(self) -> float:
-        """Return L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
+        """Return L with |k - k'| ≤ L |d - d'| for values k, k' at squared distances d, d'."""
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
+        """Return e with e_i e_j = L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j plus that of the function itself."""
         return np.full(X.shape[0], np.sqrt(self._error(X) + gamma_n(32)))
 
     def _error(self, X: Points) -> float:
         """L times the error of the distances."""
         return self.steepness() * distance_error(X.shape[1], float(row_norms_squared(X).max(initial=0.0)))
-
-
-class RadialKernel(DistanceKernel):
-    """The abstract kernel that is a function of ||x - z||² alone."""
 
     @abstractmethod
     def of_distances(self, distances: FloatArray) -> FloatArray:
@@ -362,18 +363,19 @@ class RadialKernel(DistanceKernel):
         """Return k(x_i, z_j) from the squared distances."""
         return self.of_distances(squared_distances(X, Z, self.steepness()))
 
-    def coarse(self, X: Points) -> bool:
+    def needs_differences(self, X: Points) -> bool:
         """Return whether the error of `rounding` is worth the differences' time."""
-        return coarse(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
+        return differences_pay(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
-    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
+    def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
         """Return k(x_i, z_j) from the differences."""
         return self.of_distances(distances_by_differences(X, Z))
 
-    def fine_rounding(self, X: Points) -> FloatArray:
-        """The relative error γ_p of d = ||x - z||² times |dk/d log d| ≤ 1/e, k a mixture of exp(-td), and that of the function.
+    def rounding_by_differences(self, X: Points) -> FloatArray:
+        """Return the error bound e of `rounding` for `matrix_by_differences`, which does not grow with the steepness.
 
-        It does not grow with the steepness: where d is far beyond the kernel's width, the value is 0 and so is its error.
+        e_i e_j covers the relative error γ_p of d = ||x - z||² times |dk/d log d| ≤ 1/e, k a mixture of exp(-td), and the error
+        of the function.
         """
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
@@ -387,14 +389,13 @@ class Precomputed(Kernel):
     """The kernel of a given matrix X: n × n between training points; len × n for a decision function."""
 
     name = "precomputed"
-    of_rows = True
+    reads_matrix_rows = True
     latex = r"k(x_i,x_j) = K_{ij}"
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """Return the columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
+        """Return X itself, dense: its rows hold k(x_i, z_j) for the n training points, the rows of Z.
 
-        Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
-        index columns instead and call this with Z = X only.
+        Some of the training points are columns of X, which callers index; Z always has all n rows.
         """
         if X.shape[1] != Z.shape[0]:
             raise InputError(
@@ -409,7 +410,7 @@ class Precomputed(Kernel):
         return np.asarray(X.diagonal(), dtype=np.float64)
 
     def rounding(self, X: Points) -> FloatArray:
-        """Zero: the matrix is what is given."""
+        """Return zeros: the given matrix is the kernel."""
         return np.zeros(X.shape[0])
 
     def __str__(self) -> str:
@@ -455,10 +456,6 @@ class CallableKernel(Kernel):
         return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
 
 
-#: Entries of a kernel matrix that a decision function computes at once: 64 MB.
-_BLOCK_ENTRIES = 8_000_000
-
-
 @dataclass(frozen=True)
 class Linear(Kernel):
     """The linear kernel k(x, z) = x'z."""
@@ -477,7 +474,7 @@ class Linear(Kernel):
         return row_norms_squared(X)
 
     def rounding(self, X: Points) -> FloatArray:
-        """Return γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
+        """Return e with e_i e_j = γ_{p+8} ||x_i|| ||x_j||, which covers the roundings of centred points too."""
         return np.sqrt(gamma_n(X.shape[1] + 8) * row_norms_squared(X))
 
     def __str__(self) -> str:
@@ -531,7 +528,7 @@ class RBF(RadialKernel):
         return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
 
     def __str__(self) -> str:
-        return f"k(x,z) = exp(-{shown_gamma(self.gamma)} ||x - z||^2)"
+        return f"k(x,z) = exp(-{gamma_text(self.gamma)} ||x - z||^2)"
 
 
 @dataclass(frozen=True)
@@ -594,7 +591,7 @@ class Polynomial(Kernel):
         return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     def rounding(self, X: Points) -> FloatArray:
-        """The relative error of γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree), degree times, and that of the products."""
+        """Return e with e_i e_j = γ_m √(k_ii k_jj), m = degree·(p + 8): γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree)."""
         return np.sqrt(gamma_n(self.degree * (X.shape[1] + 8)) * self.diagonal(X))
 
     @property
@@ -603,7 +600,11 @@ class Polynomial(Kernel):
         return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
 
     def __str__(self) -> str:
-        return f"k(x,z) = ({shown_gamma(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
+        return f"k(x,z) = ({gamma_text(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
+
+
+#: Entries of a kernel matrix that a decision function computes at once: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
 
 
 def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
@@ -624,12 +625,12 @@ def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) ->
     return np.concatenate(blocks)
 
 
-#: Points on which a kernel that no theorem speaks of is seen to be symmetric.
+#: Points at most on which the symmetry of a kernel that no theorem covers is checked.
 _SAMPLE = 32
 
 
 def _check_symmetric(kernel: Kernel, X: Points) -> None:
-    """Raise InputError for k(x, z) ≠ k(z, x) on a sample of the points: claims would be of a matrix that is not the kernel's."""
+    """Raise InputError for k(x, z) ≠ k(z, x) on a sample of the points."""
     points = X[:: -(-X.shape[0] // _SAMPLE)]
     values = kernel.matrix(points, points)
     if abs(values - values.T).max() > 1e-8 * max(1.0, abs(values).max()):
@@ -637,7 +638,10 @@ def _check_symmetric(kernel: Kernel, X: Points) -> None:
 
 
 def as_kernel(kernel: object, X: Points) -> Kernel:
-    """Return a fitted kernel from a `Kernel` or a function, with X checked against it."""
+    """Return the kernel fitted on X from a `Kernel` or a function k(X, Z).
+
+    Raises InputError where X is no symmetric matrix for a precomputed kernel, or where a function is not symmetric on X.
+    """
     if isinstance(kernel, Precomputed):
         if X.shape[0] != X.shape[1]:
             raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}", name="X")
@@ -645,7 +649,7 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
             raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose", name="X")
     if isinstance(kernel, Kernel) or callable(kernel):
         fitted = kernel.fitted(X) if isinstance(kernel, Kernel) else CallableKernel(kernel)
-        if not (fitted.positive_semidefinite or fitted.of_rows):
+        if not (fitted.positive_semidefinite or fitted.reads_matrix_rows):
             _check_symmetric(fitted, X)
         return fitted
     raise InputError(

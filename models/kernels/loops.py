@@ -120,7 +120,7 @@ _D1, _D2, _D3, _D4, _D5, _D6, _D7, _D8, _D9, _D10, _D11, _D12, _D13 = (_LN2**k /
 
 
 @_njit
-def finish_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: Any, offset: Any, scale: Any) -> None:
+def write_kernel_values_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: Any, offset: Any, scale: Any) -> None:
     """block_ij ← scale·row_signs_i·signs_j·(2^min(0, block_ij - half_j - row_half_i) + offset), all in float32."""
     power = np.empty(_BLOCK, dtype=np.int32)
     two = power.view(np.float32)
@@ -144,7 +144,7 @@ def finish_single(block: Any, half: Any, row_half: Any, signs: Any, row_signs: A
 
 @_njit
 def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
-    """2^min(0, row_k - half_k - shared) in float64 as a product: row_k ← 2^fraction, ``power`` ← the bits of 2^whole."""
+    """row_k ← 2^r and ``power_k`` ← the bits of 2^n with n + r = min(0, row_k - half_k - shared), n whole, in float64."""
     bias, shift = np.int64(1023), np.int64(52)
     for k in range(row.size):
         x = max(min(row[k] - half[k] - shared, 0.0), -1022.0)
@@ -156,7 +156,7 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
 
 
 @_njit
-def accumulate_double(block: Any, half: Any, row_half: Any, weights: Any, out: Any) -> None:
+def add_weighted_exponentials(block: Any, half: Any, row_half: Any, weights: Any, out: Any) -> None:
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - row_half_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)

@@ -1,6 +1,6 @@
 """The RBF kernel on given points by powers of two, for solver steps and products, and its Taylor series as explicit features.
 
-Centring keeps the digits of the differences; sparse data are taken as they are.
+Dense points are moved to their mean, which keeps the digits of their differences; sparse ones are taken as they are.
 
 *The RBF kernel's Taylor series.* With u = √(2γ)(x - mean), and v the same of x', over all exponents a and in any orthogonal
 coordinates
@@ -28,8 +28,8 @@ import scipy.sparse as sp
 from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared
 from .float32 import SparseProducts, points_in_float32, product_rows
 from .kernels import RBF
+from .panels import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, PointStrips, RoundedPanel
 from .threads import run_on_threads, split_range, thread_count
-from .tiles import STRIP, BlockPanel, EntryEncoding, ExponentPanel, Panel, PointStrips, RoundedPanel
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ def leading_terms(variances: FloatArray, count: int) -> list[TaylorTerm]:
     """Return the ``count`` largest terms, the largest first, for coordinates u_j with these decreasing variances t_j.
 
     The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate. Relative to a = 0 it falls with a
-    and rises with t, so
-    a term comes after the one that it multiplies, and a new coordinate after the one before.
+    and rises with t, so a term comes after its parent, and a new coordinate after the one before.
     """
     shares = (variances / (1.0 + 2.0 * variances)).tolist()
     terms: list[TaylorTerm] = []
@@ -98,9 +97,9 @@ class TaylorSeries:
     factors : ndarray (n,)
         f.
     offset : float
-        At least 0; where it is more, its root is the first row.
+        ≥ 0; where it is positive, f·√offset is the first row.
     count : int
-        Rows at most.
+        Most rows.
     """
 
     def __init__(self, Z: FloatArray, half: FloatArray, factors: SingleArray, offset: float, count: int) -> None:
@@ -181,14 +180,14 @@ class RBFExponents:
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
         """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
-        from .loops import finish_single
+        from .loops import write_kernel_values_single
 
         Z, half = self._single
         row_half, row_signs = half[indices], signs[indices]
         count = thread_count(indices.size * half.size)
         if count == 1 or isinstance(Z, SparseProducts):
             block = product_rows(Z, indices, out)
-            finish_single(block, half, row_half, signs, row_signs, np.float32(offset), np.float32(scale))
+            write_kernel_values_single(block, half, row_half, signs, row_signs, np.float32(offset), np.float32(scale))
             return block
         block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
         chosen_rows, parts = Z[indices], split_range(half.size, count)
@@ -196,22 +195,26 @@ class RBFExponents:
         def fill(k: int) -> None:
             part = parts[k]
             np.matmul(chosen_rows, Z[part].T, out=block[:, part])
-            finish_single(block[:, part], half[part], row_half, signs[part], row_signs, np.float32(offset), np.float32(scale))
+            write_kernel_values_single(
+                block[:, part], half[part], row_half, signs[part], row_signs, np.float32(offset), np.float32(scale)
+            )
 
         run_on_threads(fill, count)
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
         """Return scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
-        from .loops import finish_single
+        from .loops import write_kernel_values_single
 
         Z, half = self._single
         block = product_rows(Z, rows, columns=columns)
-        finish_single(block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale))
+        write_kernel_values_single(
+            block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale)
+        )
         return block
 
     def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
-        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
+        """Return the panel of scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i of these points j, for dense data."""
         Z, half = self._single
         return ExponentPanel(Z, half, EntryEncoding(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
 
@@ -226,15 +229,15 @@ class RBFExponents:
             values = self.panel(points, ones, 0.0, 1.0, np.zeros(self.half.size))
         return RoundedPanel(values, signs, offset, scale, loading)
 
-    def series(self, count: int, signs: SingleArray, offset: float, scale: float) -> TaylorSeries | None:
-        """Leading terms of scale·s_i s_j (k(x_i, x_j) + offset), for dense data of fewer features than terms."""
+    def taylor_series(self, count: int, signs: SingleArray, offset: float, scale: float) -> TaylorSeries | None:
+        """Return at most ``count`` leading terms of scale·s_i s_j (k(x_i, x_j) + offset); None if sparse, or p ≥ ``count``."""
         if sp.issparse(self.Z) or not self.Z.shape[1] < count:
             return None
         return TaylorSeries(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Return Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
-        from .loops import accumulate_double
+        from .loops import add_weighted_exponentials
 
         support, n = np.flatnonzero(weights), self.half.size
         if isinstance(self.Z, np.ndarray):
@@ -244,7 +247,7 @@ class RBFExponents:
         for start in range(0, support.size, _SPARSE_ROWS):
             chosen = support[start : start + _SPARSE_ROWS]
             block = features.rows(chosen, store[: chosen.size])
-            accumulate_double(block, self.half, self.half[chosen], weights[chosen], result)
+            add_weighted_exponentials(block, self.half, self.half[chosen], weights[chosen], result)
         return result
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
@@ -263,7 +266,7 @@ class RBFExponents:
                 edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
                 for first, last in itertools.pairwise(edges):
                     block = store[: (stop - start) * (last - first)].reshape(stop - start, last - first)
-                    strips.powers(Z[start:stop], half[start:stop], first, block)
+                    strips.write_powers(Z[start:stop], half[start:stop], first, block)
                     out[first:last] += ordered_weights[start:stop] @ block
                     if stop <= first < size:
                         out[start:stop] += block @ ordered_weights[first:last]

@@ -67,7 +67,7 @@ def thread_count(entries: int) -> int:
 def reserve_threads(threads: int | None) -> Generator[None]:
     """Limit BLAS to one thread inside the ``with`` block, and let `run_on_threads` use so many threads.
 
-    Of None, those that are reserved already, or as many as BLAS had.
+    With None they are as many as are reserved already, or as BLAS had.
     """
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:

@@ -17,9 +17,10 @@ import scipy.sparse as sp
 from ...errors import ExportError, InputError
 from ..arrays import FloatArray
 from ..deadline import check_scan, cholesky, eigendecomposition
+from .blocks import Block, Constraint
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .csr_rows import CSRRows
-from .form import Block, Constraint, StandardForm
+from .form import StandardForm
 from .quadratic import Quadratic
 
 
@@ -126,7 +127,7 @@ class RotatedBridge(Bridge):
     """
 
     def apply(self, form: StandardForm) -> StandardForm:
-        """Map the rows of every rotated cone by T."""
+        """Return the form with the rows of every rotated cone mapped by T."""
         constraints = tuple(self._turn(c) if isinstance(c.cone, RotatedSecondOrder) else c for c in form.constraints)
         return form.replace(constraints=constraints)
 

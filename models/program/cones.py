@@ -144,7 +144,7 @@ class Cone(ABC):
     def depth(self, v: FloatArray) -> FloatArray:
         """Return, for each cone of the stack, the radius of a ball around its rows inside the cone; 0 if none is known.
 
-        Rounded: good to some roundings of ||v||.
+        The radius is computed in floating point, with an error of a few roundings of ||v||.
         """
         return np.zeros(self.count)
 
@@ -231,7 +231,7 @@ class Zero(Cone):
 
     @property
     def group_size(self) -> int:
-        """One row: every row is judged by itself."""
+        """Return 1: every row has a violation of its own."""
         return 1
 
 
@@ -255,7 +255,7 @@ class Nonnegative(Cone):
 
     @property
     def group_size(self) -> int:
-        """One row: every row is judged by itself."""
+        """Return 1: every row has a violation of its own."""
         return 1
 
 

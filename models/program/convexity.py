@@ -1,8 +1,8 @@
 """Proofs that a quadratic objective ½x'Px is convex: by construction, or by a factorisation with an error bound.
 
 A Cholesky factorisation that ends proves that the matrix is positive semidefinite up to a shift: with unit diagonal (up to a
-factor of two, by scaling with powers of two, which is exact) the computed factor belongs to a matrix within γ_{m+1}·trace of it
-(Demmel; Rump, *Verification of positive definiteness*, 2006). So H - tI that factors proves H ⪰ 0, and H + tI that factors proves
+factor of two, by scaling P with powers of two to H, which is exact) the computed factor belongs to a matrix within γ_{m+1}·trace
+of H (Demmel; Rump, *Verification of positive definiteness*, 2006). So H - tI that factors proves H ⪰ 0, H + tI that factors
 H ⪰ -2tI: P + diag(δ) ⪰ 0 for a known δ of rounding size, which a bound over bounded variables can pay for. Small singular
 matrices are decided in rational arithmetic. A direction of negative curvature is kept as a witness. With equality rows A x = b
 only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.

@@ -230,3 +230,10 @@ def csc_triangle(P: FloatArray | sp.csc_array, *, upper: bool) -> sp.csc_matrix:
     mask = P.indices <= columns if upper else P.indices >= columns
     ends = np.concatenate([[0], np.cumsum(mask)])[P.indptr].astype(P.indptr.dtype)
     return sp.csc_matrix((P.data[mask], P.indices[mask], ends), shape=P.shape)
+
+
+def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
+    """Return row, column and new value of the entries that differ between two sparse matrices of one sparsity pattern."""
+    before, after = sp.coo_array(old), sp.coo_array(new)
+    changed = np.flatnonzero(before.data != after.data)
+    return after.row[changed].tolist(), after.col[changed].tolist(), after.data[changed].tolist()

@@ -22,8 +22,9 @@ import scipy.sparse as sp
 
 from ...errors import UnsupportedModelError
 from ..arrays import FloatArray, IntArray
-from .cones import Indicator, Nonnegative, Zero
-from .form import Block, Constraint, StandardForm
+from .blocks import Block, Constraint
+from .cones import Feature, Indicator, Nonnegative, Zero
+from .form import StandardForm
 from .quadratic import Quadratic
 
 
@@ -33,7 +34,7 @@ def dual_form(form: StandardForm) -> StandardForm:
     Parameters
     ----------
     form : StandardForm
-        Continuous, with P ⪰ 0.
+        Continuous and convex; bilinear rows or known negative curvature of P are an error.
 
     Returns
     -------
@@ -46,6 +47,11 @@ def dual_form(form: StandardForm) -> StandardForm:
         raise UnsupportedModelError(
             f"{form.name} has integer variables or indicators, whose Lagrangian dual has another optimum; relax them first "
             "(form.relaxed().dual())",
+            name="model",
+        )
+    if Feature.BILINEAR in form.features or form.convexity.is_refuted:
+        raise UnsupportedModelError(
+            f"{form.name} is not convex, so its Lagrangian dual has another optimum; Gurobi, SCIP and Pyomo take such programs",
             name="model",
         )
     parts = _Parts(form.n)
@@ -62,15 +68,15 @@ def dual_form(form: StandardForm) -> StandardForm:
         for side, bounds, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
             finite = places[np.isfinite(bounds[places])]
             if finite.size:
-                given_names = _price_names(b, side, finite - form.slices[b.label].start)
+                given_names = _multiplier_names(b, side, finite - form.slices[b.label].start)
                 parts.add(
                     f"{side} {b.label}", sp.csc_array(-sign * identity[:, finite]), -sign * bounds[finite], 0.0, given_names
                 )
     return _assembled(form, parts, image)
 
 
-def _price_names(block: Block, side: str, entries: IntArray) -> tuple[str, ...] | None:
-    """Return the names of the prices of some entries' bounds, after the entries; None where the label and a number are these."""
+def _multiplier_names(block: Block, side: str, entries: IntArray) -> tuple[str, ...] | None:
+    """Return names of the multipliers of some entries' bounds, after the entries; None where the label and a number suffice."""
     if entries.size == block.size and _row_names(block) is None:
         return None
     names = block.names()
@@ -78,7 +84,7 @@ def _price_names(block: Block, side: str, entries: IntArray) -> tuple[str, ...] 
 
 
 def _row_names(block: Block) -> tuple[str, ...] | None:
-    """Return the names of a block's entries; None where the label and a number are these."""
+    """Return the names of a block's entries; None where the label and a number suffice."""
     return tuple(block.names()) if block.given_names is not None or len(block.shape) > 1 else None
 
 

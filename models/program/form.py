@@ -13,7 +13,7 @@ multiplier has one sign. Symmetric blocks are stored as svec (`models.program.co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -29,318 +29,13 @@ from ..arrays import BoolArray, FloatArray, IntArray, as_array, frozen, to_dense
 from ..export_methods import ExportMethods
 from ..rounding import Rounded, dot
 from ..statement import latex_document, latex_numbers, latex_words, program_latex, program_text
-from .algebra import abstract_lines, is_small, program_lines, summary_lines
-from .cones import Cone, Feature, Indicator, Nonnegative, Zero, smat, svec, svec_indices, svec_size
+from .blocks import Block as Block, Constraint as Constraint, split_indexed_values
+from .cones import Cone, Feature, Indicator, Nonnegative, Zero
 from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, convexity_on_equalities
 from .csr_rows import CSRRows
-from .inspection import FormReport, inspect_form, spy
-from .name_lookup import find_entry, find_indexed_entries, split_indexed_values
+from .form_text import is_small, matrix_lines, program_lines, summary_lines
+from .inspection import FormDelta, FormReport, inspect_form, spy
 from .quadratic import Quadratic
-
-
-@dataclass(frozen=True)
-class Block:
-    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
-
-    ``given_names`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
-
-    Parameters
-    ----------
-    label : str
-    shape : tuple of int
-        () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
-    symmetric : bool
-        Whether the block is a symmetric matrix, stored as svec.
-    given_names : tuple of str, optional
-        One name for each scalar variable.
-    """
-
-    label: str
-    shape: tuple[int, ...]
-    symmetric: bool = False
-    given_names: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        _check_names(self.label, self.given_names, self.size)
-
-    @property
-    def size(self) -> int:
-        """Return the number of scalar variables."""
-        return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
-
-    def names(self) -> list[str]:
-        """Return one name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
-        if self.given_names is not None:
-            return list(self.given_names)
-        if self.symmetric:
-            return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
-        if not self.shape:
-            return [self.label]
-        return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
-
-    def index(self, place: int) -> tuple[int, ...]:
-        """Return the index (row, column, ...) of the entry at this place of the block's slice of x."""
-        index = [axis[place] for axis in svec_indices(self.shape[0])] if self.symmetric else np.unravel_index(place, self.shape)
-        return tuple(map(int, index))
-
-    def unpack(self, x: FloatArray) -> FloatArray:
-        """Return the block's value in its own shape from its slice of x."""
-        return smat(x) if self.symmetric else x.reshape(self.shape)
-
-    def pack(self, value: FloatArray) -> FloatArray:
-        """Return the block's slice of x from its value: the inverse of `unpack`.
-
-        Raises
-        ------
-        InputError
-            The value has another shape than the block.
-        """
-        value = np.asarray(value, dtype=np.float64)
-        if value.shape != self.shape:
-            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
-        return svec(value) if self.symmetric else value.ravel()
-
-
-@dataclass(frozen=True, eq=False)
-class Constraint:
-    """The rows ``F x + g`` in ``cone``, under one label.
-
-    ``given_names`` are the rows' own names, where they have any; ``points`` are the data points whose margins the rows bound.
-
-    Parameters
-    ----------
-    label : str
-    F : csr_array (rows, n)
-    g : ndarray (rows,)
-    cone : Cone
-        The cone (or set) that F x + g lies in.
-    given_names : tuple of str, optional
-        One name for each row.
-    points : sequence of int, optional
-        Index of the data point of each row (or cone).
-    """
-
-    label: str
-    F: sp.csr_array
-    g: FloatArray
-    cone: Cone
-    given_names: tuple[str, ...] | None = None
-    points: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
-            object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
-        object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
-        if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
-            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit", name="F")
-        if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
-            raise InputError(f"{self.label}: F and g must be finite", name="F")
-        _check_names(self.label, self.given_names, self.rows)
-        _check_names(self.label, self.points, self.rows // self.cone.group_size, "points", "rows or cones")
-
-    @property
-    def rows(self) -> int:
-        """Return the number of scalar rows."""
-        return self.g.size
-
-    def names(self) -> list[str]:
-        """Return one name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several
-        rows.
-        """
-        if self.given_names is not None:
-            return list(self.given_names)
-        if self.cone.count == 1 or self.cone.dim == 1:
-            return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
-        return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
-
-    def pack(self, value: FloatArray) -> FloatArray:
-        """Return the rows' multipliers as they are, one for each row."""
-        return np.asarray(value, dtype=np.float64)
-
-    @cached_property
-    def row_maxima(self) -> FloatArray:
-        """Return max_j |F_ij| of every row; 0 for an empty row."""
-        filled = self.F.indptr[1:] > self.F.indptr[:-1]
-        largest = np.zeros(self.F.shape[0])
-        if self.F.data.size:
-            largest[filled] = np.maximum.reduceat(np.abs(self.F.data), self.F.indptr[:-1][filled])
-        return frozen(largest)
-
-    def value(self, x: FloatArray) -> FloatArray:
-        """Return ``F x + g``."""
-        return np.asarray(self.F @ x + self.g)
-
-    def rmatvec(self, z: FloatArray) -> FloatArray:
-        """Return ``F'z``."""
-        return CSRRows.from_matrix(self.F).weighted_sum(z)
-
-
-class NamedValues(dict[str, FloatArray]):
-    """A dictionary of values by block that also answers to the name of a single variable, ``values["X1"]`` or
-    ``values["w[age]"]``.
-
-    The name of an indexed variable of another package stands for all its entries, one after the other: ``values["open"]`` for
-    ``open[north]`` and ``open[south]``. Multipliers by constraint answer to the names of rows so.
-
-    Parameters
-    ----------
-    values : mapping of label to array
-    blocks : callable
-        The blocks, or the constraints, of the form, asked for at the first name that is no label.
-    """
-
-    def __init__(
-        self, values: Mapping[str, FloatArray], blocks: Callable[[], Sequence[Block]] | Callable[[], Sequence[Constraint]]
-    ) -> None:
-        super().__init__(values)
-        self._blocks = blocks
-
-    def __missing__(self, name: str) -> FloatArray:
-        form_blocks: dict[str, Any] = {block.label: block for block in self._blocks()}
-        blocks = [form_blocks.get(label) or Block(label, np.shape(value)) for label, value in self.items()]
-        if entries := find_indexed_entries(blocks, name):
-            packed = {block.label: block.pack(self[block.label]).reshape(-1) for block, _ in entries}
-            if len(packed) > 1 and isinstance(entries[0][0], Constraint):
-                raise KeyError(f"{name} has rows of several senses, which are apart: {', '.join(packed)}")
-            return np.array([packed[block.label][place] for block, place in entries])
-        try:
-            block, place = find_entry(blocks, name, "entry")
-        except InputError as error:
-            raise KeyError(str(error)) from None
-        return np.asarray(block.pack(self[block.label]).reshape(-1)[place])
-
-    def __reduce__(self) -> tuple[type[dict[str, FloatArray]], tuple[dict[str, FloatArray]]]:
-        """Pickle as a plain dictionary: the form is not part of the values."""
-        return dict, (dict(self),)
-
-
-def _check_names(label: str, given_names: Sized | None, size: int, noun: str = "names", entries: str = "scalars") -> None:
-    if given_names is not None and len(given_names) != size:
-        raise InputError(f"{label}: {len(given_names)} {noun} for {size} {entries}", name=label)
-
-
-@dataclass(frozen=True)
-class FormDelta:
-    """The difference between two forms, as `StandardForm.diff` finds it.
-
-    Parameters
-    ----------
-    structure : tuple of str
-        Why the second form has another structure (blocks, labels, cones, sense); empty when only numbers differ.
-        When it is not empty the other fields compare nothing.
-    quadratic : bool
-        P differs.
-    q, lower, upper, integer : ndarray of int
-        Indices of the variables whose entry differs.
-    r : bool
-        The constant differs.
-    F, g : tuple of str
-        Labels of the constraints whose matrix or constant differs.
-    """
-
-    structure: tuple[str, ...]
-    quadratic: bool
-    q: IntArray
-    r: bool
-    F: tuple[str, ...]
-    g: tuple[str, ...]
-    lower: IntArray
-    upper: IntArray
-    integer: IntArray
-
-    @property
-    def empty(self) -> bool:
-        """Return whether the forms are equal when materialised."""
-        vectors = (self.q, self.lower, self.upper, self.integer)
-        return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
-
-    @classmethod
-    def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
-        """Compare two forms; arrays that they share are not read."""
-        empty = np.zeros(0, dtype=np.int64)
-        structure = tuple(_structure(old, new))
-        if structure:
-            return cls(structure, False, empty, False, (), (), empty, empty, empty)
-        pairs = list(zip(old.constraints, new.constraints, strict=True))
-        return cls(
-            structure=(),
-            quadratic=not _same_quadratic(old.quadratic, new.quadratic),
-            q=_changed(old.q, new.q),
-            r=old.r != new.r,
-            F=tuple(a.label for a, b in pairs if not _same_matrix(a.F, b.F)),
-            g=tuple(a.label for a, b in pairs if _changed(a.g, b.g).size),
-            lower=_changed(old.lower, new.lower),
-            upper=_changed(old.upper, new.upper),
-            integer=_changed(old.integer, new.integer),
-        )
-
-    def __str__(self) -> str:
-        if self.empty:
-            return "no difference"
-        parts = list(self.structure)
-        parts += ["quadratic term"] if self.quadratic else []
-        parts += ["constant of the objective"] if self.r else []
-        names = ("q", "lower", "upper", "integer")
-        vectors = (self.q, self.lower, self.upper, self.integer)
-        parts += [
-            f"{name}: {v.size} {'entry' if v.size == 1 else 'entries'}" for name, v in zip(names, vectors, strict=True) if v.size
-        ]
-        parts += [f"F of {label}" for label in self.F] + [f"g of {label}" for label in self.g]
-        return "; ".join(parts)
-
-
-def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
-    """Return row, column and new value of the entries that differ between two sparse matrices of one sparsity pattern."""
-    before, after = sp.coo_array(old), sp.coo_array(new)
-    changed = np.flatnonzero(before.data != after.data)
-    return after.row[changed].tolist(), after.col[changed].tolist(), after.data[changed].tolist()
-
-
-def _structure(old: StandardForm, new: StandardForm) -> list[str]:
-    reasons = []
-    if old.blocks != new.blocks:
-        reasons.append(f"blocks {_labels(old.blocks)} → {_labels(new.blocks)}")
-    if [(c.label, c.cone) for c in old.constraints] != [(c.label, c.cone) for c in new.constraints]:
-        reasons.append(f"constraints {_labels(old.constraints)} → {_labels(new.constraints)}")
-    if old.maximise != new.maximise:
-        reasons.append("sense of the objective")
-    return reasons
-
-
-def _labels(items: tuple[Any, ...]) -> str:
-    return "(" + ", ".join(item.label for item in items) + ")"
-
-
-def _changed(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> IntArray:
-    return np.zeros(0, dtype=np.int64) if a is b else np.flatnonzero(a != b)
-
-
-def _same_matrix(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if _same_places(a, b):
-        return bool(np.array_equal(a.data, b.data))
-    if sp.issparse(a) or sp.issparse(b):
-        difference = sp.csr_array(a) - sp.csr_array(b)
-        return difference.nnz == 0 or not difference.data.any()
-    return bool(np.array_equal(a, b))
-
-
-def _same_places(a: Any, b: Any) -> bool:
-    """Two CSR or two CSC matrices with the same pattern (the common case, forms of one model): numbers compare as they lie."""
-    if not (sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc") and a.shape == b.shape):
-        return False
-    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
-
-
-def _same_quadratic(a: Quadratic | None, b: Quadratic | None) -> bool:
-    if a is b:
-        return True
-    if a is None or b is None:
-        present = a if a is not None else b
-        assert present is not None
-        return not present.csc.nnz
-    return _same_matrix(a.materialised, b.materialised)
 
 
 def multipliers_by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
@@ -457,7 +152,9 @@ class StandardForm(Displayable, ExportMethods):
     lower, upper : ndarray (n,)
         Bounds; infinite where there is none.
     integer : ndarray of bool (n,)
+        Mask of the integer variables.
     quadratic : Quadratic, optional
+        P; zero where it is not given.
     maximise : bool
         The stated model maximises the negative of this objective.
 
@@ -531,7 +228,7 @@ class StandardForm(Displayable, ExportMethods):
     def with_names(self, label: str, *axes: Sequence[str]) -> StandardForm:
         """Return the form with the entries of a block named ``label[name]``, or ``label[name,name]`` by the names of both axes.
 
-        The names of an axis are different, one an index; else the form is returned as it is.
+        An axis has one name for each index. Where names of an axis repeat, the form is returned as it is.
         """
         shape = tuple(map(len, axes))
         blocks = [block for block in self.blocks if block.label == label and block.shape == shape and block.given_names is None]
@@ -543,9 +240,10 @@ class StandardForm(Displayable, ExportMethods):
         return self.replace(blocks=tuple(named if block is blocks[0] else block for block in self.blocks))
 
     def with_point_names(self, names: Sequence[str]) -> StandardForm:
-        """Return the form whose rows of points, one a point, are named ``label[name]`` after them; the names differ.
+        """Return the form whose rows of single data points are named ``label[name]`` after these points.
 
-        These are the rows that keep points, and the constraint ``margin`` where it has one for each.
+        These are the rows of constraints with ``points``, and those of the constraint ``margin`` if it has as many as there are
+        names. ``names`` has one name for each data point.
         """
 
         def named(c: Constraint) -> Constraint:
@@ -559,15 +257,16 @@ class StandardForm(Displayable, ExportMethods):
     def relax_integrality(self) -> StandardForm:
         """Return the continuous relaxation: the same form without integrality.
 
-        Constraints that are not convex go: the closed convex hull of an indicator says no more than the bounds 0 ≤ a ≤ 1, that
-        of a bilinear row nothing.
+        Constraints that are not convex are dropped. The closed convex hull of an indicator is 0 ≤ a ≤ 1, which are bounds; that
+        of a bilinear row is the whole space.
         """
         convex = tuple(c for c in self.constraints if c.cone.convex)
         return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=convex)
 
     def with_integers_fixed(self, x: FloatArray) -> StandardForm:
-        """Return the continuous form with the integer variables fixed at the nearest integers of x; indicators become rows or are
-        dropped.
+        """Return the continuous form with the integer variables fixed at the nearest integers of x.
+
+        Rows that an indicator switches on at x stay, those that it switches off go. Bilinear rows are dropped.
         """
         lower, upper = self.lower.copy(), self.upper.copy()
         lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
@@ -717,7 +416,7 @@ class StandardForm(Displayable, ExportMethods):
         standalone : bool
             A whole document that compiles as it is; else a display for one that loads amsmath and amssymb.
         """
-        objective, rows = program_lines(self) if is_small(self) else abstract_lines(self)
+        objective, rows = program_lines(self) if is_small(self) else matrix_lines(self)
         body = latex_numbers(program_latex(self._sense, objective, rows))
         return latex_document(f"{latex_words(self.name)}.", body) if standalone else body
 

@@ -1,4 +1,6 @@
-"""Inspection of a form before it is solved (`form.inspect()`, `form.spy()`): ranges, scaling, conditioning, and a picture."""
+"""Inspection of a form by its user: ranges and scaling (`form.inspect()`), a picture (`form.spy()`), and the difference of two
+forms (`form.diff(other)`).
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...drawing import COLOURS, GREY, Picture, figure_of, literal_text, svg_of
-from ..arrays import FloatArray
+from ..arrays import FloatArray, IntArray
 from .cones import Nonnegative, Zero
 
 if TYPE_CHECKING:
-    from .form import Constraint, StandardForm
+    from .blocks import Constraint
+    from .form import StandardForm
+    from .quadratic import Quadratic
 
 #: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
 _DENSE = 1200
-#: Ratios from which advice is given: within one constraint, between rows, of a bound to the rest.
-_SPREAD, _ROWS, _HUGE = 1e6, 1e4, 1e8
+#: Ratios from which advice is given: of coefficients within one constraint, or of the objective and the rows; of norms of rows.
+_SPREAD, _ROWS = 1e6, 1e4
+#: Size from which a finite bound draws advice.
+_HUGE = 1e8
 #: A negative eigenvalue below this fraction of the largest is more than rounding.
 _ROUNDING = 1e-10
 
@@ -66,7 +72,7 @@ class Range:
 class Condition:
     """The condition number of the matrix of all rows, or a lower bound of it.
 
-    The largest over the smallest column norm bounds it from below: both singular values lie outside these norms.
+    The lower bound is the largest over the smallest column norm: the extreme singular values enclose the column norms.
 
     Parameters
     ----------
@@ -92,7 +98,7 @@ class ConvexityFinding:
         None where it is undecided.
     reason : str
     smallest_eigenvalue : float, optional
-        Of P, where it was computed.
+        The smallest eigenvalue of P, where it was computed.
     """
 
     convex: bool | None
@@ -107,6 +113,7 @@ class FormReport:
     Parameters
     ----------
     sizes : str
+        A sentence: name, variables, rows, non-zeros and bytes of the form.
     ranges : tuple of Range
         Objective, every constraint's F and g, bounds.
     condition : Condition or None
@@ -305,3 +312,120 @@ def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardF
     ax.set_xticks([])
     ax.set_yticks([])
     ax.set_ylabel(name, fontsize=8, rotation=0, ha="right", va="center")
+
+
+@dataclass(frozen=True)
+class FormDelta:
+    """The difference between two forms, as `StandardForm.diff` finds it.
+
+    Parameters
+    ----------
+    structure : tuple of str
+        Why the second form has another structure (blocks, labels, cones, sense); empty when only numbers differ.
+        When it is not empty the other fields compare nothing.
+    quadratic : bool
+        P differs.
+    q, lower, upper, integer : ndarray of int
+        Indices of the variables whose entry differs.
+    r : bool
+        The constant differs.
+    F, g : tuple of str
+        Labels of the constraints whose matrix or constant differs.
+    """
+
+    structure: tuple[str, ...]
+    quadratic: bool
+    q: IntArray
+    r: bool
+    F: tuple[str, ...]
+    g: tuple[str, ...]
+    lower: IntArray
+    upper: IntArray
+    integer: IntArray
+
+    @property
+    def empty(self) -> bool:
+        """Return whether the forms are equal when materialised."""
+        vectors = (self.q, self.lower, self.upper, self.integer)
+        return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
+
+    @classmethod
+    def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
+        """Return the difference between two forms; arrays that they share are not read."""
+        empty = np.zeros(0, dtype=np.int64)
+        structure = tuple(_structure(old, new))
+        if structure:
+            return cls(structure, False, empty, False, (), (), empty, empty, empty)
+        pairs = list(zip(old.constraints, new.constraints, strict=True))
+        return cls(
+            structure=(),
+            quadratic=not _same_quadratic(old.quadratic, new.quadratic),
+            q=_changed(old.q, new.q),
+            r=old.r != new.r,
+            F=tuple(a.label for a, b in pairs if not _same_matrix(a.F, b.F)),
+            g=tuple(a.label for a, b in pairs if _changed(a.g, b.g).size),
+            lower=_changed(old.lower, new.lower),
+            upper=_changed(old.upper, new.upper),
+            integer=_changed(old.integer, new.integer),
+        )
+
+    def __str__(self) -> str:
+        if self.empty:
+            return "no difference"
+        parts = list(self.structure)
+        parts += ["quadratic term"] if self.quadratic else []
+        parts += ["constant of the objective"] if self.r else []
+        names = ("q", "lower", "upper", "integer")
+        vectors = (self.q, self.lower, self.upper, self.integer)
+        parts += [
+            f"{name}: {v.size} {'entry' if v.size == 1 else 'entries'}" for name, v in zip(names, vectors, strict=True) if v.size
+        ]
+        parts += [f"F of {label}" for label in self.F] + [f"g of {label}" for label in self.g]
+        return "; ".join(parts)
+
+
+def _structure(old: StandardForm, new: StandardForm) -> list[str]:
+    reasons = []
+    if old.blocks != new.blocks:
+        reasons.append(f"blocks {_labels(old.blocks)} → {_labels(new.blocks)}")
+    if [(c.label, c.cone) for c in old.constraints] != [(c.label, c.cone) for c in new.constraints]:
+        reasons.append(f"constraints {_labels(old.constraints)} → {_labels(new.constraints)}")
+    if old.maximise != new.maximise:
+        reasons.append("sense of the objective")
+    return reasons
+
+
+def _labels(items: tuple[Any, ...]) -> str:
+    return "(" + ", ".join(item.label for item in items) + ")"
+
+
+def _changed(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> IntArray:
+    return np.zeros(0, dtype=np.int64) if a is b else np.flatnonzero(a != b)
+
+
+def _same_matrix(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if _same_places(a, b):
+        return bool(np.array_equal(a.data, b.data))
+    if sp.issparse(a) or sp.issparse(b):
+        difference = sp.csr_array(a) - sp.csr_array(b)
+        return difference.nnz == 0 or not difference.data.any()
+    return bool(np.array_equal(a, b))
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    """Two CSR or two CSC matrices with the same pattern (the common case, forms of one model): numbers compare as they lie."""
+    if not (sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc") and a.shape == b.shape):
+        return False
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
+def _same_quadratic(a: Quadratic | None, b: Quadratic | None) -> bool:
+    if a is b:
+        return True
+    if a is None or b is None:
+        present = a if a is not None else b
+        assert present is not None
+        return not present.csc.nnz
+    return _same_matrix(a.materialised, b.materialised)

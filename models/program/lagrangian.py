@@ -5,7 +5,7 @@ For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P
     f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,
 
 and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least of s_j x_j between its bounds.
-Where a variable has none on the side to which s_j descends there are three ways:
+Where a variable x_j has no bound on the side to which s_j descends there are three ways:
 
 - *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
   chosen so that these s_j are rounding errors, whose squares cost nothing;
@@ -14,21 +14,12 @@ Where a variable has none on the side to which s_j descends there are three ways
   (`models.program.multiplier_repair`). Where that fails, one direction of the multipliers may give all such slopes the right
   sign.
 
-- *the rows imply a bound*, as a trace does of a semidefinite matrix: the least over that box.
+- *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least over that box.
 
 A problem without constants and with a linear objective has f(tx) = t f(x) on a feasible cone: its optimum is 0 or -∞. Any finite
 lower bound therefore proves the bound 0, which is returned without the rounding error of the sums.
 
 Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
-
-*Bounds of variables that a form's rows imply.* Every row v = F_i x + g_i has an interval, from its cone and from its terms, and
-every variable one from the rows that it is in:
-
-- inequalities have v ≥ 0, equations v = 0; the head of a second-order cone is ≥ 0 and no entry of its tail is larger;
-- of a semidefinite matrix V_ii ≥ 0 and V_ij² ≤ V_ii V_jj: a trace bounds all entries;
-- where all terms of a row but one have an end, the last one has an end.
-
-Each end is rounded outward by more than the rounding of the sums behind it, so that the box holds every point of the form.
 """
 
 from __future__ import annotations
@@ -38,179 +29,17 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
 from scipy.sparse.linalg import lsqr
 
 from ..arrays import BoolArray, FloatArray
 from ..deadline import OutOfTimeError
 from ..rounding import Rounded, dot, gamma, total
-from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
+from .cones import Nonnegative, Zero
 from .convexity import Convexity, Evidence, curvature_bounds
-from .exponential_cones import Exponential, Power
-from .form import Constraint, StandardForm
+from .form import StandardForm
+from .implied_bounds import ImpliedBounds, implied_bounds
 from .multiplier_repair import MultiplierChange, Multipliers, PointMoves, correct_multipliers
-
-#: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
-_ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class ImpliedBounds:
-    """Bounds of the variables that hold at every feasible point of a form, derived from its rows.
-
-    Parameters
-    ----------
-    lower, upper : ndarray (n,)
-    derivation : str
-        Which blocks are bounded, and by the rows of which constraints.
-    """
-
-    lower: FloatArray
-    upper: FloatArray
-    derivation: str
-
-
-def implied_bounds(form: StandardForm) -> ImpliedBounds | None:
-    """Return the bounds that the rows imply; None if no infinite bound becomes finite, two ends cross, or there are many
-    entries.
-    """
-    if not form.constraints or not form.n:
-        return None
-    F, g = form.rows_matrix()
-    F = F.copy()
-    F.eliminate_zeros()
-    if F.nnz > _MOST:
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):  # ends that overflow, or are none, are not taken
-        lower, upper, used = _propagated(form, F, g)
-    new = (np.isfinite(lower) & ~np.isfinite(form.lower)) | (np.isfinite(upper) & ~np.isfinite(form.upper))
-    if not new.any() or (lower > upper).any():
-        return None
-    lower, upper = (
-        np.where(np.isfinite(form_end), form_end, end) for form_end, end in ((form.lower, lower), (form.upper, upper))
-    )
-    return ImpliedBounds(lower, upper, _derivation(form, new, used))
-
-
-def _propagated(form: StandardForm, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray, set[str]]:
-    """Ends of all variables, and the labels of the rows that gave one."""
-    lower, upper = form.lower.copy(), form.upper.copy()
-    used: set[str] = set()
-    for _ in range(_ROUNDS):
-        before = np.isfinite(lower).sum() + np.isfinite(upper).sum()
-        low, high = _activities(F, g, lower, upper)
-        start = 0
-        for c in form.constraints:
-            part = slice(start, start + c.rows)
-            low[part], high[part] = _in_cone(c, low[part], high[part])
-            start += c.rows
-        used |= _tighten(form, (F, g), (low, high), (lower, upper))
-        if np.isfinite(lower).sum() + np.isfinite(upper).sum() == before:
-            break
-    return lower, upper, used
-
-
-def _derivation(form: StandardForm, new: BoolArray, used: set[str]) -> str:
-    blocks = [b.label for b in form.blocks if new[form.slices[b.label]].any()]
-    rows = [c.label for c in form.constraints if c.label in used]
-    return f"bounds of {', '.join(blocks[:4])} follow from {', '.join(rows[:6])}"
-
-
-def _activities(F: sp.csr_array, g: FloatArray, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The interval of each F_i x + g_i over the box."""
-    lows, highs, size = _terms(F, lower, upper)
-    row = np.repeat(np.arange(g.size), np.diff(F.indptr))
-    total = [np.bincount(row, weights=ends, minlength=g.size) + g for ends in (lows, highs)]
-    margin = _OUTWARD * (np.bincount(row, weights=size, minlength=g.size) + np.abs(g))
-    return total[0] - margin, total[1] + margin
-
-
-def _terms(F: sp.csr_array, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the least and the largest value of each entry F_ij x_j, and the size of those that are finite."""
-    a, b = F.data * lower[F.indices], F.data * upper[F.indices]
-    lows, highs = np.minimum(a, b), np.maximum(a, b)
-    size = np.where(np.isfinite(lows), np.abs(lows), 0.0) + np.where(np.isfinite(highs), np.abs(highs), 0.0)
-    return lows, highs, size
-
-
-def _in_cone(c: Constraint, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    cone = c.cone
-    if isinstance(cone, Zero):
-        return np.zeros_like(low), np.zeros_like(high)
-    if isinstance(cone, Nonnegative):
-        return np.maximum(low, 0.0), high
-    low, high = low.reshape(-1, cone.group_size).copy(), high.reshape(-1, cone.group_size).copy()
-    if isinstance(cone, SecondOrder):
-        low[:, 0] = np.maximum(low[:, 0], 0.0)
-        _within(low, high, slice(1, None), high[:, :1])
-    elif isinstance(cone, RotatedSecondOrder):
-        low[:, :2] = np.maximum(low[:, :2], 0.0)
-        _within(low, high, slice(2, None), np.sqrt(2.0 * _product(high[:, :1], high[:, 1:2])))
-    elif isinstance(cone, Exponential):
-        low[:, 1:] = np.maximum(low[:, 1:], 0.0)
-    elif isinstance(cone, Power):
-        low[:, :2] = np.maximum(low[:, :2], 0.0)
-    elif isinstance(cone, PSD):
-        i, j = svec_indices(cone.order)
-        diagonal, off_diagonal = np.flatnonzero(i == j), np.flatnonzero(i != j)
-        low[:, diagonal] = np.maximum(low[:, diagonal], 0.0)
-        place = np.zeros(cone.order, dtype=np.intp)
-        place[i[diagonal]] = diagonal
-        _within(
-            low, high, off_diagonal, np.sqrt(2.0 * _product(high[:, place[i[off_diagonal]]], high[:, place[j[off_diagonal]]]))
-        )
-    return low.ravel(), high.ravel()
-
-
-def _product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The product of upper ends, negative ones as zero; infinite where one is, also beside a zero."""
-    finite = np.isfinite(a) & np.isfinite(b)
-    return np.where(finite, np.maximum(np.where(finite, a, 0.0), 0.0) * np.maximum(np.where(finite, b, 0.0), 0.0), np.inf)
-
-
-def _within(low: FloatArray, high: FloatArray, columns: object, reach: FloatArray) -> None:
-    """|v| ≤ reach for these columns of each cone, rounded outward."""
-    reach = np.maximum(reach, 0.0) * (1.0 + _OUTWARD)
-    low[:, columns] = np.maximum(low[:, columns], -reach)  # type: ignore[index]
-    high[:, columns] = np.minimum(high[:, columns], reach)  # type: ignore[index]
-
-
-def _tighten(
-    form: StandardForm,
-    rows: tuple[sp.csr_array, FloatArray],
-    ends: tuple[FloatArray, FloatArray],
-    box: tuple[FloatArray, FloatArray],
-) -> set[str]:
-    """Bound each variable by the rows whose other terms have an end, in place; return the labels of the rows that gave an end."""
-    (F, g), (low, high), (lower, upper) = rows, ends, box
-    lows, highs, size = _terms(F, lower, upper)
-    row = np.repeat(np.arange(g.size), np.diff(F.indptr))
-    margin = _OUTWARD * (np.bincount(row, weights=size, minlength=g.size) + np.abs(g))
-    # low - g - Σ_others highs ≤ F_ij x_j ≤ high - g - Σ_others lows
-    floor = low[row] - g[row] - _others(row, highs, g.size)
-    ceiling = high[row] - g[row] - _others(row, lows, g.size)
-    floor -= margin[row] + _OUTWARD * np.where(np.isfinite(floor), np.abs(low[row]), 0.0)
-    ceiling += margin[row] + _OUTWARD * np.where(np.isfinite(ceiling), np.abs(high[row]), 0.0)
-    up = F.data > 0.0
-    below, above = np.where(up, floor, ceiling) / F.data, np.where(up, ceiling, floor) / F.data
-    below, above = (np.where(np.isfinite(end), end, inf) for end, inf in ((below, -np.inf), (above, np.inf)))
-    gives = (np.isfinite(below) & ~np.isfinite(lower[F.indices])) | (np.isfinite(above) & ~np.isfinite(upper[F.indices]))
-    np.maximum.at(lower, F.indices, below - _OUTWARD * np.abs(np.where(np.isfinite(below), below, 0.0)))
-    np.minimum.at(upper, F.indices, above + _OUTWARD * np.abs(np.where(np.isfinite(above), above, 0.0)))
-    labels = np.repeat(np.arange(len(form.constraints)), [c.rows for c in form.constraints])
-    return {form.constraints[k].label for k in np.unique(labels[row[gives]]).tolist()}
-
-
-def _others(row: np.ndarray, ends: FloatArray, count: int) -> FloatArray:
-    """For each entry, the sum of the ends of the other entries of its row."""
-    finite = np.isfinite(ends)
-    total = np.bincount(row, weights=np.where(finite, ends, 0.0), minlength=count)
-    infinite = np.bincount(row, weights=~finite, minlength=count)
-    sign = np.sign(ends[~finite][0]) if not finite.all() else 0.0
-    other_infinite = infinite[row] - ~finite
-    return np.where(other_infinite > 0, sign * np.inf, total[row] - np.where(finite, ends, 0.0))
-
 
 # Slopes of the right sign, where a variable has a bound on one side alone: multipliers moved together do for all at once.
 #
@@ -234,7 +63,7 @@ def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -
     sign = above.astype(np.float64) - below
     short = np.where(sign != 0.0, error - sign * slope, 0.0)
     wanting = short > 0.0
-    rows, free = _linear_rows(z)
+    rows, free = form.rows_mask(Zero, Nonnegative), form.rows_mask(Zero)
     if not wanting.any() or not rows.any():
         return None
     E = z.rows.F[np.flatnonzero(rows)]
@@ -246,14 +75,6 @@ def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -
     values = z.z.copy()
     values[rows] += 4.0 * float((short[wanting] / gain[wanting]).max()) * y
     return replace(z, z=values)
-
-
-def _linear_rows(z: Multipliers) -> tuple[BoolArray, BoolArray]:
-    """Return the mask of linear rows, and the mask of equations."""
-    cones = [(c.cone, c.rows) for c in z.form.constraints]
-    linear = np.concatenate([np.full(size, isinstance(cone, Zero | Nonnegative)) for cone, size in cones] or [np.zeros(0, bool)])
-    equal = np.concatenate([np.full(size, isinstance(cone, Zero)) for cone, size in cones] or [np.zeros(0, bool)])
-    return linear, equal
 
 
 #: Rounds of moving the multipliers, each of which may bring further variables to zero slope.

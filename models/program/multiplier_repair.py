@@ -1,4 +1,4 @@
-"""Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound of unbounded variables is finite.
+"""Repair of multipliers whose stationarity is off by rounding, so that the Lagrangian bound over unbounded variables is finite.
 
 A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
@@ -20,9 +20,9 @@ not as many as points that are met with equality.
 Cholesky, errors included).
 
 *Equations that follow from the others exactly.* Stationarity on variables S asks for s_j = (q - F'z)_j = 0, j in S. A direction d
-on S that no row with a price sees, that costs nothing and has no curvature (F d = 0 where z is not zero or may move, q'd = 0,
-P d = 0) has s'd = 0 whatever the prices are: the equation of one variable of d follows from those of its others. A constant
-column beside two free levels is such a direction. In floating point such equations look like nearly dependent ones. Directions in
+on S with F d = 0 in the rows whose multiplier is not zero or may move, q'd = 0 and P d = 0 has s'd = 0 whatever the multipliers
+are: the equation of one variable of d follows from those of its others. A constant column beside two free levels is such a
+direction. In floating point such equations look like nearly dependent ones. Directions in
 whole numbers are found from the null space and verified exactly.
 
 *Moves of the point x̂ at which a bound's tangent touches the quadratic.* x̂ - D v changes the slopes P x̂ + d by -P D v, and
@@ -46,10 +46,11 @@ import scipy.sparse as sp
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..deadline import check_repair
 from ..rounding import Rounded, dot, gamma, two_product
+from .blocks import Constraint
 from .cones import Nonnegative, Zero
 from .convexity import curvature_bounds
 from .csr_rows import CSRRows
-from .form import Constraint, StandardForm
+from .form import StandardForm
 from .quadratic import Quadratic
 
 #: Eigenvalues of the scaled matrix that may be zero.
@@ -67,13 +68,13 @@ class IndependentEquations:
 
     Parameters
     ----------
-    independent : ndarray of int
+    indices : ndarray of int
         Their indices among all equations.
     diagonal_bound : ndarray
         ℓ > 0 with BB' ⪰ diag(ℓ) on them.
     """
 
-    independent: IntArray
+    indices: IntArray
     diagonal_bound: FloatArray
 
 
@@ -107,7 +108,7 @@ class Equations:
         A = A if nonzero.all() else A.keep_entries(nonzero)
         singletons = np.flatnonzero(A.row_counts == 1) if separate else np.zeros(0, dtype=np.intp)
         moves = A.indices[A.indptr[singletons]]
-        once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move agree, or have no solution: `rank` finds that out
+        once = np.bincount(moves, minlength=1)[moves] == 1  # two for one move: see `find_independent`
         singletons, moves = singletons[once], moves[once]
         if not singletons.size:
             return cls(A, singletons, moves, np.arange(A.rows), A, A)
@@ -135,7 +136,9 @@ class Equations:
         """Return the Gram matrix BB' of the other equations."""
         return self.B.gram()
 
-    def rank(self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray) -> IndependentEquations | None:
+    def find_independent(
+        self, form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray
+    ) -> IndependentEquations | None:
         """Return a maximal set of independent equations and their distance from dependence; None where that is not proved.
 
         Parameters
@@ -144,7 +147,7 @@ class Equations:
         F : csr_array
             Rows of the form.
         used : ndarray of bool
-            Rows that have a price, or whose price may move.
+            Rows whose multiplier is not zero or may move.
         indices : ndarray of int
             Variables of all equations.
         """
@@ -175,7 +178,7 @@ class Equations:
             y += self.B.weighted_sum(weights)
         return y
 
-    def distance(self, sizes: FloatArray, rank: IndependentEquations) -> float:
+    def solution_norm_bound(self, sizes: FloatArray, independent: IndependentEquations) -> float:
         """Return a bound of ||y|| of some exact solution y for every s with |s_j| ≤ sizes_j; infinite without a bound."""
         with np.errstate(over="ignore"):
             steps = sizes[self.singletons] / np.abs(self.pivots)
@@ -184,7 +187,7 @@ class Equations:
                 steps_of_columns = np.zeros(self.A.width)
                 steps_of_columns[self.singleton_moves] = steps
                 residual[self.others] += self.C.absolute.dot(steps_of_columns)
-            squares = float(steps @ steps) + float(np.sum(residual[rank.independent] ** 2 / rank.diagonal_bound))
+            squares = float(steps @ steps) + float(np.sum(residual[independent.indices] ** 2 / independent.diagonal_bound))
         return math.sqrt(squares) * (1.0 + 1e-9) if np.isfinite(squares) else math.inf
 
 
@@ -210,7 +213,7 @@ def _solve(M: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | 
 
 
 def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray, M: FloatArray) -> BoolArray | None:
-    """Return the mask of equations that `Equations.rank` keeps, M their Gram matrix; None where none is shown to follow."""
+    """Return the mask of the equations to keep, M their Gram matrix; None where none is shown to follow from the others."""
     if not _flat(form, indices):
         return None
     root = np.sqrt(np.diagonal(M))
@@ -516,17 +519,17 @@ class _FreeEquations:
             A = CSRRows.hstack([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, separate=separate)
 
-    def ranked(self, z: Multipliers, W: CSRRows, *, separate: bool) -> tuple[Equations, IndependentEquations | None, bool]:
+    def solvable(self, z: Multipliers, W: CSRRows, *, separate: bool) -> tuple[Equations, IndependentEquations | None, bool]:
         """Return the equations, how far they are from dependent, and whether those with one move stand apart.
 
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
         equations = self.at(z, W, separate=separate)
         equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
-        rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.row_counts > 0)), self.indices)
-        if rank is None and equations.singletons.size:
-            return self.ranked(z, W, separate=False)
-        return equations, rank, separate
+        independent = equations.find_independent(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.row_counts > 0)), self.indices)
+        if independent is None and equations.singletons.size:
+            return self.solvable(z, W, separate=False)
+        return equations, independent, separate
 
 
 def correct_multipliers(
@@ -535,9 +538,10 @@ def correct_multipliers(
     """Correct multipliers in floating point, and bound the distance to exact ones with slope 0 on ``chosen``; None where
     unproved.
 
-    What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
+    Variables whose slope must be 0 once the chosen ones have it are added to these. With ``point`` the tangent's point is
+    corrected too.
     """
-    equations_at, independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
+    equations_at, all_independent, steps, grown = _FreeEquations.of(z, chosen, point), True, 0, 0
     separate = equations_at.indices.size > _MANY
     while equations_at.indices.size <= _MOST and z.rows.F.shape[0]:
         slope, error = tangent.slopes(z)
@@ -551,17 +555,17 @@ def correct_multipliers(
             continue
         W, reach = z.moves if point is None else _moves_with(point, z)
         if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
-            equations, rank, separate = equations_at.ranked(z, W, separate=separate)
-            if rank is None:
+            equations, independent, separate = equations_at.solvable(z, W, separate=separate)
+            if independent is None:
                 break
             if last:
-                distance = equations.distance((np.abs(slope) + error)[equations_at.indices], rank)
+                distance = equations.solution_norm_bound((np.abs(slope) + error)[equations_at.indices], independent)
                 return z, _moved(z, W, reach, chosen, distance, point)
-            independent = rank.independent.size == equations.others.size
+            all_independent = independent.indices.size == equations.others.size
         else:
             equations = equations_at.at(z, W, separate=separate)
         equations.check_time(1)
-        change = equations.solution(slope[equations_at.indices], definite=independent)
+        change = equations.solution(slope[equations_at.indices], definite=all_independent)
         if change is None:
             break
         z, steps = z.shifted(W.dot(change[: W.width])), steps + 1
@@ -590,7 +594,7 @@ def _moved(
 
 
 def _moves_with(point: PointMoves, z: Multipliers) -> tuple[CSRRows, FloatArray]:
-    """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
+    """The multipliers' moves, those without a limit as large as the point's: multipliers of zero have no size of their own."""
     W, reach = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
     return replace(W, data=W.data * np.where(np.isfinite(reach), 1.0, max(share, 1.0))[W.indices]), reach

@@ -133,8 +133,8 @@ class Quadratic:
         if self.factor is not None:
             return Convexity(Evidence.CONSTRUCTION, "P = R'R")
         if self.operator is not None:
-            if self.operator.semidefinite:
-                return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite)
+            if self.operator.semidefinite_reason:
+                return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite_reason)
             if self.n > LARGEST_VERIFIED_ORDER:
                 return Convexity(Evidence.UNKNOWN, f"no theorem says so, and order {self.n} is too large to factor")
         return matrix_convexity(self.materialised)

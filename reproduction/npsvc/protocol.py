@@ -78,7 +78,7 @@ class HyperplaneClassifier:
         planes = []
         for model in models:
             lam, _ = box_minimum(model.program.box, None, 1e-4)
-            planes.append(model.program.primal(lam)[: model.features.features])  # of both hyperplanes the class's
+            planes.append(model.program.primal(lam)[: model.features.dimension])  # of both hyperplanes the class's
             vars(model).pop("program", None)  # its matrices are of the order of all points
         self._planes, self._first = np.column_stack(planes), models[0]
         self._classes = np.array([model.target for model in models])

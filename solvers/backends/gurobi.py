@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.cone_rows import native_size, quadratic_cones
+from ...models.export.cone_rows import gurobi_size, quadratic_cones
 from ...models.export.gurobi_model import change_gurobi, silent_environment, to_gurobi
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
@@ -60,7 +60,7 @@ def find_licence(licence_file: str | None) -> Licence:
         except gurobipy.GurobiError as error:
             if error.errno != SIZE_ERROR:
                 return Licence(LicenceState.MISSING, str(error))
-            return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, native_size)
+            return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, gurobi_size)
     return Licence(LicenceState.FULL, f"full licence{until}")
 
 

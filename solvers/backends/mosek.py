@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.mosek_task import MatrixVariables, change_mosek, native_order, to_mosek, updatable_parts
+from ...models.export.mosek_task import MatrixVariables, change_mosek, mosek_row_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend, dual_start, starts_linear_program, warn_unused_start
@@ -345,7 +345,7 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder
 def _values(task: Any, form: StandardForm, solution_type: Any) -> FloatArray:
     matrices = MatrixVariables(form)
     triangles = [np.array(task.getbarxj(solution_type, k)) for k in range(len(matrices.orders))]
-    return matrices.joined(np.array(task.getxx(solution_type)), triangles)
+    return matrices.join(np.array(task.getxx(solution_type)), triangles)
 
 
 def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: Any) -> tuple[dict[str, FloatArray], FloatArray]:
@@ -370,7 +370,7 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: A
         for _ in range(c.cone.count if c.rows else 0):
             piece = np.array(task.getaccdoty(solution_type, number))
             multipliers = np.empty_like(piece)
-            multipliers[native_order(c.cone)] = piece
+            multipliers[mosek_row_order(c.cone)] = piece
             pieces.append(multipliers)
             number += 1
         z[c.label] = np.concatenate([np.zeros(0), *pieces])

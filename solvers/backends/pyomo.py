@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.cone_rows import quadratic_cones
-from ...models.export.pyomo_model import indices, to_pyomo
+from ...models.export.pyomo_model import pyomo_indices, to_pyomo
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
@@ -238,7 +238,7 @@ def of_executable(executable: Executable) -> PyomoSolver:
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:
     """Return x; None if the executable returned none. A variable that nothing mentions takes any value within its bounds."""
-    x = np.concatenate([_values(form, model, block.label, indices(block)) for block in form.blocks])
+    x = np.concatenate([_values(form, model, block.label, pyomo_indices(block)) for block in form.blocks])
     if np.isnan(x).all():
         return None
     return np.where(np.isnan(x), np.clip(0.0, form.lower, form.upper), x)
@@ -280,7 +280,7 @@ def _multipliers(
             link = model.component(f"{c.label}_link")
             if link is not None:
                 z[c.label][list(link)] = dual_values(f"{c.label}_link")
-    variables = [model.component(block.label)[key] for block in form.blocks for key in indices(block)]
+    variables = [model.component(block.label)[key] for block in form.blocks for key in pyomo_indices(block)]
     zeta = np.array([sum(float(part.get(variable, 0.0)) for part in parts[1:]) for variable in variables])
     return z, zeta
 

@@ -1,8 +1,8 @@
-"""`Certificate`: objective, residuals and a rigorous bound, recomputed from the form, point and multipliers, with rounding.
+"""The certificate of a point: objective, residuals and a rigorous bound, recomputed from the form, the point and its multipliers.
 
-Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported only where
-the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`), and is rounded outward.
-The objective carries a bound of its rounding error (`models.rounding`).
+Every result of `solve` has one. No number of a solver is trusted. A *bound* follows from an exactly feasible dual point
+near the given multipliers (`models.model.Model.bound`), and is rounded outward. The objective carries a bound of its rounding
+error (`models.rounding`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SCALES: weakref.WeakKeyDictionary[StandardForm, float] = weakref.WeakKeyDiction
 
 
 def objective_scale(form: StandardForm) -> float:
-    """Return the largest |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j (`natural_units`); cached for each form."""
+    """Return max_j max(|q_j| τ_j, ½|P_jj| τ_j²), τ_j the natural unit of x_j (`natural_units`); cached for each form."""
     if form not in _SCALES:
         unit = natural_units(form)
         _SCALES[form] = float(np.maximum(np.abs(form.q) * unit, 0.5 * _curvature(form) * unit**2).max(initial=0.0))
@@ -187,8 +187,8 @@ class Certificate(Displayable):
     scale : float
         Size of the objective's terms over one natural unit of each variable.
     inner : bool
-        Whether it is of the problem with a parameter fixed at the solver's value: its bound is then none of the problem that
-        was asked.
+        Whether it certifies the inner problem of a minimax model, with a parameter fixed at the solver's value. Its bound is
+        none of the whole problem.
     nonconvex : bool
         Whether a direction of negative curvature or a nonconvex constraint is known.
     derived : str
@@ -231,14 +231,14 @@ class Certificate(Displayable):
 
     @property
     def resolution(self) -> float:
-        """The part of the gap that rounding may hide: the errors of objective and bound, relative as the gap is."""
+        """The rounding errors of objective and bound, relative to the larger of both: the part of the gap that they may hide."""
         scale = max(abs(self.objective), abs(self.bound)) if np.isfinite(self.bound) else abs(self.objective)
         errors = self.error + self.bound_error
         return 0.0 if errors == 0.0 else errors / scale if scale > 0.0 else float("inf")
 
     @property
     def wants_multipliers(self) -> bool:
-        """Return whether other multipliers could bound the objective, which these do not."""
+        """Return whether there is no bound, and other multipliers could give one."""
         hopeless = self.nonconvex or self.condition or self.inner or not self.feasible(MAX_RESIDUAL)
         return not (np.isfinite(self.bound) or hopeless or self.integrality is not None)
 
@@ -250,7 +250,9 @@ class Certificate(Displayable):
         """Return this certificate with the larger of both bounds: a bound does not depend on the point."""
         if other.bound <= self.bound:
             return self
-        return replace(self, **{name: getattr(other, name) for name in ("bound", "argument", "bound_error", "condition")})
+        return replace(
+            self, **{name: getattr(other, name) for name in ("bound", "argument", "bound_error", "condition", "derived")}
+        )
 
     def feasible(self, tol: float) -> bool:
         """Return whether primal residual and integrality are within ``tol``."""
@@ -316,7 +318,7 @@ def certify(
     reduced: FloatArray | None = None,
     model: Model | None = None,
 ) -> Certificate:
-    """Recompute a certificate from the form, a point and (optionally) multipliers.
+    """Return the certificate of a point, recomputed from the form, the point and (optionally) multipliers.
 
     Parameters
     ----------
@@ -328,7 +330,7 @@ def certify(
     reduced : ndarray (n,), optional
         ζ; zero where it is not given.
     model : Model, optional
-        Whose own dual is used for the bound; without one the Lagrangian's (`models.program.lagrangian`).
+        The formulation behind the form, whose `Model.bound` gives the bound; without it `models.program.lagrangian.dual_bound`.
     """
     x = form.join(values)
     violations, primal = _primal(form, x)
@@ -364,8 +366,8 @@ def certify(
     )
 
 
-def nonnegative(form: StandardForm) -> bool:
-    """Return whether no term of the objective can be negative within the bounds, so that no point costs less than 0."""
+def has_nonnegative_objective(form: StandardForm) -> bool:
+    """Return whether no term of the objective can be negative within the form's bounds, so that no point costs less than 0."""
     if form.r < 0.0 or (form.quadratic is not None and not form.convexity.is_exact):
         return False
     return bool((form.lower[form.q > 0.0] >= 0.0).all() and (form.upper[form.q < 0.0] <= 0.0).all())
@@ -373,7 +375,7 @@ def nonnegative(form: StandardForm) -> bool:
 
 def _never_negative(form: StandardForm, model: Model | None) -> bool:
     """Return whether form or model says that no point costs less than zero."""
-    return nonnegative(form) or (model is not None and model.has_nonnegative_objective)
+    return has_nonnegative_objective(form) or (model is not None and model.has_nonnegative_objective)
 
 
 def _rounding(form: StandardForm, x: FloatArray) -> float:
@@ -540,7 +542,7 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
 
 @dataclass(frozen=True, eq=False)
 class Certifier:
-    """The certificates of a model's points: by its form, or by the model where there is no form."""
+    """The function from a point of a model to its certificate: by the form, or by the model where ``form`` is None."""
 
     model: Model
     form: StandardForm | None

@@ -1,8 +1,8 @@
-"""Evidence found from the data where a solver gave none: multipliers, Farkas multipliers and rays.
+"""Searches for evidence that a solver did not give: multipliers, Farkas multipliers and rays, found from the form's data alone.
 
-Three searches share the rows of a form, scaled for least squares (`ScaledRows`). Linear rows use nonnegative least squares
-(`FormRows`), second-order and semidefinite cones least squares over a product of cones (`ConeRows`). Multipliers in the interior
-of those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: the evidence is
+Two searches share the rows of a form, scaled for least squares (`ScaledRows`). Linear rows use nonnegative least squares
+(`ScaledLinearRows`), other convex cones least squares over a product of cones (`ScaledConeRows`). Multipliers in the interior of
+those that bound the objective come from a linear program (`interior_multipliers`). Nothing here is a proof: the evidence is
 checked as if the solver had given it.
 """
 
@@ -30,22 +30,21 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows(ABC):
-    """The rows of a form, scaled; bounds come last.
+    """The rows A x + b of a form, scaled: those of its constraints, then x ≥ lower, then x ≤ upper where these are finite.
 
     Attributes
     ----------
     decides : bool
-        Whether exactly one of two alternatives holds, so that least squares find evidence of one or the other.
+        Whether of each claim and its alternative exactly one holds, so that least squares find evidence of one or the other.
     """
 
     decides: ClassVar[bool] = True
 
     form: StandardForm
-    #: what A x + b has to satisfy is the subclass's to say; the form's rows before its bounds, lower ones first
-    A: FloatArray
-    b: FloatArray  #: (rows of A,)
-    scale: FloatArray  #: what each row was divided by
-    #: When least squares over cones end at the latest, by ``time.perf_counter``.
+    A: FloatArray  #: (rows, n)
+    b: FloatArray  #: (rows,)
+    scale: FloatArray  #: (rows,), the number that each row was divided by
+    #: Time of ``time.perf_counter`` at which least squares over cones end.
     deadline: float = field(default=np.inf, kw_only=True)
 
     @abstractmethod
@@ -68,8 +67,8 @@ class ScaledRows(ABC):
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, ζ too; None if none are found in time."""
 
-    def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
-        """Return q and its largest entry, and rows of P and their largest entry, each divided by it (no rows without P)."""
+    def scaled_objective(self) -> tuple[FloatArray, float, FloatArray, float]:
+        """Return q/s, s, P/t and t, where s and t are the largest absolute entries of q and P; P has no rows if it is zero."""
         form = self.form
         P = np.zeros((0, form.n)) if form.quadratic is None else form.quadratic.csc.toarray()
         size = max(float(np.abs(form.q).max(initial=0.0)), _LEAST)
@@ -164,7 +163,7 @@ def cone_least_squares(
 #
 # is deep wherever any of them is: only what is zero for *all* of them stays zero. Variables with a quadratic term may have
 # any slope: a small share of it costs its square. A little is paid for what z'(Fx + g) and slopes times distances from bounds
-# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.supplied_evidence`). Nothing
+# take off the bound. A small share of it moves multipliers off the vertex (`solvers.certification.answer_completion`). Nothing
 # here is a proof: what comes out is judged as if the solver had given it.
 
 #: Entries of the rows and iterations of the linear program at most: a second or two.
@@ -176,7 +175,10 @@ _PAID = 0.1
 
 
 def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-    """Return interior multipliers at a point; None where rows are not linear or too many, or ``seconds`` are not enough."""
+    """Return multipliers deep inside their cones for ∇f(x), by a linear program.
+
+    None where rows are not linear or too many, or where ``seconds`` are not enough.
+    """
     if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
     F, g = form.rows_matrix()
@@ -221,7 +223,7 @@ def interior_multipliers(form: StandardForm, x: FloatArray, seconds: float | Non
 #   (u, t) has t < 0 and u/t satisfies every row: a feasible point. (Lawson, Hanson: *Solving Least Squares Problems*, ch. 23.)
 # - *Unbounded*: a ray d with G d ≥ 0, E d = 0, P d = 0, q'd = -1, or multipliers with q + P v = G'z + E'y, whose Lagrangian
 #   bounds the objective from below.
-# - *Optimal* at x: multipliers of the rows that are active at x with ∇f(x) = G'z + E'y.
+# - *Optimal* at x: multipliers of the rows that are active at x with ∇f(x) = G'z + E'y; they have no alternative.
 #
 # Rows are scaled to unit length. What comes out is judged as if the solver had given it: nothing here is a proof.
 
@@ -236,7 +238,7 @@ _PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
 @dataclass(frozen=True, eq=False)
-class FormRows(ScaledRows):
+class ScaledLinearRows(ScaledRows):
     """The rows of a form with linear constraints, each scaled to unit length; bounds come last.
 
     Parameters
@@ -249,7 +251,7 @@ class FormRows(ScaledRows):
     equal: BoolArray
 
     @classmethod
-    def of(cls, form: StandardForm) -> FormRows | None:
+    def of(cls, form: StandardForm) -> ScaledLinearRows | None:
         """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
         if not linear or not fits_least_squares(form, _MOST):
@@ -262,7 +264,9 @@ class FormRows(ScaledRows):
 
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
-        z, residual = self._least(np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), self._chosen())
+        z, residual = self._least(
+            np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), np.ones(self.b.size, dtype=bool)
+        )
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
@@ -276,7 +280,7 @@ class FormRows(ScaledRows):
         rises, falls = np.flatnonzero(~np.isfinite(form.upper)), np.flatnonzero(~np.isfinite(form.lower))
         lines = self.A[: form.rows]
         slack = np.flatnonzero(~self.equal[: form.rows])
-        q, _, P, _ = self.objective()
+        q, _, P, _ = self.scaled_objective()
         rows = np.vstack([lines, P, q[None, :]])
         slacks = np.zeros((rows.shape[0], slack.size))
         slacks[slack, np.arange(slack.size)] = -1.0
@@ -295,7 +299,7 @@ class FormRows(ScaledRows):
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form = self.form
-        q, size, P, unit = self.objective()
+        q, size, P, unit = self.scaled_objective()
         if form.n * (self.A.shape[0] * 2 + 2 * P.shape[0]) > _MOST:
             return None
         negative = self.equal
@@ -331,11 +335,8 @@ class FormRows(ScaledRows):
         return next((multipliers for multipliers in candidates if farkas_proves(self.form, multipliers)), otherwise)
 
     def interior_multipliers(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
-        """Return a point in the relative interior of all multipliers."""
+        """Return multipliers with ∇f(x) = F'z + ζ deep inside their cones, by a linear program; None if not found in time."""
         return interior_multipliers(self.form, x, seconds)
-
-    def _chosen(self) -> BoolArray:
-        return np.ones(self.A.shape[0], dtype=bool)
 
     def _least(self, columns: FloatArray, right: FloatArray, chosen: BoolArray) -> tuple[FloatArray | None, FloatArray]:
         """Minimise ||columns z - right|| over the chosen z, nonnegative but for equalities; return z and the residual."""
@@ -383,9 +384,9 @@ def _exact_ray(form: StandardForm, d: FloatArray) -> FloatArray:
 
 # Missing multipliers, Farkas multipliers and rays of conic programs, found by projections on the dual cones.
 #
-# The alternatives are those of `FormRows`, by least squares over a product of cones, not only of half-lines. What is different
-# is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and then nothing
-# is said. What comes out is judged, with its error, as if the solver had given it.
+# The alternatives are those of `ScaledLinearRows`, by least squares over a product of cones, not only of half-lines. A cone's
+# image need not be closed: at a residual that is small and not zero neither alternative may hold, and no evidence is returned.
+# Evidence is judged, with its error, as if the solver had given it.
 
 #: Numbers of the least-squares matrix at most: some thousand products with it take half a second.
 _MOST_OF_CONES = 40_000
@@ -396,7 +397,7 @@ _DEPTHS, _INSIDE = (1e-1, 1e-2, 1e-4), 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class ConeRows(ScaledRows):
+class ScaledConeRows(ScaledRows):
     """The rows of a form with convex cones, each constraint scaled to size one; bounds come last.
 
     Parameters
@@ -409,7 +410,7 @@ class ConeRows(ScaledRows):
     decides: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, form: StandardForm) -> ConeRows | None:
+    def of(cls, form: StandardForm) -> ScaledConeRows | None:
         """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
         if not all(c.cone.convex for c in form.constraints) or not fits_least_squares(form, _MOST_OF_CONES):
             return None
@@ -433,7 +434,7 @@ class ConeRows(ScaledRows):
     def ray(self) -> FloatArray | None:
         """Return a ray along which the objective decreases; None if none was found."""
         form, n, m = self.form, self.form.n, self.form.rows
-        q, _, P, _ = self.objective()
+        q, _, P, _ = self.scaled_objective()
         B = np.block([[self.A[:m], -np.eye(m)], [P, np.zeros((P.shape[0], m))], [q[None, :], np.zeros((1, m))]])
         if B.size > 4 * _MOST_OF_CONES:
             return None
@@ -449,7 +450,7 @@ class ConeRows(ScaledRows):
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Return multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form, count = self.form, self.A.shape[0]
-        q, size, P, unit = self.objective()
+        q, size, P, unit = self.scaled_objective()
         B = np.column_stack([self.A.T, -P.T])
         z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]), self.deadline)
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:

@@ -29,8 +29,8 @@ from ...models.model import Model
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...models.program.form import StandardForm
 from ..records import Answer
+from .answer_completion import improve_multipliers
 from .certificate import Certificate, Certifier
-from .supplied_evidence import with_multipliers
 from .verdict import conditions_met, proves_optimum
 
 #: Larger systems are left as they are: the dense solve would cost more than the solver did.
@@ -41,7 +41,7 @@ _APEX = 1e-4
 _STEPS = 6
 #: Seconds of a step for the cube of its unknowns.
 _SECONDS = 5e-10
-#: Price over slack from which a constraint counts as active, in each attempt.
+#: Ratio of multiplier to slack from which a constraint counts as active, in each attempt.
 _RATIOS = (1.0, 1e3)
 
 
@@ -235,7 +235,7 @@ def refine_by_newton(certifier: Certifier, start: Refined, tol: float, seconds: 
     refined_answer = replace(answer, multipliers=w, reduced=zeta)
     for point, source_answer in ((y, refined_answer), (y, answer), (x, refined_answer)):
         for blocks in _with_exact_point(certifier.model, form.split(point)):
-            refined = with_multipliers(certifier, source_answer, blocks, certifier(source_answer, blocks), tol, seconds)
+            refined = improve_multipliers(certifier, source_answer, blocks, certifier(source_answer, blocks), tol, seconds)
             change = abs(refined[1].objective - certificate.objective)
             if proves_optimum(*refined, tol) and change <= _NEARLY * max(abs(certificate.objective), certificate.scale):
                 return refined[0], blocks, refined[1]

@@ -1,4 +1,4 @@
-"""Check of a point that anybody found: `check_point` lists the violated rows, bounds and integers, `certify` its certificate.
+"""Check of a point from any source: `check_point` lists violated rows, bounds and integers, `certify` returns its certificate.
 
 Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
 the program's own.
@@ -19,8 +19,9 @@ from ...errors import DataError, InputError, TooLargeError, UnsupportedModelErro
 from ...models.arrays import FloatArray, as_array
 from ...models.export.solution_files import FilePoint, read_point
 from ...models.model import Model, as_model
+from ...models.program.blocks import Constraint
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import Constraint, StandardForm
+from ...models.program.form import StandardForm
 from ...models.rounding import gamma
 from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, objective_differs
 
@@ -145,7 +146,7 @@ def check_point(
             named = values
         else:
             point, content = _file_point(form, values)
-            named, unknown, file_objective = form.split(point), content.ignored, content.objective
+            named, unknown, file_objective = form.split(point), content.unknown_variables, content.objective
         x = form.join(problem.complete(form.read_values(named, "values")))
     misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
     misses.sort(key=lambda miss: -miss.amount)

@@ -8,6 +8,8 @@ multipliers shown to exist beside the computed ones (`models.program.lagrangian`
 
 *Unbounded*: a feasible point and d with F_k d in K_k, P d = 0, d_j ≥ 0 (≤ 0) where a lower (an upper) bound exists and q'd < 0.
 It is *exact* where these hold without rounding: every inner product is summed exactly, so its sign is known.
+
+`separability` decides with the same two kinds of proof whether signed data have a separating hyperplane.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ import scipy.sparse as sp
 
 from ...errors import SolverError
 from ...models.arrays import FloatArray
+from ...models.program.blocks import Block, Constraint
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import Block, Constraint, StandardForm
+from ...models.program.form import StandardForm
 from ...models.program.lagrangian import dual_bound
 from ...models.rounding import two_product
 from ..rational import farkas_exists, ray_exists
@@ -237,7 +240,7 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
     return max(unit * outside / -slope, bent) if slope < 0.0 else float("inf")
 
 
-# Linear separability, decided by a linear program, with a proof either way.
+# Linear separability of signed rows, decided by a linear program: a separating direction, or Farkas multipliers.
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,10 @@ from ...errors import InputError, MarginoptWarning, TooLargeError, UnsupportedMo
 from ...late_method import LateMethod
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing import recipient_of
-from ...models.importing.source import AGREEMENT, Import, Recipient, ReturnedAnswer, Termination
+from ...models.importing.source import ReturnedAnswer, Termination, difference_from_source
 from ...models.model import Model
-from ...models.program.form import Block, Constraint, NamedValues, StandardForm
+from ...models.program.blocks import Block, Constraint, NamedValues
+from ...models.program.form import StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import MAX_RESIDUAL, Certificate
 from .verdict import gap_closed
@@ -41,12 +42,10 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-# Methods of a result whose work later modules do: they certify anew, solve neighbours of the problem, and write files.
+# Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")
-
-# The solver's claim and every field of its answer, under the names that a result has for them.
 
 
 @dataclass(frozen=True)
@@ -71,15 +70,13 @@ class Claim:
     proved: bool = False
 
 
-# Objective, best bound with its kind, gap, and their words, from a claim and a certificate.
-
-
 def _words(name: str) -> str:
-    """Return the name of a summary's figure as it is printed."""
+    """Return the name of a figure as it is printed: blanks for underscores."""
     return name.replace("_", " ").replace("big m ", "big-M ")
 
 
 def _claimed(claim: Claim, sign: float) -> str:
+    """Return ", objective ..., bound ..." of a claim, in the model's sense, for the end of a line."""
     parts = []
     if claim.objective is not None:
         parts.append(f"objective {sign * claim.objective:.10g}")
@@ -93,7 +90,7 @@ _REGISTERED_BOUNDS: WeakKeyDictionary[Result, float] = WeakKeyDictionary()
 #: Statuses beside which a bound is not carried to other problems: objective and bound may contradict each other.
 _DOUBTFUL = (Status.INACCURATE, Status.FAILED)
 
-# The status of a result in the words of other packages, and a check that its point is the same in theirs.
+# The status of a result in the words of other packages.
 
 _TERMINATIONS = {
     Status.OPTIMAL: Termination.OPTIMAL,
@@ -123,25 +120,6 @@ def termination_of(result: Result) -> Termination:
         return Termination.INFEASIBLE_OR_UNBOUNDED
     nearly_feasible = result.certificate is not None and result.certificate.feasible(_INACCURATE)
     return Termination.INACCURATE if nearly_feasible else Termination.FAILED
-
-
-def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> str:
-    """Return a sentence on the first expression with another value in the package's program; empty if all values agree."""
-    source = recipient.source
-    if source is None or not returned.values:
-        return ""
-    record = Import.of(source)
-    x = source.form.join(returned.values)
-    text = record.disagreement or record.difference_at(x)
-    own_objective, form_objective = returned.objective, source.form.objective(x)
-    if (
-        not text
-        and np.isfinite(own_objective)
-        and abs(own_objective - form_objective)
-        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
-    ):
-        text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
-    return f"{source.package} has another program than was solved: {text}" if text else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +152,9 @@ class Result(Displayable):
     model, solver : str
         Names.
     status : Status
-        After the certificate was looked at.
+        The status that the certificate supports.
     answer : Answer
-        What the solver said; its fields are attributes here too.
+        The solver's own answer; most of its fields are attributes here too.
     certificate : Certificate or None
         None where there is no point.
     values : mapping of label to array
@@ -192,10 +170,11 @@ class Result(Displayable):
     ray_proved : bool
         True if exact Farkas multipliers, or an exact ray from a feasible point, prove the status; see `status_kind`.
     picked : str
-        What ``auto`` picked, and why.
+        The solver that ``auto`` picked, and why.
     options : mapping
-        What was asked for.
+        The options that were given.
     licence : str
+        The state of the solver's licence (`solvers.interface.solver`).
     summary : mapping
         Figures of merit that the model computes from the point.
     maximise : bool
@@ -319,7 +298,7 @@ class Result(Displayable):
 
     @property
     def update(self) -> Update | None:
-        """The solver's use of the problem before, on a path."""
+        """The way in which the solver's model was made from that of the problem before, on a path; None off paths."""
         return self.answer.update
 
     @property
@@ -380,7 +359,7 @@ class Result(Displayable):
 
     @property
     def sign(self) -> float:
-        """-1 where the model maximises."""
+        """-1 where the model maximises, else 1."""
         return -1.0 if self.maximise else 1.0
 
     @property

@@ -11,7 +11,7 @@ A gap is relative to the objective. An optimum of zero has no relative gap. It i
 error of its terms at the point, the bound within that of its four such sums, and the products of violations and multipliers
 within such an error. The remark then says how far from zero the optimum may be (`ZERO_OPTIMUM`). How small an objective is beside
 the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11. Where the optimum is
-exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.supplied_evidence`).
+exactly zero at the origin, a bound of exactly zero is proved (`solvers.certification.answer_completion`).
 
 A problem that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary. There an optimum rests on the bound of a solver that searches for global optima.

@@ -183,7 +183,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         """
         begin = time.perf_counter()
         view.check_memory()
-        size, d, K = view.features.features, int(view.d or 1), view.K
+        size, d, K = view.features.dimension, int(view.d or 1), view.K
         start = {} if options.start is None else options.start
         problem = StiefelProblem(np.zeros((0, 0)), np.zeros((size, d)))
         P = orthonormal_start(problem, start.get("P"), rng)

@@ -92,7 +92,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         """Return the state with the first start, its majorant, and the directions of the other starts."""
         tol = options.tolerance(self.info.tolerance)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
-        size = view.features.features
+        size = view.features.dimension
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         start = None if options.start is None else options.start.get("u")
         first = self._initial_run(view, tol, deadline) if start is None else _new_run(view, _as_start(start, size))
@@ -101,7 +101,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
     def _initial_run(self, view: NonparallelSVM, tol: float, deadline: float) -> MajorisationRun:
         """Return the first start by the ``initial`` rule."""
-        run = _new_run(view, np.zeros(view.features.features))
+        run = _new_run(view, np.zeros(view.features.dimension))
         if self.initial == "zero":
             return run
         lam, _ = box_minimum(run.majorant.box, None, 0.1 * tol, deadline=deadline)

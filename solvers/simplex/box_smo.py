@@ -259,7 +259,7 @@ def _working_set(state: BoxState, size: int) -> tuple[IntArray, float]:
 def _block(iterate: BoxIterate, cache: ColumnCache, chosen: IntArray) -> BoxIterate:
     """Return the iteration restricted to the working set."""
     q = chosen.size
-    if cache.single and cache.gram.blocks_from_points:
+    if cache.single and cache.gram.has_fast_blocks:
         columns = cache.gram.single_block(chosen, chosen)
     else:
         columns = iterate.columns[np.ix_(iterate.slot[chosen], chosen)]
@@ -309,9 +309,9 @@ class OrderedGram(GramOperator):
         return np.asarray(block[self.order])
 
     @property
-    def blocks_from_points(self) -> bool:
+    def has_fast_blocks(self) -> bool:
         """Return whether blocks of Q are computed from the points, without a stored matrix."""
-        return self.view.gram.blocks_from_points
+        return self.view.gram.has_fast_blocks
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
         """Return K[rows, columns], float32."""

@@ -196,7 +196,7 @@ def low_rank_factor(gram: GramOperator, count: int, rng: np.random.Generator) ->
     """
     order = rng.permutation(gram.n)
     chosen, sample = np.sort(order[:count]), np.sort(order[count : count + _SAMPLE])
-    series = gram.series(count)
+    series = gram.taylor_series(count)
     factor = _factor(gram, chosen)
     if series is not None and sample.size:
         terms = np.empty((series.count, sample.size), dtype=np.float32)

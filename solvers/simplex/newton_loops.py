@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.kernels.tiles import ROUNDED
+from ...models.kernels.panels import ROUNDED
 from ..interface.numba_flags import entry, inner
 
 #: Number of rows that are summed in their own precision before the sum is added to the float64 result.

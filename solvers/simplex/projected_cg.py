@@ -16,8 +16,8 @@ import scipy.linalg
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.kernels.gram import GramOperator
+from ...models.kernels.panels import Panel, Tile
 from ...models.kernels.threads import run_on_threads, split_range, thread_count
-from ...models.kernels.tiles import Panel, Tile
 from .newton_loops import TRIANGLE_WIDTH as WIDTH, add_triangle_product, gather_rows
 
 #: Largest number of steps of `conjugate_gradients`.

@@ -284,7 +284,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         single, start = self.precision == "single", self.newton and self.lowrank and view.n >= LOW_RANK_FROM
         view.gram.load(single=single, panels=start)
         if self.newton and view.n >= PRELOAD_FROM:
-            load_newton_loops(single=single, triangle=view.gram.entry_kind if start else None)
+            load_newton_loops(single=single, triangle=view.gram.entry_dtype if start else None)
         if start:
             load_loops(BoxSMO, self.precision)
 

@@ -146,7 +146,7 @@ _SHARE_OF_GAP, _SHARE_OF_TOL, _PAIRS = 1e-2, 0.1, 20_000
 
 def growing_set_applies(view: SimplexQP) -> bool:
     """Return whether the start is worth a try: one simplex, many points, a low rank."""
-    rank = view.gram.rank
+    rank = view.gram.rank_bound
     return view.simplices == 1 and view.n >= max(_POINTS_FROM, _POINTS_EACH * rank) and rank <= _RANK_LIMIT
 
 

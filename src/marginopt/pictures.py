@@ -51,7 +51,7 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
         The data do not have two features, or ``values`` has no weights ``a`` of the model's size.
     """
     X, y = to_dense(model.X), model.y
-    if X.shape[1] != 2 or model.kernel.of_rows:
+    if X.shape[1] != 2 or model.kernel.reads_matrix_rows:
         raise InputError(
             f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}", name="X"
         )

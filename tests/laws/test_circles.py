@@ -16,7 +16,7 @@ DOORS = frozenset(
         # a form is written, handed to other packages and dualised by its own methods
         ("marginopt.models.program.form", "marginopt.models.export_methods"),
         # a form prints itself, and has latex(); the types of the arguments lead back
-        ("marginopt.models.program.form", "marginopt.models.program.algebra"),
+        ("marginopt.models.program.form", "marginopt.models.program.form_text"),
         # form.inspect() and form.spy(); the types of the arguments lead back
         ("marginopt.models.program.form", "marginopt.models.program.inspection"),
         # the κ form has an algorithm of its own over the same solver

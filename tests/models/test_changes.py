@@ -315,5 +315,5 @@ def test_a_gram_operator_among_other_variables() -> None:
     np.testing.assert_allclose(padded.dense, whole)
     np.testing.assert_allclose(padded.product(a), whole @ a)
     np.testing.assert_allclose(padded.diagonal, np.diag(whole))
-    assert padded.semidefinite == "R R'"
+    assert padded.semidefinite_reason == "R R'"
     assert (np.abs(padded.product(a) - whole @ a) <= padded.product_error(a) + 1e-15).all()

@@ -12,7 +12,7 @@ from facts import about
 import marginopt as mo
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
-from marginopt.models.kernels.families import RationalQuadratic
+from marginopt.models.kernels.further_kernels import RationalQuadratic
 
 _RNG = np.random.default_rng(0)
 _N = 30

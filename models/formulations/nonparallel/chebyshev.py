@@ -64,7 +64,7 @@ def _rest(K: int, p: int, d: int, end: int, n: int) -> Constraint:
 
 def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, starts: IntArray) -> None:
     """Set the bounds of the form with P free: every objective is at most that of u = v = 0 and the smoothest P."""
-    K, p, d = model.K, model.features.features, int(model.d or 1)
+    K, p, d = model.K, model.features.dimension, int(model.d or 1)
     weights, end, sizes = np.asarray(model.weights), int(starts[-1]), np.diff(starts)
     smoothest = 0.5 * model.mu * float(np.maximum(np.linalg.eigvalsh(model.S)[:d], 0.0).sum()) if model.mu else 0.0
     largest = float(np.max(weights * (model.c * sizes + smoothest))) * (1.0 + 1e-9)
@@ -274,7 +274,7 @@ class ChebyshevNPSVC(Model):
             raise InputError(
                 "mu > 0 needs points for its graph, and a precomputed kernel matrix has none: give mu = 0", name="mu"
             )
-        size = self.features.features
+        size = self.features.dimension
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:
             raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}", name="d")
@@ -452,7 +452,7 @@ class ChebyshevNPSVC(Model):
             kind = "misclassified" if m < 0 else "right class"
             rows.append(PointRow(i, self.class_label(self.y[i]), float(own_scores[i]), m, None, kind, m < 0))
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        plotted = None if self.kernel.of_rows else surface
+        plotted = None if self.kernel.reads_matrix_rows else surface
         return PointExplanation(tuple(rows), "no weights of points", score="own score", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -469,7 +469,7 @@ class ChebyshevNPSVC(Model):
     @property
     def form_bytes(self) -> int:
         """Return the bytes of K copies of the rows, split between cones and margins, and of P."""
-        p = self.features.features
+        p = self.features.dimension
         return 12 * self.K * (self.X.shape[0] * p + p * (int(self.d or 1) + 1))
 
     def check_memory(self) -> None:
@@ -482,7 +482,7 @@ class ChebyshevNPSVC(Model):
         TooLargeError
             Says how many bytes they would need, and what to do.
         """
-        n, p = self.X.shape[0], self.features.features
+        n, p = self.X.shape[0], self.features.dimension
         outside = [int((~self.near_points(k)).sum()) for k in range(self.K)]
         if self.features.linear:
             numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
@@ -511,7 +511,7 @@ class ChebyshevNPSVC(Model):
         turned by any orthogonal matrix, V with it: the P with zeros above its diagonal and none below zero on it stands for all.
         """
         psi, K, P = self.features.rows, self.K, self.P
-        p, d = self.features.features, int(self.d or 1)
+        p, d = self.features.dimension, int(self.d or 1)
         sizes = [int((~self.near_points(k)).sum()) for k in range(K)]
         starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
         end = int(starts[-1])
@@ -644,7 +644,7 @@ class ChebyshevNPSVC(Model):
                 ),
                 Line("P'P = I" + ("" if self.P is None else ", given"), r"P^\top P = I"),
             ),
-            sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.features} features, d = {self.d}, "
+            sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.dimension} features, d = {self.d}, "
             f"c = {self.c:g}, r1 = {self.r1:g}, r2 = {self.r2:g}" + (f", mu = {self.mu:g}" if self.mu else ""),
             notes=(
                 f"orientation {self.orientation!r}: A is {near_class}, B is {far_class}; {self.kernel}",

@@ -339,7 +339,7 @@ class NonparallelSVM(TargetModel):
         """Return rI + μΨ'LΨ as a matrix."""
         if self._first:
             return self._first.regulariser
-        H = self.r * np.eye(self.features.features)
+        H = self.r * np.eye(self.features.dimension)
         return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
 
     @property
@@ -448,7 +448,7 @@ class NonparallelSVM(TargetModel):
             rows.append(_placed(self, i, float(f[i]), weight, top))
         note = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
         levels = ((0.0, "solid"), (self.margin, "dashed"))
-        plotted = None if self.kernel.of_rows else partial(self._scores, values)
+        plotted = None if self.kernel.reads_matrix_rows else partial(self._scores, values)
         return PointExplanation(tuple(rows), note, score="f", margin="left", X=self.X, surface=plotted, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -471,7 +471,7 @@ class NonparallelSVM(TargetModel):
     @property
     def form_bytes(self) -> int:
         """Return the bytes of H and the losses' rows."""
-        p = self.features.features
+        p = self.features.dimension
         return 12 * p * p + 24 * self.X.shape[0] * p
 
     def compile(self) -> StandardForm:
@@ -522,7 +522,7 @@ class NonparallelSVM(TargetModel):
                 Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
                 Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
             ),
-            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features, "
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.dimension} features, "
             f"c = {self.c:g}, r = {self.r:g}" + (f", mu = {self.manifold:g}" if self.manifold else ""),
             notes=(
                 f"f_i = u'psi_i, {self.kernel}",

@@ -87,7 +87,7 @@ class PinballTwinSVM(TargetModel):
         points = np.flatnonzero(self.inside)
         if self.kernel_rows is not None:
             return SignedFactor(self.kernel_rows, points, np.ones(points.size))
-        p = self.features.features
+        p = self.features.dimension
         return HingeFactor(np.eye(p), self.features.rows[points], np.zeros((0, p)), self.base)
 
     @cached_property
@@ -107,14 +107,14 @@ class PinballTwinSVM(TargetModel):
         for i, (score, weight) in enumerate(zip(f.tolist(), weights.tolist(), strict=True)):
             kind = ("of the class" if self.inside[i] else "another") + (", on the hyperplane" if abs(score) <= ON_MARGIN else "")
             rows.append(PointRow(i, self.class_label(self.y[i]), score, -abs(score), None if np.isnan(weight) else weight, kind))
-        plotted = None if self.kernel.of_rows else partial(self._scores, values)
+        plotted = None if self.kernel.reads_matrix_rows else partial(self._scores, values)
         note = "weights are those of the class's points in u"
         return PointExplanation(tuple(rows), note, score="f", margin="-|f|", X=self.X, surface=plotted)
 
     @property
     def form_bytes(self) -> int:
         """Return the bytes of the unit quadratic and the class's rows."""
-        p, k = self.features.features, int(self.inside.sum())
+        p, k = self.features.dimension, int(self.inside.sum())
         return 12 * p * p + 24 * k * (p + 1)
 
     @property
@@ -132,7 +132,7 @@ class PinballTwinSVM(TargetModel):
                 r" + \frac{c}{k} \sum_{\mathrm{target}} \max(-f_i,\, \tau f_i),",
             ),
             constraints=(Line("f_i = u'psi_i", r"f_i = u^\top \psi_i", "margin"),),
-            sizes=f"k = {k} points of the class, m = {self.X.shape[0] - k} others, {self.features.features} features, "
+            sizes=f"k = {k} points of the class, m = {self.X.shape[0] - k} others, {self.features.dimension} features, "
             f"c = {self.c:g}, nu = {self.nu:g}, tau = {self.tau:g}",
             notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u||"),
             source="Xu, Yang, Pan: A novel twin support-vector machine with pinball loss, 2017",
@@ -204,7 +204,7 @@ class JointHyperplanesSVM(TargetModel):
     @cached_property
     def program(self) -> HingeQuadratic:
         """Return the problem over (u, v) as a quadratic with hinge losses."""
-        psi, y, p = self.features.rows, self.signs, self.features.features
+        psi, y, p = self.features.rows, self.signs, self.features.dimension
         A, B = psi[self.inside], psi[~self.inside]
         H = scipy.linalg.block_diag(*(self.r * np.eye(p) + part.T @ part for part in (A, B)))
         root = scipy.linalg.block_diag(A, B)
@@ -278,7 +278,7 @@ class JointHyperplanesSVM(TargetModel):
     @property
     def form_bytes(self) -> int:
         """Return the bytes of H and the losses' rows."""
-        p = self.features.features
+        p = self.features.dimension
         return 48 * p * p + 48 * self.X.shape[0] * p
 
     @property
@@ -296,7 +296,7 @@ class JointHyperplanesSVM(TargetModel):
                 r" + c \sum_i [s - y_i (f_i - g_i)]_+",
             ),
             constraints=(Line("f_i = u'psi_i, g_i = v'psi_i", r"f_i = u^\top \psi_i,\ g_i = v^\top \psi_i", "margin"),),
-            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features, "
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.dimension} features, "
             f"c = {self.c:g}, r = {self.r:g}, s = {self.margin:g}",
             notes=(f"{self.kernel}", "prediction: the nearest hyperplane, |f(x)|/||u|| against |g(x)|/||v||"),
             source="Shao, Chen, Deng: Nonparallel hyperplane support vector machine for binary classification problems, 2014",

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ExportError, InputError, MarginoptError, UnsupportedModelError
 from ..models.export.file_formats import file_formats, read_form, takes_cones_as_rows, write_form
 from ..models.formulations.zero_one import ZeroOneSVM
-from ..models.importing.quadratic_rows import plain_products
+from ..models.importing.quadratic_rows import with_plain_products
 from ..models.record import DataKind
 from ..relaxations import Direction, Relaxation, RelaxationResult, relax
 from ..solvers import Options, certify, solve
@@ -124,7 +124,7 @@ def formats_round_trip(case: Case) -> LawVerdict:
                 except ExportError:
                     continue
                 return violated(f"{suffix} wrote a form that it cannot carry")
-            difference = plain_products(case.form).diff(plain_products(read_form(write_form(case.form, path))))
+            difference = with_plain_products(case.form).diff(with_plain_products(read_form(write_form(case.form, path))))
             if not difference.empty:
                 return violated(f"{suffix}: {difference}")
             written.append(suffix)

@@ -28,7 +28,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.cvxpy_problem import labelled_constraints, labelled_variables, multipliers, to_cvxpy
-from marginopt.models.export.pyomo_model import indices, to_pyomo
+from marginopt.models.export.pyomo_model import pyomo_indices, to_pyomo
 from marginopt.models.program.cones import Cone, svec
 from marginopt.solvers.certification.rays import farkas_residual
 from marginopt.solvers.records import Options
@@ -159,7 +159,7 @@ def test_pyomo_model_is_the_form_at_a_point():
     for _ in range(3):
         x = rng.normal(size=form.n)
         for block in form.blocks:
-            for key, value in zip(indices(block), x[form.slices[block.label]], strict=True):
+            for key, value in zip(pyomo_indices(block), x[form.slices[block.label]], strict=True):
                 model.component(block.label)[key].set_value(value, skip_validation=True)
         assert pyo.value(model.objective) == pytest.approx(form.objective(x))
         for label in ("in Zero", "in Nonnegative"):

@@ -45,10 +45,10 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.file_formats import file_formats, read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
-from marginopt.models.importing.quadratic_rows import plain_products
+from marginopt.models.importing.quadratic_rows import with_plain_products
 
 
 def _models() -> list[Model]:
@@ -107,7 +107,7 @@ def test_round_trip_of_every_formulation_is_exact(suffix: str, model: Model, tmp
         return
     assert model.write(path) == path
     back = read_form(path)
-    stated = model.form if suffix == ".npz" else plain_products(model.form)
+    stated = model.form if suffix == ".npz" else with_plain_products(model.form)
     assert stated.diff(back).empty
     assert back.blocks == model.form.blocks
     assert back.name == model.form.name
@@ -191,7 +191,7 @@ def test_without_its_sidecar_a_file_still_reads_with_the_same_optimum(suffix: st
     X, y = nine_points()
     model = HingeSVM(X, y, lam=0.7)
     path = model.write(tmp_path / f"model{suffix}")
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     plain = read_form(path)
     assert [b.label for b in plain.blocks] == ["x"]
     assert solve(plain, "clarabel").objective == pytest.approx(solve(model, "clarabel").objective, rel=1e-7)

@@ -12,7 +12,7 @@ from facts import about
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models.export.file_formats import write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.program.form import Block
 
 DIET = """NAME diet
@@ -75,7 +75,7 @@ def test_names_survive_every_format_that_has_some(suffix: str, tmp_path: Path) -
 @pytest.mark.parametrize("suffix", [".mps", ".lp", ".ptf", ".mof.json"])
 def test_without_a_sidecar_the_variables_have_the_names_of_the_file(suffix: str, tmp_path: Path) -> None:
     path = write_form(mo.read(_diet(tmp_path)), tmp_path / f"again{suffix}")
-    sidecar(path).unlink(missing_ok=True)
+    sidecar_path(path).unlink(missing_ok=True)
     again = mo.read(path)
     assert [name.replace("_", ".") for name in again.names()] == ["rice", "beans", "oil.cold"]
 

@@ -24,9 +24,9 @@ from marginopt.models import (
     StandardForm,
 )
 from marginopt.models.export.file_formats import read_form, write_form
-from marginopt.models.export.layout import sidecar
-from marginopt.models.export.programs import FlatProgram
-from marginopt.models.importing.quadratic_rows import plain_products, slack_of
+from marginopt.models.export.file_programs import FlatProgram
+from marginopt.models.export.layout import sidecar_path
+from marginopt.models.importing.quadratic_rows import slack_of, with_plain_products
 from marginopt.models.program.bridges import ConesToQuadraticRows
 
 SUFFIXES = ["lp", "mps", "nl", "qplib", "mof.json"]
@@ -66,8 +66,8 @@ def slacks(form: StandardForm, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(8))
 def test_plain_products_are_the_same_rows(seed: int) -> None:
     form = program(seed)
-    plain, rng = plain_products(form), np.random.default_rng(seed)
-    assert plain_products(plain).equals(plain)
+    plain, rng = with_plain_products(form), np.random.default_rng(seed)
+    assert with_plain_products(plain).equals(plain)
     for x in rng.normal(size=(5, form.n)):
         for ours, theirs in zip(form.constraints, plain.constraints, strict=True):
             assert theirs.cone.violation(theirs.value(x)) == pytest.approx(ours.cone.violation(ours.value(x)), abs=1e-12)
@@ -79,7 +79,7 @@ def test_a_file_reads_back_to_the_last_bit(suffix: str, seed: int, tmp_path: Pat
     form = program(seed, switched=suffix in ("lp", "mps"))
     path = write_form(form, tmp_path / f"form.{suffix}")
     back = read_form(path)
-    assert back.equals(plain_products(form))
+    assert back.equals(with_plain_products(form))
     assert read_form(write_form(back, path)).equals(back)
 
 
@@ -94,7 +94,7 @@ def test_rows_whose_products_cancel_stay_in_their_stack(suffix: str, tmp_path: P
         np.zeros(3), np.ones(3), np.zeros(3, dtype=bool),
     )  # fmt: skip
     back = read_form(write_form(form, tmp_path / f"form.{suffix}"))
-    assert back.equals(plain_products(form)) and back.constraint("stack").cone.count == 2
+    assert back.equals(with_plain_products(form)) and back.constraint("stack").cone.count == 2
     for x in np.random.default_rng(0).normal(size=(5, 3)):
         value = back.constraint("stack").value(x)
         assert back.constraint("stack").cone.violation(value) == pytest.approx(max(x[1] * x[2] - x[0], 2 * x[1] - x[0], 0.0))
@@ -105,7 +105,7 @@ def test_rows_whose_products_cancel_stay_in_their_stack(suffix: str, tmp_path: P
 def test_without_its_sidecar_a_file_has_the_same_rows(suffix: str, seed: int, tmp_path: Path) -> None:
     form, rng = program(seed), np.random.default_rng(seed)
     path = write_form(form, tmp_path / f"form.{suffix}")
-    sidecar(path).unlink(missing_ok=True)
+    sidecar_path(path).unlink(missing_ok=True)
     if suffix == "mof.json":  # its layout is inside
         path.write_text(path.read_text(encoding="utf-8").replace('"description"', '"note"'), encoding="utf-8")
     back = read_form(path)
@@ -237,7 +237,7 @@ def test_casadi_reads_the_same_products_from_nl(tmp_path: Path) -> None:
     names = (tmp_path / "form.col").read_text(encoding="utf-8").split()
     objective, rows = value(x[[form.names().index(name) for name in names]])
     assert float(objective) == pytest.approx(form.objective(x), rel=1e-12)
-    sides = np.array([row.b for row in FlatProgram.of(plain_products(form)).quadratic_rows])
+    sides = np.array([row.b for row in FlatProgram.of(with_plain_products(form)).quadratic_rows])
     np.testing.assert_allclose(sides - np.array(rows).ravel()[: sides.size], slacks(form, x), atol=1e-12)
     called = (tmp_path / "form.row").read_text(encoding="utf-8").split()
     assert called == ["same[0]", "same[1]", "over[0]", "over[1]", "row[0]", "row[1]", "obj"]
@@ -252,7 +252,7 @@ def test_a_file_that_gurobi_saved_again_keeps_its_labels(suffix: str, tmp_path: 
         native.write(str(path))
     back = read_form(path)
     assert [c.label for c in back.constraints] == ["below", "same"]
-    for ours, theirs in zip(plain_products(form).constraints, back.constraints, strict=True):
+    for ours, theirs in zip(with_plain_products(form).constraints, back.constraints, strict=True):
         np.testing.assert_allclose(theirs.F.toarray(), ours.F.toarray(), rtol=1e-12)
         np.testing.assert_allclose(theirs.g, ours.g, rtol=1e-12)
         assert theirs.cone == ours.cone

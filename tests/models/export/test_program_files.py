@@ -24,7 +24,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import Indicator, Model, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm
 from marginopt.models.export.file_formats import file_formats, read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "others"))
 import peer_files as peers
@@ -197,7 +197,7 @@ def test_indicators_go_through_files(suffix: str, k: int, tmp_path: Path) -> Non
     path = model.write(tmp_path / f"model{suffix}")
     assert any(isinstance(c.cone, Indicator) for c in model.form.constraints)
     assert model.form.diff(read_form(path)).empty
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     plain = read_form(path)
     assert isinstance(plain.constraint("switched").cone, Indicator)
     assert mo.solve(plain, "scip", tol=1e-8).objective == pytest.approx(optimum, abs=1e-5)
@@ -263,14 +263,14 @@ def test_a_sidecar_says_nothing_of_another_text(suffix: str, tmp_path: Path) -> 
             "other", (mo.models.Block("apples", (model.n,)),), model.q, (), model.lower, model.upper, model.integer
         )
     path, alone = write_form(model, tmp_path / f"model{suffix}"), write_form(other, tmp_path / f"alone{suffix}")
-    names_file = sidecar(alone)
+    names_file = sidecar_path(alone)
     content = names_file.read_text(encoding="utf-8")
     names_file.unlink()
     for beside in (".col", ".row"):
         alone.with_suffix(beside).unlink(missing_ok=True)
     path.write_bytes(alone.read_bytes())
     assert _data(read_form(path)) == _data(read_form(alone))
-    sidecar(path).write_text(content, encoding="utf-8")
+    sidecar_path(path).write_text(content, encoding="utf-8")
     assert read_form(path).equals(other)
 
 
@@ -326,7 +326,7 @@ def _with_number(suffix: str, spelling: str, folder: Path) -> tuple[Path, int]:
     """Write min 1234.5 x - y over the unit box with a number spelt otherwise; return the file and the number's line."""
     form = form_of([1234.5, -1.0], [("row", np.ones((1, 2)), [1.0], Nonnegative(1))], lower=np.zeros(2), upper=np.ones(2))
     path = write_form(form, folder / f"box{suffix}")
-    for beside in (sidecar(path), path.with_suffix(".col"), path.with_suffix(".row")):
+    for beside in (sidecar_path(path), path.with_suffix(".col"), path.with_suffix(".row")):
         beside.unlink(missing_ok=True)
     text = path.read_text(encoding="utf-8")
     assert text.count("1234.5") == 1

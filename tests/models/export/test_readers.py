@@ -29,7 +29,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.export.file_formats import read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.program.bridges import EpigraphBridge
 
 
@@ -288,7 +288,7 @@ def test_without_its_sidecar_a_quadratic_file_reads_with_the_same_optimum(suffix
     X, y = nine_points()
     model = HingeSVM(X, y, lam=0.7)
     path = model.write(tmp_path / f"model{suffix}")
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     plain = read_form(path)
     assert [b.label for b in plain.blocks] == ["x"]
     assert solve(plain, "clarabel").objective == pytest.approx(solve(model, "clarabel").objective, rel=1e-7)
@@ -301,7 +301,7 @@ def test_without_its_sidecar_a_conic_file_reads_with_the_same_optimum(suffix: st
     X, y = nine_points()
     model = ConicSVM(X, y, kappa=0.2)
     path = model.write(tmp_path / f"model{suffix}")
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     assert solve(read_form(path), "clarabel").objective == pytest.approx(solve(model, "clarabel").objective, rel=1e-6)
 
 

@@ -14,7 +14,7 @@ import marginopt as mo
 from marginopt.errors import DataError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.export.file_formats import read_form, write_form
-from marginopt.models.export.layout import sidecar
+from marginopt.models.export.layout import sidecar_path
 from marginopt.models.model import BareForm
 from marginopt.models.program.cones import smat, svec
 from marginopt.models.program.lagrangian import dual_bound_value
@@ -151,7 +151,7 @@ def test_written_files_read_back_equal_and_mean_the_same_without_the_sidecar(
     form = drawn(rng, integers)
     path = write_form(form, tmp_path / f"a{suffix}")
     assert form.equals(read_form(path))
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     bare = read_form(path)
     assert (bare.integer == form.integer).all()
     for x in rng.normal(size=(20, form.n)) * 0.5:
@@ -168,7 +168,7 @@ def test_a_constant_of_the_objective_reaches_other_readers(tmp_path: Path) -> No
     form = drawn(np.random.default_rng(0), False).replace(r=1.5)
     path = write_form(form, tmp_path / "a.dat-s")
     assert form.equals(read_form(path))
-    sidecar(path).unlink()
+    sidecar_path(path).unlink()
     bare = read_form(path)
     assert bare.n == form.n + 1 and bare.r == 0.0
     assert mo.solve(bare, "clarabel").objective == pytest.approx(mo.solve(form, "clarabel").objective, abs=1e-5)

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from marginopt.models.kernels.families import RationalQuadratic
+from marginopt.models.kernels.further_kernels import RationalQuadratic
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF, Polynomial
-from marginopt.models.kernels.tiles import BitDistances
+from marginopt.models.kernels.panels import BitDistances
 
 
 def binary(n, p, seed=0):
@@ -87,10 +87,10 @@ def test_panels_hold_distances(p):
     Q = 2.0 * (np.outer(y, y) * (kernel.matrix(X, X) + 1.0) + np.diag(ridge))
     points, rows = rng.permutation(n)[:1200], rng.permutation(n)[:40]
     panel = gram.panel(points)
-    assert gram.entry_kind == panel.entries.kind == (np.uint16 if p == 900 else np.uint8)
+    assert gram.entry_dtype == panel.entries.kind == (np.uint16 if p == 900 else np.uint8)
     distances = (X[rows][:, None, :] != X[points][None, :, :]).sum(axis=2)
     for stop in (0, 1, 513, 1200):
-        out = np.full((rows.size, stop), 7, dtype=gram.entry_kind)
+        out = np.full((rows.size, stop), 7, dtype=gram.entry_dtype)
         panel.rows(rows, out)
         np.testing.assert_array_equal(out, distances[:, :stop])
         tiles = [(first, last, tile.copy()) for first, last, tile in panel.tiles(rows, stop)]
@@ -102,6 +102,6 @@ def test_panels_hold_distances(p):
 
 def test_other_matrices_are_stored_as_float32():
     X = binary(60, 40)
-    assert KernelGram(X, RBF(0.1)).entry_kind == np.float32
-    assert KernelGram(sp.csr_array(X), Polynomial(2, 0.1, 1.0)).entry_kind == np.float32
-    assert KernelGram(sp.csr_array(X * np.arange(1.0, 41.0)), RBF(0.1)).entry_kind == np.float32
+    assert KernelGram(X, RBF(0.1)).entry_dtype == np.float32
+    assert KernelGram(sp.csr_array(X), Polynomial(2, 0.1, 1.0)).entry_dtype == np.float32
+    assert KernelGram(sp.csr_array(X * np.arange(1.0, 41.0)), RBF(0.1)).entry_dtype == np.float32

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from marginopt.models.kernels.families import Laplacian
+from marginopt.models.kernels.further_kernels import Laplacian
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
-from marginopt.models.kernels.tiles import BlockPanel, ExponentPanel
+from marginopt.models.kernels.panels import BlockPanel, ExponentPanel
 
 N = 1400
 RNG = np.random.default_rng(0)

@@ -57,7 +57,7 @@ def test_the_leading_terms_are_the_largest_of_all(variances):
 def test_terms_end_where_points_have_no_directions():
     assert len(leading_terms(np.zeros(4), 10)) == 1
     assert {term.axis for term in leading_terms(np.array([0.1, 0.0]), 10)[1:]} == {0}
-    same = KernelGram(np.ones((5, 2)), RBF(1.0), offset=1.0).series(9)
+    same = KernelGram(np.ones((5, 2)), RBF(1.0), offset=1.0).taylor_series(9)
     assert same.count == 2
     assert rows(same, 5).T @ rows(same, 5) == pytest.approx(np.full((5, 5), 2.0))
 
@@ -68,18 +68,18 @@ def test_what_the_terms_leave_is_positive_semidefinite_and_vanishes(offset):
     K = Q.dense - np.diag(Q.loading)
     last = K
     for count in (4, 20, 100, 700):
-        B = rows(Q.series(count), 60)
+        B = rows(Q.taylor_series(count), 60)
         assert len(B) == count
         left = K - B.T @ B
         assert np.linalg.eigvalsh(left).min() > -1e-5
         assert np.linalg.eigvalsh(last - left).min() > -1e-5  # more terms leave less
         last = left
     assert np.abs(last).max() < 1e-3
-    assert rows(Q.series(700), 60)[:20] == pytest.approx(rows(Q.series(20), 60))
+    assert rows(Q.taylor_series(700), 60)[:20] == pytest.approx(rows(Q.taylor_series(20), 60))
 
 
 def test_points_are_taken_in_any_order():
-    series, order = gram(offset=1.0).series(30), np.array([7, 3, 59])
+    series, order = gram(offset=1.0).taylor_series(30), np.array([7, 3, 59])
     out = np.empty((30, 3), dtype=np.float32)
     series.rows(order, out)
     assert np.array_equal(out, rows(series, 60)[:, order].astype(np.float32))
@@ -89,14 +89,14 @@ def test_a_translation_and_a_rotation_of_the_points_leave_the_same_matrix():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((40, 3)) * np.array([3.0, 1.0, 0.3])
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    first, second = (rows(KernelGram(Z, RBF(0.2)).series(25), 40) for Z in (X, X @ turn - 7.0))
+    first, second = (rows(KernelGram(Z, RBF(0.2)).taylor_series(25), 40) for Z in (X, X @ turn - 7.0))
     assert first.T @ first == pytest.approx(second.T @ second, abs=1e-5)
 
 
 def test_there_is_none_for_other_kernels_sparse_points_many_features_and_a_negative_offset():
     X = np.random.default_rng(0).standard_normal((20, 6))
-    assert KernelGram(X, Linear()).series(50) is None
-    assert KernelGram(sp.csr_array(X), RBF(0.1)).series(50) is None
-    assert KernelGram(X, RBF(0.1)).series(6) is None
-    assert KernelGram(X, RBF(0.1), offset=-0.1).series(50) is None
-    assert KernelGram(X, RBF(0.1)).series(7) is not None
+    assert KernelGram(X, Linear()).taylor_series(50) is None
+    assert KernelGram(sp.csr_array(X), RBF(0.1)).taylor_series(50) is None
+    assert KernelGram(X, RBF(0.1)).taylor_series(6) is None
+    assert KernelGram(X, RBF(0.1), offset=-0.1).taylor_series(50) is None
+    assert KernelGram(X, RBF(0.1)).taylor_series(7) is not None

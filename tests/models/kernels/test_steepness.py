@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models import RBF, L2SVMDual
-from marginopt.models.kernels.families import Mixture, RationalQuadratic
+from marginopt.models.kernels.further_kernels import Mixture, RationalQuadratic
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import gamma_by_rule
 from marginopt.solvers import solve

@@ -38,6 +38,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
+from marginopt.models.program.cones import Bilinear
 from marginopt.models.program.dual import dual_form
 from marginopt.solvers.certification.certificate import certify
 
@@ -131,6 +132,18 @@ def test_integers_have_no_lagrangian_dual_of_the_same_optimum() -> None:
     X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
     with pytest.raises(UnsupportedModelError, check=about("model")):
         ZeroOneSVM(X, [-1, 1, -1, 1], lam=1.0).dual()
+
+
+@pytest.mark.parametrize("bilinear", [True, False])
+def test_programs_that_are_not_convex_have_no_lagrangian_dual_of_the_same_optimum(bilinear: bool) -> None:
+    """t ≥ x y, or the objective -x², over a box."""
+    row = Constraint("product", sp.csr_array(np.eye(3)), np.zeros(3), Bilinear(3))
+    form = StandardForm(
+        "nonconvex", (Block("x", (3,)),), np.array([1.0, 0.0, 0.0]), (row,) if bilinear else (), -np.ones(3), np.ones(3),
+        np.zeros(3, dtype=bool), None if bilinear else Quadratic(matrix=np.diag([0.0, -2.0, 0.0])),
+    )  # fmt: skip
+    with pytest.raises(UnsupportedModelError, check=about("model")):
+        form.dual()
 
 
 def test_prices_and_rows_of_the_dual_are_named_after_the_entries_that_they_are_of() -> None:

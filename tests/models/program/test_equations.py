@@ -89,12 +89,12 @@ def test_moves_meet_their_equations_within_the_distance(seed: int, apart: bool) 
     assert equations.singletons.size == (int((np.count_nonzero(A, axis=1) == 1).sum()) if apart else 0)
     form = mo.HingeSVM(*clouds(rng, 8, 2)).form
     nothing = sp.csr_array((1, A.shape[1])), np.zeros(1, dtype=bool)
-    rank = equations.rank(form, *nothing, np.zeros(A.shape[0], dtype=np.intp))
+    independent = equations.find_independent(form, *nothing, np.zeros(A.shape[0], dtype=np.intp))
     sizes = rng.uniform(0.1, 1.0, A.shape[0])
-    if rank is None:
+    if independent is None:
         assert np.linalg.matrix_rank(A) < A.shape[0] or np.linalg.cond(A) > 1e4
         return
-    distance = equations.distance(sizes, rank)
+    distance = equations.solution_norm_bound(sizes, independent)
     for _ in range(20):
         s = sizes * rng.choice([-1.0, 1.0, 0.3], sizes.size)
         y = equations.solution(s, definite=True)

@@ -12,7 +12,8 @@ from effort import trials
 
 import marginopt as mo
 from marginopt.models import StandardForm
-from marginopt.models.program.lagrangian import dual_bound, implied_bounds
+from marginopt.models.program.implied_bounds import implied_bounds
+from marginopt.models.program.lagrangian import dual_bound
 
 Build = Callable[[np.random.Generator], tuple[Any, Any]]
 

@@ -29,7 +29,7 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
-from marginopt.models.export.cone_rows import native_size
+from marginopt.models.export.cone_rows import gurobi_size
 from marginopt.models.export.gurobi_model import to_gurobi
 from marginopt.models.program.exponential_cones import Exponential, Power
 from marginopt.solvers.interface.solver import LicenceState
@@ -101,7 +101,7 @@ def test_mixed_integer_cones_keep_plain_rows_as_variables():
     """min t, ||(x - 0.4, y + 1.3)|| ≤ t, x and y integer: (0, -1), √(0.16 + 0.09) = 0.5."""
     rows = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
     form = form_of([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], integer=[1, 1, 0])
-    assert native_size(form) == (5, 2)
+    assert gurobi_size(form) == (5, 2)
     result = solve_problem(form, "gurobi", Options())
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(0.5, abs=1e-7)
@@ -118,7 +118,7 @@ def test_exponential_and_power_cones_count_as_gurobi_counts_them(rows):
     """The restricted licence has a limit for each; signs of bases and divisors are linear rows."""
     form = form_of([0, 0, 1], [*rows, ("side", [[1.0, 1.0, 0.0]], [1.0], Nonnegative(1))], [-1] * 3, [5] * 3)
     with to_gurobi(form) as model:
-        assert native_size(form) == (model.NumVars, model.NumConstrs)
+        assert gurobi_size(form) == (model.NumVars, model.NumConstrs)
 
 
 def test_labels_become_names():

@@ -14,7 +14,7 @@ from programs import form_of
 
 from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, Nonnegative, StandardForm, Zero
-from marginopt.models.export.mosek_task import psd_order, to_mosek
+from marginopt.models.export.mosek_task import mosek_svec_order, to_mosek
 from marginopt.models.program.cones import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _start, _watch, read_multipliers, read_solution
 from marginopt.solvers.certification.certificate import certify
@@ -32,7 +32,7 @@ def test_semidefinite_order_is_the_documented_one(order):
     A = np.random.default_rng(order).normal(size=(order, order))
     S = A + A.T
     documented = [S[i, j] * (1.0 if i == j else np.sqrt(2.0)) for j in range(order) for i in range(j, order)]
-    np.testing.assert_allclose(svec(S)[psd_order(order)], documented)
+    np.testing.assert_allclose(svec(S)[mosek_svec_order(order)], documented)
 
 
 def test_semidefinite_domain_is_evaluated_by_mosek():

@@ -18,7 +18,7 @@ from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSec
 from marginopt.models.program.form import Block, Constraint
 from marginopt.models.program.quadratic import Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.certification.certificate import certify
+from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
@@ -402,3 +402,11 @@ def test_a_row_without_variables_is_met_in_any_unit_or_in_none(constant: float, 
     rows = Constraint("row", F, np.array([0.0, constant]), Nonnegative(2))
     form = StandardForm("constant", (Block("x", ()),), np.ones(1), (rows,), np.zeros(1), np.ones(1), np.zeros(1, bool))
     assert certify(form, {"x": np.float64(0.0)}).feasible(1e-6) is met
+
+
+def test_a_better_bound_comes_with_all_that_says_why_it_holds() -> None:
+    weak = Certificate(1.0, 0.0, {}, bound=0.0, argument="none", derived="")
+    strong = Certificate(2.0, 1.0, {}, bound=0.5, argument="multipliers", bound_error=1e-9, condition="if K", derived="x <= 1")
+    better = weak.with_better_bound(strong)
+    assert better == replace(strong, objective=1.0, primal_residual=0.0)
+    assert strong.with_better_bound(weak) == strong

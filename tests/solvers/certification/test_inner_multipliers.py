@@ -16,7 +16,7 @@ from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.model import BareForm
 from marginopt.models.program.lagrangian import dual_bound
-from marginopt.solvers.certification.evidence import ConeRows, FormRows, interior_multipliers
+from marginopt.solvers.certification.evidence import ScaledConeRows, ScaledLinearRows, interior_multipliers
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.records import Answer, Options
 from marginopt.solvers.registry import get_solver
@@ -60,7 +60,7 @@ def test_the_inner_multipliers_bound_the_optimum() -> None:
             continue
         form = model.form
         x = form.join(result.values)
-        rows = FormRows.of(form) or ConeRows.of(form)
+        rows = ScaledLinearRows.of(form) or ScaledConeRows.of(form)
         assert rows is not None
         inner = rows.interior_multipliers(x)
         if inner is None:

@@ -11,9 +11,9 @@ from effort import trials
 
 import marginopt as mo
 from marginopt import margin as M
+from marginopt.solvers.certification.answer_completion import ZERO_OBJECTIVE_NOTE, prove_zero_is_least
 from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Result
-from marginopt.solvers.certification.supplied_evidence import ZERO_OBJECTIVE_NOTE, prove_zero_is_least
 from marginopt.solvers.records import Answer, Status, relative_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")

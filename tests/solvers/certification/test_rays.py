@@ -23,8 +23,8 @@ from marginopt.models import (
 )
 from marginopt.models.model import BareForm, Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo, rational as rational_rays
+from marginopt.solvers.certification.answer_completion import unbounded_integer_ray
 from marginopt.solvers.certification.rays import point_exists, ray_is_exact
-from marginopt.solvers.certification.supplied_evidence import unbounded_integer_ray
 from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge
 from marginopt.solvers.rational import farkas_exists, ray_exists

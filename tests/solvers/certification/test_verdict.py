@@ -15,8 +15,8 @@ from marginopt import margin
 from marginopt.errors import UnsupportedModelError
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.models.model import BareForm
+from marginopt.solvers.certification.answer_completion import ZERO_OBJECTIVE_NOTE
 from marginopt.solvers.certification.certificate import Certificate, objective_scale
-from marginopt.solvers.certification.supplied_evidence import ZERO_OBJECTIVE_NOTE
 from marginopt.solvers.certification.verdict import ZERO_OPTIMUM, big_m_objection, verdict
 from marginopt.solvers.interface.solver import OPEN_LICENCE
 from marginopt.solvers.judgement import judge

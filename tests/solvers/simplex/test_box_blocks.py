@@ -133,5 +133,5 @@ def test_reordered_columns_and_blocks_are_the_matrix(signed: bool, sparse: bool)
         assert ordered.single_columns(rows, out) is out
         np.testing.assert_allclose(out, K[rows], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(ordered.single_block(rows, columns), K[np.ix_(rows, columns)], rtol=1e-5, atol=1e-5)
-        assert ordered.blocks_from_points == gram.blocks_from_points
-    assert not KernelGram(X @ X.T, Precomputed()).blocks_from_points
+        assert ordered.has_fast_blocks == gram.has_fast_blocks
+    assert not KernelGram(X @ X.T, Precomputed()).has_fast_blocks

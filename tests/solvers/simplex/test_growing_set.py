@@ -90,11 +90,11 @@ def test_a_combination_is_the_product(kernel, sparse):
 def test_the_rank_bounds_the_rank():
     rng = np.random.default_rng(4)
     X = rng.standard_normal((30, 4))
-    assert KernelGram(X, Linear()).rank == 4
-    assert KernelGram(X, Linear(), offset=1.0).rank == 5
-    assert KernelGram(X[:3], Linear(), offset=1.0).rank == 3
+    assert KernelGram(X, Linear()).rank_bound == 4
+    assert KernelGram(X, Linear(), offset=1.0).rank_bound == 5
+    assert KernelGram(X[:3], Linear(), offset=1.0).rank_bound == 3
     for gram in (KernelGram(X, Linear(), ridge=0.1), KernelGram(X, RBF(1.0)), MatrixGram(X @ X.T)):
-        assert gram.rank == 30
+        assert gram.rank_bound == 30
 
 
 def test_balls_of_few_features_begin_with_it():

@@ -29,7 +29,7 @@ def stated(seed: int, n: int, kernel: Kernel, manifold: float = 0.0) -> Nonparal
 def enumerated(model: NonparallelSVM) -> float:
     """The least optimum of the convex problems with |f_i| for some points of the class and ε for the others."""
     inside = np.flatnonzero(model.inside)
-    whole = model.majorant(np.zeros(model.features.features))  # slope 1 everywhere
+    whole = model.majorant(np.zeros(model.features.dimension))  # slope 1 everywhere
     others = whole.h.size - inside.size
     best = np.inf
     for z in product((0.0, 1.0), repeat=inside.size):
@@ -80,7 +80,7 @@ def test_every_point_has_its_best_completion(loss: Literal["capped", "correntrop
         model = replace(stated(0, 12, kernel), loss=loss)
         reach = np.abs(model.form.upper[0])
         for _ in range(10):
-            u = rng.normal(size=model.features.features)
+            u = rng.normal(size=model.features.dimension)
             u *= rng.random() * reach / np.linalg.norm(u)
             values = model.complete({"u": u})
             x = model.form.join(values)

@@ -29,7 +29,7 @@ def _model(orientation: Any = "one", kernel: Any = None, seed: int = 0, **change
 
 
 def _projection(model: ChebyshevNPSVC, seed: int = 1) -> np.ndarray:
-    return polar(np.random.default_rng(seed).normal(size=(model.features.features, int(model.d or 0))))
+    return polar(np.random.default_rng(seed).normal(size=(model.features.dimension, int(model.d or 0))))
 
 
 CASES = [(o, k) for o in ("one", "rest") for k in (Linear(), RBF(0.3))]
@@ -110,7 +110,7 @@ def test_weighted_sum_falls_over_u_v_and_p_steps(orientation: str, kernel: Any) 
     model = _model(orientation, kernel)
     tau, P = np.array([0.2, 0.5, 0.3]), _projection(model)
     share = tau * model.weights
-    U, V = np.zeros((3, model.features.features)), np.random.default_rng(0).normal(size=(3, 2))
+    U, V = np.zeros((3, model.features.dimension)), np.random.default_rng(0).normal(size=(3, 2))
     before = share @ model.objectives(U, V, P)
     for _ in range(4):
         for k in range(3):

@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt.models import PSD, Block, Cone, Constraint, Nonnegative, RotatedSecondOrder, SecondOrder, StandardForm, Zero
 from marginopt.models.model import as_model
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.certification.evidence import ConeRows
+from marginopt.solvers.certification.evidence import ScaledConeRows
 from marginopt.solvers.certification.rays import RayEvidence, ray_is_exact
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.interface.solver import OPEN_LICENCE
@@ -98,7 +98,7 @@ def test_weakly_infeasible_is_not_proved() -> None:
     )  # fmt: skip
     verdict = judged(form, Status.INFEASIBLE)
     assert verdict.status in (Status.INFEASIBLE, Status.INACCURATE) and "proved: " not in verdict.evidence
-    rows = ConeRows.of(form)
+    rows = ScaledConeRows.of(form)
     assert rows is not None and rows.farkas()[1] is None
 
 

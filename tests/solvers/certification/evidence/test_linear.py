@@ -15,7 +15,7 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 from marginopt.models.model import as_model
 from marginopt.models.program.lagrangian import dual_bound
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.certification.evidence import FormRows
+from marginopt.solvers.certification.evidence import ScaledLinearRows
 from marginopt.solvers.certification.rays import RayEvidence
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.interface.solver import OPEN_LICENCE
@@ -58,7 +58,7 @@ def test_exactly_one_alternative_holds(block: int) -> None:
     proved = 0
     for seed in range(50 * block, 50 * block + trials(20, 50)):
         form = drawn(seed)
-        rows = FormRows.of(form)
+        rows = ScaledLinearRows.of(form)
         assert rows is not None
         z, x = rows.farkas()
         assert (z is None) != (x is None), seed
@@ -126,7 +126,7 @@ def test_what_highs_calls_infeasible_and_is_unbounded() -> None:
         if result.claim.status is Status.INFEASIBLE and result.status is Status.INACCURATE:
             assert mo.certify(form, result.details["point"]).feasible(1e-9)
             wrong += 1
-        rows = FormRows.of(form)
+        rows = ScaledLinearRows.of(form)
         assert rows is not None
         if result.status is Status.INFEASIBLE:
             assert rows.farkas()[0] is not None
@@ -173,8 +173,8 @@ def test_a_bound_far_above_the_objective_is_a_contradiction_for_any_solver() -> 
 
 def test_what_is_not_linear_or_too_large_is_left_alone() -> None:
     cone = mo.ConicSVM([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1, -1, 1], lam=1.0).form
-    assert FormRows.of(cone) is None
-    assert FormRows.of(program(np.ones((1, 1200)), [0], np.ones(1200))) is None
+    assert ScaledLinearRows.of(cone) is None
+    assert ScaledLinearRows.of(program(np.ones((1, 1200)), [0], np.ones(1200))) is None
 
 
 def test_a_point_beside_its_bound_by_rounding_has_the_bound_active() -> None:
@@ -190,7 +190,7 @@ def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
     count = 0
     for seed in range(trials(150, 400)):
         form = drawn(seed)
-        rows = FormRows.of(form)
+        rows = ScaledLinearRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
         if z is not None:
@@ -207,7 +207,7 @@ def test_rows_of_very_different_sizes_keep_their_proof() -> None:
     for powers in ([0, 0, 0, 0], [-3, -19, 5, 19], [20, -20, 0, 3]):
         size = np.ldexp(1.0, powers)
         form = program(size[:, None] * A, size * g, [4, -3, -1, 4])
-        rows = FormRows.of(form)
+        rows = ScaledLinearRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
         assert z is not None and RayEvidence.of(form, z).proved, powers
@@ -221,7 +221,7 @@ def test_rational_multipliers_beside_rounded_ones() -> None:
     assert farkas_exists(thirds, z)
     assert not farkas_exists(thirds, {"rows": np.array([0.0, 1.0, 1.0])})
     assert not farkas_exists(thirds, {"rows": np.full(3, np.nan)})
-    rows = FormRows.of(drawn(378))
+    rows = ScaledLinearRows.of(drawn(378))
     assert rows is not None
     z_found, _ = rows.farkas()
     assert z_found is not None
@@ -235,7 +235,7 @@ def test_no_multipliers_exclude_a_program_with_a_point() -> None:
     tried = 0
     for seed in range(trials(100, 300)):
         form = drawn(seed)
-        rows = FormRows.of(form)
+        rows = ScaledLinearRows.of(form)
         assert rows is not None
         z, _ = rows.farkas()
         if z is None:

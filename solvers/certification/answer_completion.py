@@ -16,21 +16,22 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.model import Model
+from ...models.program.blocks import Constraint
 from ...models.program.cones import Nonnegative
-from ...models.program.form import Constraint, StandardForm
+from ...models.program.form import StandardForm
 from ...models.program.lagrangian import dual_bound
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status
-from .certificate import Certificate, Certifier, certify, nonnegative
-from .evidence import ByLabel, ConeRows, FormRows, ScaledRows, interior_multipliers
+from .certificate import Certificate, Certifier, certify, has_nonnegative_objective
+from .evidence import ByLabel, ScaledConeRows, ScaledLinearRows, ScaledRows, interior_multipliers
 from .rays import RayEvidence, point_exists
 from .verdict import conditions_met
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
-#: A ray of the solver's whose residual is larger is none.
+#: Largest residual of a solver's ray beside which a search for a better one may support the claim.
 _ROUGH = 1e-2
-#: Shares of inner multipliers that are tried.
+#: Shares of the interior multipliers that are mixed in.
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
 #: Lengths along a ray of descent at which points are tried, in units of the starting point and of the ray.
@@ -61,10 +62,11 @@ def complete_claim(
     bounded: str = "",
     seconds: float | None = None,
 ) -> CompletedClaim:
-    """Complete a claim of infeasibility or unboundedness with a ray that proves it where the solver's does not, or contradict it.
+    """Return a claim of infeasibility or unboundedness with a better ray where the solver's does not prove it, or an objection.
 
     Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either. ``points`` may be feasible
-    starts of a ray of descent; ``bounded`` is the reason why the objective has a lower bound (`known_bound`), empty without one.
+    starts of a ray of descent. ``bounded`` is the reason why the objective has a lower bound (`lower_bound_reason`), empty
+    without one; ``seconds`` limits the searches.
     """
     if ray.proved and answer.status is Status.INFEASIBLE:
         return CompletedClaim(answer, ray)
@@ -103,12 +105,12 @@ def _far_points(form: StandardForm, answer: Answer, points: Sequence[FloatArray]
             yield point + length * max(1.0, float(np.abs(point).max(initial=0.0))) * direction
 
 
-def known_bound(model: Model, form: StandardForm, answer: Answer) -> str:
-    """Return why the objective has a lower bound, by what it is made of or by multipliers at hand; empty where neither tells.
+def lower_bound_reason(model: Model, form: StandardForm, answer: Answer) -> str:
+    """Return why the objective has a lower bound, by its terms or by multipliers at hand; empty where neither gives one.
 
     The answer's multipliers are tried, and zero.
     """
-    reason = model.bounded_below_reason or ("no term of it can be negative" if nonnegative(form) else "")
+    reason = model.bounded_below_reason or ("no term of it can be negative" if has_nonnegative_objective(form) else "")
     if reason:
         return f"the objective has a lower bound: {reason}"
     multipliers = [answer.multipliers, {c.label: np.zeros(c.rows) for c in form.constraints}]
@@ -150,14 +152,14 @@ def unbounded_integer_ray(form: StandardForm) -> str:
     if form.quadratic is not None or not form.integer.any() or not falls.any():
         return ""
     relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
-    rows = FormRows.of(relaxed)
+    rows = ScaledLinearRows.of(relaxed)
     d = None if rows is None else rows.ray()
     if d is None or not RayEvidence.of(relaxed, d).exact:
         return ""
     return f"the solver says optimal, and there is no least value: {RayEvidence.descent_remark(form.split(d))}"
 
 
-def with_multipliers(
+def improve_multipliers(
     certifier: Certifier,
     answer: Answer,
     values: Mapping[str, FloatArray],
@@ -165,7 +167,7 @@ def with_multipliers(
     tol: float,
     seconds: float | None = None,
 ) -> tuple[Answer, Certificate]:
-    """Replace missing or useless multipliers by ones computed from the data if those yield a bound.
+    """Return the answer with multipliers computed from the data, and its certificate, if they yield a bound; else both as given.
 
     ``values`` is the point of the certificate, ``tol`` the relative gap of an optimum, ``seconds`` a limit of the search.
     """
@@ -254,7 +256,7 @@ def _close(certificate: Certificate, tol: float) -> bool:
 
 def _rows(form: StandardForm, seconds: float | None) -> ScaledRows | None:
     """Return the rows for a search for evidence, with its deadline; None where neither kind of rows fits the form."""
-    rows = FormRows.of(form) or ConeRows.of(form)
+    rows = ScaledLinearRows.of(form) or ScaledConeRows.of(form)
     return rows if rows is None or seconds is None else replace(rows, deadline=time.perf_counter() + seconds)
 
 
@@ -290,7 +292,7 @@ def certify_zero_objective(certifier: Certifier, answer: Answer, values: Mapping
 
 def prove_zero_is_least(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None) -> str:
     """Return why no feasible point costs less than x, a feasible one that costs zero; empty where that is not proved."""
-    if nonnegative(form):
+    if has_nonnegative_objective(form):
         return "no term of the objective is negative within the bounds"
     curved = form.quadratic is not None
     if form.r != 0.0 or x[form.q != 0.0].any() or (curved and (x.any() or not form.convexity.is_exact)):
@@ -308,7 +310,7 @@ def prove_zero_is_least(form: StandardForm, x: FloatArray, multipliers: Mapping[
     origin = np.zeros(form.n)
     if dual_bound(cone, origin, z).value == 0.0:
         return _ARGUMENT
-    rows = FormRows.of(cone)
+    rows = ScaledLinearRows.of(cone)
     exact = None if rows is None else rows.bounding_multipliers()
     return _ARGUMENT if exact is not None and dual_bound(cone, origin, exact[0]).value == 0.0 else ""
 

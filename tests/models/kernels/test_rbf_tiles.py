@@ -9,8 +9,8 @@ import pytest
 
 from marginopt.models.kernels.gram import KernelGram
 from marginopt.models.kernels.kernels import RBF
-from marginopt.models.kernels.powers import DOUBLE, ROWS, SINGLE, tile_of
-from marginopt.models.kernels.tiles import STRIP, PointStrips
+from marginopt.models.kernels.panels import STRIP, PointStrips
+from marginopt.models.kernels.rbf_tiles import EXP2_DOUBLE, EXP2_SINGLE, TILE_ROWS, tile_intrinsic
 
 RNG = np.random.default_rng(7)
 #: ln 2 to 60 digits.
@@ -21,7 +21,7 @@ def two_to(r: Fraction) -> Fraction:
     return sum(((LN2 * r) ** k / factorial(k) for k in range(30)), Fraction(0))
 
 
-@pytest.mark.parametrize(("coefficients", "digits"), [(SINGLE, 24), (DOUBLE, 53)])
+@pytest.mark.parametrize(("coefficients", "digits"), [(EXP2_SINGLE, 24), (EXP2_DOUBLE, 53)])
 def test_the_polynomial_is_within_its_remainder(coefficients, digits):
     n = len(coefficients)
     remainder = Fraction(LN2) ** n * Fraction(3, 2) / factorial(n) * 2 / 4**n
@@ -48,7 +48,7 @@ def test_powers_of_every_shape(kind, n, p, m):
     for first in range(0, n, STRIP):
         for stop in {first, n, min(n, first + STRIP)}:
             out = np.full((m, stop - first), np.nan, dtype=kind)
-            strips.powers(points, computed, first, out)
+            strips.write_powers(points, computed, first, out)
             assert np.abs(out - expected[:, first:stop]).max(initial=0.0) <= 60 * np.finfo(kind).eps
 
 
@@ -56,10 +56,10 @@ def test_powers_of_every_shape(kind, n, p, m):
 def test_far_points_and_coinciding_ones(kind):
     Z = np.array([[0.0], [1.0], [30.0], [1e4]], dtype=kind)
     half, out = 0.5 * Z[:, 0] ** 2, np.empty((4, 4), dtype=kind)
-    PointStrips(Z, half).powers(Z, half, 0, out)
+    PointStrips(Z, half).write_powers(Z, half, 0, out)
     assert (np.diagonal(out) == 1.0).all()
     assert ((out[:2, 2:] >= 0.0) & (out[:2, 2:] <= 3e-38)).all()
-    PointStrips(Z, half - kind(1.0)).powers(Z, half, 0, out)  # rounding must not bring a value above one
+    PointStrips(Z, half - kind(1.0)).write_powers(Z, half, 0, out)  # rounding must not bring a value above one
     assert (out <= 1.0).all()
 
 
@@ -71,7 +71,7 @@ def test_other_machines_have_other_rows_and_the_same_values(kind):
     points[:, 5] = 0.5 * np.square(points[:, :5]).sum(axis=1)
     items = []
     for rows in (2, 8):
-        tile, out, strips = tile_of(rows), np.empty((8, width), dtype=kind), np.ascontiguousarray(points.T)[None]
+        tile, out, strips = tile_intrinsic(rows), np.empty((8, width), dtype=kind), np.ascontiguousarray(points.T)[None]
 
         @nb.njit
         def run(points, strips, out, tile=tile, rows=rows):
@@ -81,7 +81,7 @@ def test_other_machines_have_other_rows_and_the_same_values(kind):
         run(points[:8].copy(), strips, out)
         items.append(out)
     assert (items[0] == items[1]).all()
-    assert ROWS in (2, 8)
+    assert TILE_ROWS in (2, 8)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4])

@@ -1,5 +1,7 @@
 """Panels of a kernel matrix, the columns of some fixed points, stored as float32, as bit counts with a table, or in two bytes.
 
+Steps of solvers of kernel models read them through `GramOperator.panel`; no certificate does.
+
 *Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
 tiles that stay in a core's own cache.
 
@@ -33,10 +35,9 @@ Tile: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class EntryEncoding:
-    """The encoding of stored entries e of Q: Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i, or Q_ij = e_ij without
-    signs.
+    """The encoding of stored entries e of Q: Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i, t(e) = table[e].
 
-    t(e) is table[e], or e itself without a table.
+    Without a table t(e) = e; without signs Q_ij = e_ij.
 
     Parameters
     ----------
@@ -94,12 +95,14 @@ class PointStrips:
         self._strips = _aligned((count, p, self._width), Z.dtype)
         self._strips[:] = columns.reshape(count, self._width, p).transpose(0, 2, 1)
 
-    def powers(self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]) -> None:
+    def write_powers(
+        self, Z: FloatArray | SingleArray, half: FloatArray | SingleArray, first: int, out: npt.NDArray[Any]
+    ) -> None:
         """Write the values of the given points and the fixed ones from ``first`` on, a multiple of `STRIP`, into ``out``."""
-        from .powers import ROWS, powers
+        from .rbf_tiles import TILE_ROWS, write_rbf_tiles
 
-        left, buffer = _rows(Z, half, -(-half.size // ROWS) * ROWS), np.empty((ROWS, self._width), dtype=out.dtype)
-        powers(left, self._strips, first // self._width, buffer, out)
+        left, buffer = _rows(Z, half, -(-half.size // TILE_ROWS) * TILE_ROWS), np.empty((TILE_ROWS, self._width), dtype=out.dtype)
+        write_rbf_tiles(left, self._strips, first // self._width, buffer, out)
 
 
 def _rows(Z: FloatArray | SingleArray, half: FloatArray | SingleArray, count: int) -> npt.NDArray[Any]:
@@ -128,7 +131,7 @@ class Panel(ABC):
     Attributes
     ----------
     points : ndarray of int
-        The columns; none may occur twice.
+        The fixed points; no point may occur twice.
     entries : EntryEncoding
         What tiles and rows hold: values, or whole numbers that a table turns into them.
     """
@@ -174,7 +177,7 @@ class BlockPanel(Panel):
         self._block = block
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
-        """The whole block."""
+        """Yield the whole block."""
         if stop:
             yield 0, stop, self._block(indices, self.points[:stop])
 
@@ -189,7 +192,7 @@ class ExponentPanel(Panel):
     Z, half : ndarray of float32
         z of all points as rows, and h.
     entries : EntryEncoding
-        Signs, offset, scale and loading.
+        Signs, loading, the scale as ``step`` and scale·offset as ``shift``.
     points : ndarray of int
     """
 
@@ -199,18 +202,18 @@ class ExponentPanel(Panel):
         self._Z, self._half, self._strips = Z, half, PointStrips(Z[points], half[points])
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
-        """Powers of two."""
+        """Yield tiles of powers of two."""
         left, half = self._Z[indices], self._half[indices]
         store = np.empty(indices.size * min(stop, _WIDTH), dtype=np.float32)
         for first in range(0, stop, _WIDTH):
             last = min(first + _WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
-            self._strips.powers(left, half, first, tile)
+            self._strips.write_powers(left, half, first, tile)
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """Powers between indices and points[:m], written in place: a tile's copy would take half as long as its values."""
-        self._strips.powers(self._Z[indices], self._half[indices], 0, out)
+        """Write the powers between indices and points[:m] in place: a tile's copy would take half as long as its values."""
+        self._strips.write_powers(self._Z[indices], self._half[indices], 0, out)
 
 
 #: Columns of a tile of counts, which take a byte or two each.
@@ -240,7 +243,7 @@ class CountPanel(Panel):
         self._words, self._across = words, np.take(words, points, axis=1)
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
-        """Counts of bits."""
+        """Yield tiles of counts of differing bits."""
         from .loops import hamming_distances
 
         chosen = _words_of(self._words, indices)
@@ -252,7 +255,7 @@ class CountPanel(Panel):
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """d between indices and points[:m]."""
+        """Write the distances d between indices and points[:m]."""
         from .loops import hamming_distances
 
         hamming_distances(self._across, _words_of(self._words, indices), 0, out)
@@ -278,7 +281,7 @@ class RoundedPanel(Panel):
     Parameters
     ----------
     values : Panel
-        Of k; what is multiplied at once is not rounded.
+        The panel of k in float32; products by tiles use it without rounding.
     signs : ndarray of float32
     offset, scale : float
     loading : ndarray (n,)
@@ -290,13 +293,13 @@ class RoundedPanel(Panel):
         self._values = values
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
-        """65535·k in float32."""
+        """Yield tiles of 65535·k in float32."""
         for first, last, tile in self._values.tiles(indices, stop):
             tile *= tile.dtype.type(LARGEST)
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
-        """65535·k between indices and points[:m], rounded."""
+        """Write 65535·k between indices and points[:m], rounded."""
         for first, last, tile in self.tiles(indices, out.shape[1]):
             tile += tile.dtype.type(0.5)
             np.copyto(out[:, first:last], tile, casting="unsafe")

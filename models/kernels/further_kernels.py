@@ -33,12 +33,8 @@ class Laplacian(DistanceKernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma"))
 
-    def steepness(self) -> float:
-        """Return γ, the steepness in ||x - z||₁."""
-        return self.gamma
-
     def rounding(self, X: Points) -> FloatArray:
-        """Return the relative error γ_p of ||x - z||₁ times d·exp(-d) < 1, and that of the function."""
+        """Return e with e_i e_j = γ_{p+40}: the relative error of d = γ||x - z||₁ times d·exp(-d) < 1, and that of exp."""
         return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     @property
@@ -207,17 +203,19 @@ class Mixture(Kernel):
         """Return the rounding of both parts, and of their sum."""
         return self._sum_rounding(X, self.first.rounding(X), self.second.rounding(X))
 
-    def coarse(self, X: Points) -> bool:
-        """Return whether a part loses digits."""
-        return self.first.coarse(X) or self.second.coarse(X)
+    def needs_differences(self, X: Points) -> bool:
+        """Return whether one of the two kernels needs differences."""
+        return self.first.needs_differences(X) or self.second.needs_differences(X)
 
-    def fine_matrix(self, X: Points, Z: Points) -> FloatArray:
+    def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
         """Return (1 - t) k_1 + t k_2, from differences."""
-        return np.asarray((1.0 - self.weight) * self.first.fine_matrix(X, Z) + self.weight * self.second.fine_matrix(X, Z))
+        return np.asarray(
+            (1.0 - self.weight) * self.first.matrix_by_differences(X, Z) + self.weight * self.second.matrix_by_differences(X, Z)
+        )
 
-    def fine_rounding(self, X: Points) -> FloatArray:
+    def rounding_by_differences(self, X: Points) -> FloatArray:
         """Return the rounding of both parts, and of their sum."""
-        return self._sum_rounding(X, self.first.fine_rounding(X), self.second.fine_rounding(X))
+        return self._sum_rounding(X, self.first.rounding_by_differences(X), self.second.rounding_by_differences(X))
 
     def _sum_rounding(self, X: Points, first: FloatArray, second: FloatArray) -> FloatArray:
         parts = (1.0 - self.weight) * first**2 + self.weight * second**2 + gamma_n(4) * np.abs(self.diagonal(X))

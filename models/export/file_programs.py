@@ -1,7 +1,7 @@
-"""Programs as files hold them, without blocks and labels, and their conversion to standard forms.
+"""Programs as files hold them, without blocks and labels, and their conversion to and from standard forms.
 
-A `FlatProgram` is what formats with linear rows alone carry, a `ConicProgram` what those with cones do; a layout
-(`models.export.layout`) turns them back into the form that was written.
+Formats of linear and quadratic rows hold a `FlatProgram`, conic formats a `ConicProgram`. A layout (`models.export.layout`)
+turns them back into the form that was written.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, quadratic_cone, quadratic_rows, two_sided
+from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import IndicatorRow, unique_label
+from ..program.blocks import Block, Constraint, indexed_variable_of
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
-from ..program.form import Block, Constraint, StandardForm
-from ..program.name_lookup import indexed_variable_of
+from ..program.form import StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import indicator_rows
 from .layout import Layout
@@ -39,6 +39,7 @@ class FlatProgram:
         Symmetric, of ½x'Px.
     q, r : ndarray (n,), float
     A, b : csr_array (m, n), ndarray (m,)
+        The linear rows, a_i'x = b_i or a_i'x ≥ b_i.
     equal : ndarray of bool (m,)
         Rows that are equalities; the others are ≥.
     lower, upper : ndarray (n,)
@@ -48,7 +49,7 @@ class FlatProgram:
     maximise : bool
         Whether the file maximises this objective: the form minimises its negative.
     infinite : float
-        Bounds and sides from here on are infinite in the format; files of this package are taken literally.
+        Absolute value from which bounds and sides count as infinite; ∞ where numbers are taken as they are.
     indicators : tuple of IndicatorRow
     quadratic_rows : tuple of QuadraticRow
     """
@@ -129,9 +130,9 @@ class FlatProgram:
             indicators=tuple(self.indicators[i - m] for i in order[m:last]),
             quadratic_rows=tuple(self.quadratic_rows[i - last] for i in order[last:]),
         )  # fmt: skip
-        return program.by_columns(np.array([index[name] for name in columns], dtype=np.int64))
+        return program.permute_columns(np.array([index[name] for name in columns], dtype=np.int64))
 
-    def by_columns(self, place: IntArray) -> FlatProgram:
+    def permute_columns(self, place: IntArray) -> FlatProgram:
         """Return the program whose variable j is this one's variable ``place[j]``."""
         index = np.argsort(place)
         indicators = tuple(
@@ -147,7 +148,7 @@ class FlatProgram:
             integer=self.integer[place],
             columns=None if self.columns is None else tuple(self.columns[j] for j in place.tolist()),
             indicators=indicators,
-            quadratic_rows=tuple(row.by_columns(place) for row in self.quadratic_rows),
+            quadratic_rows=tuple(row.permute_columns(place) for row in self.quadratic_rows),
         )
 
     def to_form(self, layout: Layout | None) -> StandardForm:
@@ -215,7 +216,7 @@ def _switched(indicators: Iterable[IndicatorRow], n: int) -> tuple[sp.csr_array,
 def scalar_constraints(
     A: sp.csr_array, b: FloatArray, equal: BoolArray, names: Sequence[str] | None, infinite: float = np.inf
 ) -> list[Constraint]:
-    """Return rows a'x = b as one constraint ``equal`` and rows a'x ≥ b as one ``greater``, without those of infinite side."""
+    """Return rows a'x = b as a constraint ``equal`` and rows a'x ≥ b as ``greater``, without those with b ≤ -``infinite``."""
     constraints = []
     for label, mask, cone in (("equal", equal, Zero), ("greater", ~equal & (b > -infinite), Nonnegative)):
         rows = np.flatnonzero(mask)
@@ -413,7 +414,7 @@ def rows_by_kind(
     quadratic = tuple(
         side
         for i, Q in products.items()
-        for side in two_sided(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
+        for side in one_sided_quadratic_rows(names[i], Q, A[[i]].toarray().ravel(), float(left[i]), float(right[i]))
     )
     plain = [i for i in range(left.size) if i not in products and i not in switches]
     linear = to_one_sided_rows(sp.csr_array(A[plain]), left[plain], right[plain], [names[i] for i in plain])

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
+from ..program.blocks import Constraint
 from ..program.cones import Nonnegative, SecondOrder, Zero
-from ..program.form import Constraint
 
 #: Share of a row's terms by which a definition may be violated at the completed point.
 _ROUNDING = 1e-9
@@ -27,8 +27,8 @@ def complete_auxiliary_values(
 ) -> tuple[FloatArray, BoolArray, FloatArray]:
     """Return x with its auxiliary variables, the mask of the entries that are known, and the sum of absolute terms of each entry.
 
-    Variables of a definition that the completed point violates count as unknown, given ones too. An entry whose terms cancel is
-    known to a share of their sum, not of its value.
+    Variables of a definition that the completed point violates count as unknown, given ones too. The rounding error of an entry
+    is relative to the sum of its absolute terms.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ from .cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrd
 from .exponential_cones import Exponential, Power
 
 if TYPE_CHECKING:
-    from .form import Block, Constraint, StandardForm
+    from .blocks import Block, Constraint
+    from .form import StandardForm
 
 #: Sizes up to which a form is written out: variables, rows, stored entries of F and P.
 _VARIABLES, _ROWS, _ENTRIES = 24, 24, 72
@@ -61,7 +62,7 @@ def program_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
     return _objective_line(form, scale, symbols), (*rows, *_domain_lines(form, scale, symbols))
 
 
-def abstract_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
+def matrix_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
     """Return objective and constraints of a form of any size by its matrices, F x + g in K, as LaTeX."""
     sign = "-" if form.maximise else ""
     terms = [r"\tfrac12 x^\top P x"] if form.quadratic is not None else []

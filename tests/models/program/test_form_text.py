@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from effort import trials
 
 import marginopt as mo
-from marginopt.models.program.algebra import abstract_lines, is_small, program_lines
 from marginopt.models.program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, StandardForm
+from marginopt.models.program.form_text import is_small, matrix_lines, program_lines
 from marginopt.models.program.quadratic import Quadratic
 from marginopt.models.statement import latex_symbol
 
@@ -137,7 +137,7 @@ def test_a_large_form_is_summed_up() -> None:
     rng = np.random.default_rng(0)
     X, y = np.column_stack([np.ones(30), rng.standard_normal((30, 2))]), np.where(np.arange(30) % 2, 1.0, -1.0)
     for form in (mo.HingeSVM(X, y).form, mo.ConicSVM(X, y, lam=1.0).form):
-        objective, lines = abstract_lines(form)
+        objective, lines = matrix_lines(form)
         assert not is_small(form)
         assert len(str(form).splitlines()) == 1 + len(form.blocks) + len(form.constraints)
         assert objective.latex in form.latex() and all(line.latex in form.latex() for line in lines)

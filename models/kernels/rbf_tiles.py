@@ -1,11 +1,11 @@
-"""A compiled kernel for tiles of RBF values: inner products and powers of two, both in vector registers (for
-`models.kernels.tiles`).
+"""A compiled routine for tiles of RBF kernel values: inner products, then powers of two, both in vector registers (for
+`models.kernels.panels`).
 
-The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i =
-½||z_i||², for `ROWS` points and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is
-2^k·2^r with k = round(x) and |r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor
-2^k by adding k to the exponent's bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is
-below 3e-9 and 5e-18. Loops that a compiler vectorises by columns keep the products in memory, as BLAS does.
+The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points
+and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and
+|r| ≤ ½: the factor 2^r by the polynomial that interpolates it at n Chebyshev points, the factor 2^k by adding k to the exponent's
+bits. With n = 7 in float32 and 12 in float64 the remainder, at most (ln 2)^n √2/n!·2/4^n, is below 3e-9 and 5e-18. Loops that a
+compiler vectorises by columns keep the products in memory, as BLAS does.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ...code_cache import cached_njit
 Value: TypeAlias = Any
 
 #: Coefficients c_k of 2^r ≈ Σ c_k r^k on |r| ≤ ½, in float32 and in float64.
-SINGLE = (
+EXP2_SINGLE = (
     1.0, 0.6931472067028326, 0.24022650922288757, 0.05550327226670302, 0.009618056678524637, 0.0013400428177615838,
     0.0001546144469856913,
 )  # fmt: skip
-DOUBLE = (
+EXP2_DOUBLE = (
     1.0, 0.6931471805599453, 0.24022650695910158, 0.055504108664821625, 0.009618129107587256, 0.001333355814640647,
     0.00015403530463724353, 1.5252733841556773e-05, 1.3215432535912375e-06, 1.0178057087733941e-07, 7.074194297288521e-09,
     4.4558179083360645e-10,
 )  # fmt: skip
 
 #: Points of a tile: with two vectors of columns each, their sums fit the registers (32 of 64 bytes with AVX-512, else 16 of 32).
-ROWS = 8 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 2
+TILE_ROWS = 8 if llvmlite.binding.get_host_cpu_features().get("avx512f", False) else 2
 #: Bytes of a vector, and vectors of a strip; machines with shorter ones take several in place of one.
 _BYTES, _VECTORS = 64, 2
 
@@ -121,7 +121,7 @@ class _Tile:
         )  # a sum with it is rounded to a whole number, which its last bits hold
         rounded = b.fadd(x, rounding_constant)
         r = b.fsub(x, b.fsub(rounded, rounding_constant))
-        *lower, value = [self.constant(c) for c in (DOUBLE if self.double else SINGLE)]
+        *lower, value = [self.constant(c) for c in (EXP2_DOUBLE if self.double else EXP2_SINGLE)]
         for coefficient in reversed(lower):
             value = self.plus_product(coefficient, value, r)
         exponent = b.shl(b.bitcast(rounded, self.bits), ir.Constant(self.bits, [digits] * self.lanes))
@@ -153,11 +153,11 @@ def _write(target: Any, builder: Any, signature: Any, arguments: Any, rows: int)
             stored.align = tile.size
 
 
-def tile_of(rows: int) -> Any:
+def tile_intrinsic(rows: int) -> Any:
     """Return an intrinsic that computes a tile of ``rows`` points; it checks no bounds.
 
     It writes 2^min(0, z_i'z_j - h_i - h_j) for the points ``i``, ... of ``left`` and strip ``s`` of ``strips`` to ``out``, from
-    row k and column j on. Arrays are as `powers` says, C-contiguous and of one type.
+    row k and column j on. Arrays are as `write_rbf_tiles` says, C-contiguous and of one type.
     """
 
     def of_types(typing: Any, left: Any, i: Any, strips: Any, s: Any, out: Any, k: Any, j: Any) -> Any:
@@ -173,33 +173,33 @@ def tile_of(rows: int) -> Any:
     return intrinsic(of_types)
 
 
-_tile: Any = tile_of(ROWS)
+_tile: Any = tile_intrinsic(TILE_ROWS)
 
 
 @cached_njit(frozenset({"contract"}))
-def powers(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
+def write_rbf_tiles(left: Any, strips: Any, first: int, buffer: Any, out: Any) -> None:
     """out_ij ← 2^min(0, z_i'z_j - h_i - h_j) for the columns from strip ``first`` on.
 
     Parameters
     ----------
     left : ndarray (m, p + 1)
-        z_i and, in the last column, h_i, p ≥ 1; m is a multiple of `ROWS`, at least the rows of ``out``.
+        z_i and, in the last column, h_i, p ≥ 1; m is a multiple of `TILE_ROWS`, at least the rows of ``out``.
     strips : ndarray (k, p + 1, width)
         z_j and h_j, feature by feature, for ``width`` columns in each strip: 32 in float32, 16 in float64, and no other number.
     first : int
         The first strip.
-    buffer : ndarray (ROWS, width)
+    buffer : ndarray (TILE_ROWS, width)
         Work space for tiles that reach beyond ``out``.
     out : ndarray (r, c)
     """
     count, columns, width = out.shape[0], out.shape[1], strips.shape[2]
     for j in range(0, columns, width):
         s = first + j // width
-        for i in range(0, count, ROWS):
-            if i + ROWS <= count and j + width <= columns:
+        for i in range(0, count, TILE_ROWS):
+            if i + TILE_ROWS <= count and j + width <= columns:
                 _tile(left, i, strips, s, out, i, j)
                 continue
             _tile(left, i, strips, s, buffer, 0, 0)
-            for k in range(min(ROWS, count - i)):
+            for k in range(min(TILE_ROWS, count - i)):
                 for e in range(min(width, columns - j)):
                     out[i + k, j + e] = buffer[k, e]
