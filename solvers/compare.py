@@ -15,7 +15,7 @@ from ..errors import InputError, MarginoptError
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import near_misses
+from .interface.native_options import near_misses
 from .parallel import Cluster, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
@@ -318,7 +318,7 @@ def compare(
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:
-        rows = team.all(_row, [(one, item, chosen) for one in models.values() for item in specs])
+        rows = team.run_all(_row, [(one, item, chosen) for one in models.values() for item in specs])
     count = len(specs)
     tables = {
         name: Comparison(name or one.name, tuple(rows[k * count : (k + 1) * count]))

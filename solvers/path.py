@@ -349,7 +349,7 @@ def _solve_independently(
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
-    results = team.all(_solve_value, tasks)
+    results = team.run_all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
     annotated = tuple(
         r.with_details(r.update or FIRST_BUILD, **{parameter: value}) for r, value in zip(results, shown, strict=True)

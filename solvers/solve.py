@@ -23,8 +23,8 @@ from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
 from .certification.rays import separability
 from .certification.result import Result
-from .interface.backend import warn_unused_start
-from .interface.solver import Gives, KeptModel, Licence, Solver, replace_parameters
+from .interface.native_options import replace_parameters, warn_unused_start
+from .interface.solver import Gives, KeptModel, Licence, Solver
 from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, require, resolve_solver, solvers_that_read

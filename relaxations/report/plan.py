@@ -20,7 +20,7 @@ from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from ...solvers.interface.solver import near_misses
+from ...solvers.interface.native_options import near_misses
 from ...solvers.records import COMMON_OPTIONS, Options
 from ...solvers.registry import SolverLike, SolverSpec, choose_solver, resolve_solver, resolve_solvers, solver_list
 from ..bounds.big_m import BigM, MSource

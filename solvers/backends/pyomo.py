@@ -19,8 +19,9 @@ from ...models.export.pyomo_model import indices, to_pyomo
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, ignored_options_note
-from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, check_native, installed_version, version_of
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, ignored_options_note
+from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, installed_version, version_of
 from ..records import Answer, Options, Status
 
 _CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.POWER})
@@ -128,7 +129,7 @@ class PyomoSolver(Backend):
         return f"pyomo {version_of('pyomo')}"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Write the file, run the executable, read values and suffixes."""
+        """Return the answer of the executable, run on a file of the model; multipliers come from its suffixes."""
         import pyomo.environ as pyo
 
         begin = time.perf_counter()
@@ -215,10 +216,10 @@ def discover() -> tuple[Backend, ...]:
     """Return one solver for each known executable on the path, if Pyomo is installed."""
     if installed_version("pyomo") is None:
         return ()
-    return tuple(of_executable(executable) for executable in EXECUTABLES if shutil.which(executable.command))
+    return tuple(executable_solver(executable) for executable in EXECUTABLES if shutil.which(executable.command))
 
 
-def of_executable(executable: Executable) -> PyomoSolver:
+def executable_solver(executable: Executable) -> PyomoSolver:
     """Return the solver that runs this executable."""
     info = SolverInfo(
         name=f"pyomo:{executable.name}",

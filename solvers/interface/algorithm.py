@@ -24,8 +24,9 @@ from ...models.deadline import deadline
 from ...models.kernels.threads import reserve_threads
 from ...models.model import Model
 from ..records import Answer, Options, Status
+from .native_options import replace_parameters
 from .recorder import ProgressState, Recorder, interrupt_flag
-from .solver import KeptModel, Solver, SolverInfo, replace_parameters
+from .solver import KeptModel, Solver, SolverInfo
 
 if TYPE_CHECKING:
     from .compile_times import CompileClock

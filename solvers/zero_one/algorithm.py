@@ -26,8 +26,9 @@ from ..exact.dispatcher import bound_caveat
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
+from ..interface.native_options import replace_parameters
 from ..interface.recorder import ProgressState
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind

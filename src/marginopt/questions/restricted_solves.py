@@ -258,7 +258,7 @@ class RestrictedSolves:
             for number, item in enumerate(unsolved, first)
         ]
         with choose_executor(self._jobs) as executor:
-            results = (executor if len(tasks) > 1 else SerialExecutor()).all(RestrictedSolve.run, tasks)
+            results = (executor if len(tasks) > 1 else SerialExecutor()).run_all(RestrictedSolve.run, tasks)
         for item, result in zip(unsolved, results, strict=True):
             self.bounds[item.name] = result.bound
             self.proved = self.proved and result.proved

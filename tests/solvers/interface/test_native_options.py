@@ -18,7 +18,8 @@ from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardF
 from marginopt.models.model import BareForm, Model
 from marginopt.solvers.backends.cvxpy import implied_bound, known_options, settings_of
 from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.solver import Solver, check_native, near_options
+from marginopt.solvers.interface.native_options import check_native, near_options
+from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed
 from marginopt.solvers.solve import solve_problem
