@@ -60,7 +60,7 @@ class Comparison(Displayed, Tabular):
 
     @property
     def results(self) -> dict[str, Result]:
-        """Results by solver, of those that have one."""
+        """Results by the solver's label, without solvers that did not run."""
         return {row.solver: row.result for row in self.rows if row.result is not None}
 
     @property

@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds that a stage may take which solves or searches: what is left of the time limit; None without one."""
+        """Seconds for a stage that solves or searches: the rest of the time limit, a tenth of it at least; None without one."""
         limit = self.options.time_limit
         if limit is None:
             return None
@@ -97,7 +97,7 @@ class Judgement:
 
     @property
     def certifier(self) -> Certifier:
-        """The certificate of any answer's multipliers at any point of this model."""
+        """The function that certifies the multipliers of an answer at a point of this model."""
         return Certifier(self.model, self.form)
 
     def with_status(self, status: Status, *remarks: str) -> Judgement:
@@ -110,8 +110,8 @@ def judge(
 ) -> Result:
     """Recompute the certificate of an answer and return the result that it supports.
 
-    ``as_given`` judges a point as it is, which is a claim of somebody's: polishing it, or moving it to a point of objective zero,
-    would make a feasible point of one that is not.
+    ``picked`` is the reason why ``auto`` took the solver, empty if it was named. With ``as_given``, for stored results and
+    files, no stage improves the point: polishing could turn a claimed point that is infeasible into a feasible one.
     """
     owner = model if answer.model is None else answer.model
     form, tol = form_that_fits(owner), options.tolerance(solver.info.tolerance)

@@ -519,13 +519,13 @@ class Options:
         """
         return 0.9 * self.tolerance(default)
 
-    def after(self, seconds: float) -> Options:
+    def with_time_spent(self, seconds: float) -> Options:
         """Return these options when ``seconds`` of the time limit are spent, with at least a millisecond (or the limit) left."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
 
-    def within(self, seconds: float) -> Options:
+    def with_time_limited_to(self, seconds: float) -> Options:
         """Return these options with a time limit of at most ``seconds`` (a millisecond, if that is less)."""
         limit = np.inf if self.time_limit is None else self.time_limit
         return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))

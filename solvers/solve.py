@@ -91,7 +91,7 @@ def solve_problem(
     model = as_model(problem)
     picked = ""
     spec = resolve_solver(solver)
-    options = spec.merge_options(options).within(remaining_seconds())
+    options = spec.merge_options(options).with_time_limited_to(remaining_seconds())
     chosen = spec.solver
     if chosen is None:
         name, picked = choose_solver(model, options)
@@ -171,7 +171,7 @@ def _answer(
         _check_unused(chosen, options)
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
-    remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+    remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(time.perf_counter() - begin)
     return chosen.run(model, remaining, kept_model)
 
 
@@ -296,12 +296,13 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
 
 
 def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
-    """Return the answer of a solver that has a point, without a certificate.
+    """Run a solver and return its answer, which has a point and no certificate: for steps of alternating algorithms.
 
     Parameters
     ----------
-    solver : Solver
-    model : Model or StandardForm
+    solver : str, Solver or pair
+        As for `solve`, but for "auto".
+    model : Model
     options : Options
 
     Returns

@@ -104,7 +104,7 @@ def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatAr
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
     """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
-        return item.resolved(choose_solver(model, options)[0])
+        return item.with_solver(choose_solver(model, options)[0])
     except UnsupportedModelError:
         return item
 

@@ -269,7 +269,7 @@ class Scip(Backend):
         return self._solve(model, monitor, form, options, begin)
 
     def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        self._set_parameters(model, form, options.after(time.perf_counter() - begin))
+        self._set_parameters(model, form, options.with_time_spent(time.perf_counter() - begin))
         details = _start(model, form, options)
         set_block_option(form, options, "priorities", functools.partial(_prioritise, model))
         recorder = monitor.recorder = Recorder("scip", options, maximise=form.maximise)

@@ -288,10 +288,10 @@ class Backend(Solver):
                 kept_model.close()
                 first = kept_model.update is None
                 kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
-            remaining = options.after(built)
+            remaining = options.with_time_spent(built)
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:
-            return self._logged(form, options.after(built))
+            return self._logged(form, options.with_time_spent(built))
         other = kept_model.drop_if_options_changed(options)
         with native_log(self.info.name, options) as logged:
             answer = self.solve_kept(form, logged, kept_model)

@@ -72,7 +72,7 @@ class MaxMinState:
 
 @dataclass(frozen=True)
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
-    """Alternate: solve the two-hulls dual at γ, then move γ uphill by η f'(γ), MaxMin (52).
+    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), MaxMin (52).
 
     η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
     must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and
@@ -136,7 +136,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
         """Run a slice of the inner solve, or move γ after the last slice."""
         run = state.run = state.run or self._begin_inner(state)
-        with reserve_threads(None) if run.algorithm.pooled else nullcontext():
+        with reserve_threads(None) if run.algorithm.single_threaded_blas else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
                 return Outcome.RUNNING
             self._record_inner(state, run)

@@ -86,7 +86,7 @@ class StopRule:
     γ is the distance of the farthest point from the ball's centre (FW (19)).
     """
 
-    tol: float
+    tol: float  #: largest relative gap, unless ``delta`` is positive
     delta: float = 0.0  #: 0 for the rule of the relative gap
     square: float = 0.0  #: Δ², the constant diagonal of a kernel; 0 for the ball's own dual
 
@@ -138,15 +138,15 @@ class StopRule:
 class FrankWolfeState:
     """State of a run of any of the methods."""
 
-    view: SimplexQP
-    rule: StopRule
-    limit: int
-    cache: ColumnCache
-    iterate: FrankWolfeIterate
-    sampled: SampledSteps | None
+    view: SimplexQP  #: the problem
+    rule: StopRule  #: stopping rule
+    limit: int  #: largest number of steps
+    cache: ColumnCache  #: columns of Q
+    iterate: FrankWolfeIterate  #: current point
+    sampled: SampledSteps | None  #: steps on random candidates; None where all points are candidates
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: ĥ is Qâ in float64 from the data
-    refreshes: int = 0
+    refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: relative gap after the last refresh
 
 
@@ -197,7 +197,7 @@ class SampledSteps:
     """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does."""
 
     size: int  #: number of points of a sample
-    rng: np.random.Generator
+    rng: np.random.Generator  #: draws the samples
     rescan: bool  #: whether the stopping rule is confirmed on all points
     support: bool  #: whether the points of the support are candidates too
     scans: int = 0  #: number of looks at all points so far
@@ -388,8 +388,8 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
     #: Number of the method in `loops`.
     method: ClassVar[int] = loops.FW
-    pooled: ClassVar[bool] = True
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
+    single_threaded_blas: ClassVar[bool] = True
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 
     def load(self, view: SimplexQP) -> None:

@@ -32,16 +32,16 @@ _REFRESH_EVERY = 200
 class ProjectedGradientState:
     """State of a run: the point, its gradient and the free variables."""
 
-    view: SimplexQP
+    view: SimplexQP  #: the problem
     Q: FloatArray  #: (n, n)
     a: FloatArray  #: (n,) the point
     g: FloatArray  #: (n,) Qa + c
     members: Sequence[IntArray]  #: the variables of each simplex
     free: BoolArray  #: (n,) variables that may move both ways
-    tol: float
-    limit: int
-    steps: int = 0
-    step: str = ""
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of steps
+    steps: int = 0  #: steps so far
+    step: str = ""  #: kind of the last step
 
     @property
     def objective(self) -> float:

@@ -90,25 +90,25 @@ class NewtonHistory:
 class SmoState:
     """State of a run. In every phase but that of pairs ``steps`` is the phase's generator, which yields better points."""
 
-    view: SimplexQP
-    tol: float
-    limit: int
-    cache: ColumnCache
-    iterate: SmoIterate
-    memory: int
-    phase: SmoPhase = SmoPhase.PAIRS
-    steps: Iterator[FeasiblePoint | None] | None = None
+    view: SimplexQP  #: the problem
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of pair steps
+    cache: ColumnCache  #: columns of Q
+    iterate: SmoIterate  #: current point of the pair steps
+    memory: int  #: bytes that starts and Newton steps may take
+    phase: SmoPhase = SmoPhase.PAIRS  #: present phase
+    steps: Iterator[FeasiblePoint | None] | None = None  #: of the present phase; None in that of pairs
     sets: WorkingSetRun | None = None  #: of the phase of working sets
     start_phase: SmoPhase = SmoPhase.PAIRS  #: the phase whose point pairs or finishers continued from
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
-    refreshes: int = 0
+    refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
     next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
     last_objective: float = float("inf")  #: the float64 objective at the last such look
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
-    newton: NewtonHistory = field(default_factory=NewtonHistory)
+    newton: NewtonHistory = field(default_factory=NewtonHistory)  #: counts of Newton steps
 
     @property
     def gap(self) -> float:
@@ -155,7 +155,9 @@ def move_to_point(state: SmoState, point: FeasiblePoint) -> None:
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Return a rough estimate of the seconds of the remaining pairs: each decade of the gap takes twice as many as the last one.
+    """Return a rough estimate of the seconds of the pairs that remain from a relative gap on.
+
+    Each decade of the gap is taken to need twice as many pairs as the last one.
 
     Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """
@@ -274,8 +276,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     lowrank: bool = True
     stride: int | None = None
 
-    pooled: ClassVar[bool] = True
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
+    single_threaded_blas: ClassVar[bool] = True
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["smo"]
 
     def load(self, view: SimplexQP) -> None:
@@ -509,11 +511,11 @@ _MEMORY_PARTS = 4
 
 @dataclass(eq=False)
 class AutoState:
-    """State of ``auto-simplex``: the chosen SMO, the reason in words, and the state of its run."""
+    """State of ``auto-simplex``."""
 
-    algorithm: SMO
-    reason: str
-    state: SmoState
+    algorithm: SMO  #: SMO with the chosen parameters
+    reason: str  #: the reason for the choice, in words
+    state: SmoState  #: state of its run
 
 
 def _precision(view: SimplexQP) -> Literal["single", "double"]:
@@ -558,7 +560,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
 
     stride: int | None = None
 
-    pooled: ClassVar[bool] = True
+    single_threaded_blas: ClassVar[bool] = True
     info = RECORDS["auto-simplex"]
 
     def load(self, view: SimplexQP) -> None:

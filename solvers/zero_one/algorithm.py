@@ -355,9 +355,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     cluster: Cluster = None
     checkpoint: str | None = None
 
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
-    compiling: ClassVar[float] = 8.0
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
+    expected_compile_seconds: ClassVar[float] = 8.0
     checker: ClassVar[ZeroOneChecker] = ZeroOneChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",

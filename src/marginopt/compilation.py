@@ -23,7 +23,7 @@ from .solvers.solve import solve
 def warm_up(*names: str) -> dict[str, float]:
     """Compile the loops of these solvers (all, without names) and keep them on disk, as their first runs would.
 
-    The smallest examples are solved, one for each structure that a solver reads, with each of its `Algorithm.variants`.
+    The smallest examples are solved, one for each structure that a solver reads, with each of its `Algorithm.compiled_variants`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
 def _warm(solver: Algorithm[Any, Any]) -> float:
     begin, compiled = time.perf_counter(), 0.0
     for model in examples(solver):
-        for variant in solver.variants:
+        for variant in solver.compiled_variants:
             compiled += solve(model, solver.info.name, tol=0.01, **variant).compile_seconds
     return min(compiled, time.perf_counter() - begin)
 

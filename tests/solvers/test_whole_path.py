@@ -103,7 +103,7 @@ def test_a_path_without_its_trivial_classifier_is_refused(seed: int, tmp_path: P
     """Near λ = 0 any other classifier is worse by any factor, however little the forged path states of its bounds."""
     whole = mo.path(instance(seed, n=10), "lam", "all", lam_max=1e3, proof=tmp_path)
     assert whole.check().valid and len(whole) > 1
-    first = replace(whole.corners[1], lam_low=0.0, bound=0.1)
+    first = replace(whole.corners[1], lam_low=0.0, proved_ratio=0.1)
     weaker = replace(whole.breakpoints[0], bound=0.1 * whole.breakpoints[0].value)
     corners, breakpoints = (first, *whole.corners[2:]), (weaker, *whole.breakpoints[1:])
     lie = replace(whole, corners=corners, breakpoints=breakpoints, proved=False)

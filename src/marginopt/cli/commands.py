@@ -32,7 +32,7 @@ from ..solvers import (
     write_solution,
 )
 from ..solvers.certification.point_check import PointCheck, check_point
-from ..solvers.result_checks import certified_anew
+from ..solvers.result_checks import recertify
 from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, model_from_arguments, refuse_options_of_data
 from .parsing import comma_separated, print_message
@@ -317,7 +317,7 @@ def certify(a: argparse.Namespace) -> int:
     """
     program = _program(a.file, "certify")
     if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
-        result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
+        result = recertify(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
         point: Mapping[str, FloatArray] | str | None = result.values
     else:
         result = read_solution(program, a.solution)

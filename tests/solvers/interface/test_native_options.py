@@ -21,7 +21,7 @@ from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_options
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.registry import all_solvers, get_solver, installed
+from marginopt.solvers.registry import all_solvers, get_solver, is_installed
 from marginopt.solvers.solve import solve_problem
 
 
@@ -183,7 +183,7 @@ def _reads(solver: Solver, problem: Model) -> bool:
         return False
 
 
-_INSTALLED = [name for name, solver in all_solvers().items() if installed(solver)]
+_INSTALLED = [name for name, solver in all_solvers().items() if is_installed(solver)]
 
 
 @pytest.mark.parametrize("name", _INSTALLED)
