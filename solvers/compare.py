@@ -64,7 +64,7 @@ class Comparison(Displayed, Tabular):
         return {row.solver: row.result for row in self.rows if row.result is not None}
 
     @property
-    def fastest(self) -> float:
+    def fastest_seconds(self) -> float:
         """Smallest solving time of a solved row; NaN where none is solved."""
         times = [r.solve_seconds for r in self.results.values() if r.solved]
         return min(times, default=float("nan"))
@@ -77,6 +77,7 @@ class Comparison(Displayed, Tabular):
         r = row.result
         if r is None:
             return {"solver": row.solver, "status": "not run", "reason": row.reason}
+        fastest = self.fastest_seconds
         return {
             "solver": row.solver,
             "status": str(r.status),
@@ -88,7 +89,9 @@ class Comparison(Displayed, Tabular):
             "nodes": r.nodes,
             "build s": r.build_seconds,
             "solve s": r.solve_seconds,
-            "ratio": r.solve_seconds / self.fastest if np.isfinite(self.fastest) and self.fastest > 0 else float("nan"),
+            "ratio": r.solve_seconds / self.fastest_seconds
+            if np.isfinite(self.fastest_seconds) and self.fastest_seconds > 0
+            else float("nan"),
         }
 
     def cells(self, columns: Sequence[str]) -> list[list[str]]:

@@ -79,19 +79,20 @@ class SolutionPath(Displayed, Tabular):
         return np.array([r.objective for r in self.results])
 
     @property
-    def updated(self) -> int:
+    def in_place_updates(self) -> int:
         """The number of solves that updated the one before in place."""
         return sum(was_updated(r) for r in self.results)
 
     @property
-    def warm(self) -> int:
+    def warm_starts(self) -> int:
         """The number of solves that were warm-started from earlier results."""
         return sum(r.update is not None and r.update.kind in (UpdateKind.WARM, UpdateKind.STARTED) for r in self.results)
 
     @property
     def _title(self) -> str:
-        first, warm = self.results[0], f", {self.warm} from a warm start" if self.warm else ""
-        updated = f", {self.updated} by an update in place" if self.updated else ""
+        first, updates, starts = self.results[0], self.in_place_updates, self.warm_starts
+        updated = f", {updates} by an update in place" if updates else ""
+        warm = f", {starts} from a warm start" if starts else ""
         return f"{first.model} by {first.solver}: {len(self)} values of {self.parameter}{updated}{warm}"
 
     def __str__(self) -> str:

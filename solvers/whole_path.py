@@ -335,7 +335,7 @@ class WholePath(Displayed, Tabular, Question):
             return f"the logs prove the path up to a share of {1.0 - ratio:.1e}"
         return ""
 
-    def between(self, time_limit: float | None = None) -> tuple[Result, ...]:
+    def solve_between_corners(self, time_limit: float | None = None) -> tuple[Result, ...]:
         """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
 
         The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.

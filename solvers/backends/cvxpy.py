@@ -1,6 +1,6 @@
 """Backends of the solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
-Names, cones and integrality come from CVXPY's records of its interfaces, so a new interface needs no entry here.
+Names, cones and integrality come from CVXPY's records of its interfaces. Only the names of the common options are listed here.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class EigenvectorCuts(Backend):
         reason = super().obstacle(model)
         if reason is None and Feature.PSD not in model.form.features:
             return "it reads forms with positive semidefinite cones, and this one has none"
-        return reason or self.backend.obstacle(BareForm(Cuts.first(model.form).relaxed))
+        return reason or self.backend.obstacle(BareForm(Cuts.first(model.form).relaxation))
 
     def licence(self) -> Licence:
         """Return the licence of the master."""
@@ -101,8 +101,8 @@ class EigenvectorCuts(Backend):
 
     def _size(self, form: StandardForm) -> tuple[int, int]:
         """Return variables and rows of the first relaxation."""
-        relaxed, size = Cuts.first(form).relaxed, self.backend.licence().size
-        return (relaxed.n, relaxed.rows) if size is None else size(relaxed)
+        relaxation, size = Cuts.first(form).relaxation, self.backend.licence().size
+        return (relaxation.n, relaxation.rows) if size is None else size(relaxation)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Return the answer of the last relaxation, whose matrices are semidefinite up to rounding unless a limit was reached."""
@@ -114,13 +114,13 @@ class EigenvectorCuts(Backend):
         last: tuple[Cuts, Answer] | None = None
         count, bound, status = 0, None, Status.ITERATION_LIMIT
         for count in range(1, 1 + (options.iteration_limit or sys.maxsize)):
-            answer = self.backend.run(BareForm(cuts.relaxed), master_options.with_time_spent(time.perf_counter() - begin))
+            answer = self.backend.run(BareForm(cuts.relaxation), master_options.with_time_spent(time.perf_counter() - begin))
             if answer.values is None or answer.status not in (Status.OPTIMAL, Status.STALLED):
                 # an unbounded relaxation says nothing of the program
                 status = Status.FAILED if answer.status is Status.UNBOUNDED else answer.status
                 last = (cuts, answer) if last is None or status is Status.INFEASIBLE else last
                 break
-            last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
+            last, vectors = (cuts, answer), cuts.violated_vectors(form.join(answer.values))
             bound = answer.objective if answer.bound is None else answer.bound
             recorder.record_values(count, np.nan, np.nan if bound is None else bound, step="relaxation")
             if not vectors or recorder.stopped or time.perf_counter() >= end:
@@ -182,7 +182,7 @@ class Cuts:
         return Cuts(self.form, rows)
 
     @property
-    def relaxed(self) -> StandardForm:
+    def relaxation(self) -> StandardForm:
         """The form with these inequalities in place of its semidefinite cones."""
         constraints = []
         for c in self.form.constraints:
@@ -190,7 +190,7 @@ class Cuts:
             constraints.append(c if W is None else Constraint(c.label, sp.csr_array(W @ c.F), W @ c.g, Nonnegative(W.shape[0])))
         return self.form.replace(constraints=tuple(constraints))
 
-    def violated(self, x: FloatArray) -> list[Vector]:
+    def violated_vectors(self, x: FloatArray) -> list[Vector]:
         """Return the eigenvectors, at x, of the eigenvalues that are negative beyond rounding."""
         vectors: list[Vector] = []
         for label in self.rows:

@@ -22,7 +22,8 @@ from ...status_line import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
 MESSAGE_DELAY = 1.0
-#: Steps of the loop that `machine_slowdown` times, and their seconds on the processor that `Algorithm.expected_compile_seconds` was measured on.
+#: Steps of the loop that `machine_slowdown` times, and their seconds on the reference machine, on which
+#: `Algorithm.expected_compile_seconds` was measured.
 _STEPS, _STEPS_SECONDS = 300_000, 0.012
 
 

@@ -29,7 +29,7 @@ _FACTOR = 4.0
 
 
 @dataclass(frozen=True)
-class Step:
+class OuterStep:
     """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
     gamma: tuple[float, ...]  #: γ, one for each kernel
@@ -67,7 +67,7 @@ class MaxMinState:
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
     models: int = 0  #: inner problems solved so far
     run: InnerRun | None = None  #: the inner solve in progress
-    steps: list[Step] = field(default_factory=list)  #: records of the outer iterations
+    steps: list[OuterStep] = field(default_factory=list)  #: records of the outer iterations
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         state.value = 0.5 * float(a @ run.view.gram.product(a))
         state.derivative = problem.derivative(a, state.gamma)
         state.steps.append(
-            Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
+            OuterStep(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
         )
 
     def _slope(self, state: MaxMinState) -> FloatArray:

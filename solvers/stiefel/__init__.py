@@ -309,7 +309,6 @@ class Pymanopt(Solver):
         module="pymanopt",
         views=(StiefelProblem,),
         gives=frozenset({Gives.WARM_START}),
-        first_order=False,
         extra="manifold",
         reference="Townsend, Koep, Weichwald: Pymanopt (2016); Absil, Baker, Gallivan (2007)",
     )
