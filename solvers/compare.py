@@ -89,9 +89,7 @@ class Comparison(Displayed, Tabular):
             "nodes": r.nodes,
             "build s": r.build_seconds,
             "solve s": r.solve_seconds,
-            "ratio": r.solve_seconds / self.fastest_seconds
-            if np.isfinite(self.fastest_seconds) and self.fastest_seconds > 0
-            else float("nan"),
+            "ratio": r.solve_seconds / fastest if fastest > 0 else float("nan"),
         }
 
     def cells(self, columns: Sequence[str]) -> list[list[str]]:
