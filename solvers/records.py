@@ -46,13 +46,7 @@ class Status(enum.Enum):
     @property
     def stopped(self) -> bool:
         """Return whether a limit or the user ended the run."""
-        return self in (
-            Status.TIME_LIMIT,
-            Status.ITERATION_LIMIT,
-            Status.NODE_LIMIT,
-            Status.MEMORY_LIMIT,
-            Status.INTERRUPTED,
-        )
+        return self in (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.NODE_LIMIT, Status.MEMORY_LIMIT, Status.INTERRUPTED)
 
     @property
     def message(self) -> str:

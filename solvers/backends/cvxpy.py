@@ -283,10 +283,10 @@ def interface_solver(name: str) -> CvxpySolver | None:
         threads_of=_THREADS_OF.get(name, ""),
         reference="Diamond, Boyd: CVXPY: a Python-embedded modeling language for convex optimization, 2016",
     )
-    kind = type(f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__})
-    solver = kind()
-    assert isinstance(solver, CvxpySolver)
-    return solver
+    kind: type[CvxpySolver] = type(
+        f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__}
+    )
+    return kind()
 
 
 def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:

@@ -106,14 +106,7 @@ class Osqp(Backend):
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
-            solver.setup(
-                P=arrays.upper_P,
-                q=arrays.q,
-                A=arrays.A,
-                l=arrays.lower,
-                u=arrays.upper,
-                **settings,
-            )
+            solver.setup(P=arrays.upper_P, q=arrays.q, A=arrays.A, l=arrays.lower, u=arrays.upper, **settings)
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}", name="options") from error
         except osqp.OSQPException as error:

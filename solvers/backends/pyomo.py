@@ -231,10 +231,8 @@ def executable_solver(executable: Executable) -> PyomoSolver:
         reference=executable.reference,
     )
     parts = {"info": info, "executable": executable, "__doc__": PyomoSolver.__doc__}
-    kind = type(f"PyomoSolver_{executable.name}", (PyomoSolver,), parts)
-    solver = kind()
-    assert isinstance(solver, PyomoSolver)
-    return solver
+    kind: type[PyomoSolver] = type(f"PyomoSolver_{executable.name}", (PyomoSolver,), parts)
+    return kind()
 
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:

@@ -352,10 +352,8 @@ def interface_solver(name: str) -> QPSolver:
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
     base = _DIRECT.get(name, QPSolver)
-    kind = type(f"QPSolver_{name}", (base,), {"info": info, "native_name": name, "__doc__": base.__doc__})
-    solver = kind()
-    assert isinstance(solver, QPSolver)
-    return solver
+    kind: type[QPSolver] = type(f"QPSolver_{name}", (base,), {"info": info, "native_name": name, "__doc__": base.__doc__})
+    return kind()
 
 
 def _uninterruptible_seconds(form: StandardForm) -> float:

@@ -125,9 +125,7 @@ class _Linearised:
                 _ratio(point.slack, step.rho + step.u),
             )
             dual = min(
-                self._matrix_step(self.G.T @ step.S @ self.G),
-                max_step(point.dual, step.dual),
-                _ratio(point.zeta, step.zeta),
+                self._matrix_step(self.G.T @ step.S @ self.G), max_step(point.dual, step.dual), _ratio(point.zeta, step.zeta)
             )
         if point.data.budget is not None:
             primal = min(primal, _ratio(np.array([point.budget_slack]), np.array([-step.z.sum()])))

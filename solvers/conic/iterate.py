@@ -404,14 +404,7 @@ class PreparedProblem:
         return primal_point(self.problem, w, self.space.lift_matrix(V) / self.sigma2 + np.outer(w, w))
 
     def bound(
-        self,
-        gamma: FloatArray,
-        v: FloatArray,
-        mu: float,
-        point: ConicPoint,
-        tolerance: float,
-        *,
-        improve: bool = True,
+        self, gamma: FloatArray, v: FloatArray, mu: float, point: ConicPoint, tolerance: float, *, improve: bool = True
     ) -> ConicBound:
         """Repair the dual point (γ, v = ζ, μ) and evaluate it from the data; improve it only if it misses the tolerance."""
         full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2

@@ -184,22 +184,11 @@ class KeptModel:
         any_bounds: bool = False,
         release: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Return the native model of a form: the kept one, changed in place, or a new one if it cannot be changed.
+        """Return the native model of a form: the kept one if it can be changed in place, else a new one from ``build``.
 
-        Parameters
-        ----------
-        form : StandardForm
-        updatable : frozenset of str
-            The parts that the solver can change in place, of `ALL_PARTS`.
-        build : callable
-            Returns a new native model.
-        change : callable
-            Changes the kept native model. It takes that model, the form that the model holds and the names of the parts that
-            differ, and returns the changed model.
-        any_bounds : bool
-            True if the solver can give bounds to variables that had none.
-        release : callable, optional
-            Frees a native model, where that is not left to Python.
+        ``change`` takes the kept model, the form that it holds and the parts that differ, and returns the changed model. It is
+        called if all these parts are ``updatable`` (a subset of `ALL_PARTS`). ``any_bounds`` says that variables without bounds
+        may get some, and ``release`` frees a native model where Python does not.
         """
         old, parts = self.form, self._updates(form, updatable, any_bounds=any_bounds)
         if old is None or parts is None:
@@ -236,8 +225,8 @@ ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bou
 
 
 def changed_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
-    """Return the parts that differ, of `ALL_PARTS` and integer, or the reason why the structure differs, places of non-zeros
-    included.
+    """Return the parts that differ (of `ALL_PARTS`, or "integer") and an empty text; no parts and a reason if the structures or
+    the places of non-zeros differ.
 
     F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
     get a lower bound ≥ 0 is another one for solvers that write it in its variables.

@@ -344,18 +344,8 @@ def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool
         return False
     remaining = active - leaving
     front, kept_places = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
-    for array in (
-        order,
-        iterate.diagonal,
-        iterate.short,
-        iterate.upper,
-        iterate.s,
-        iterate.a,
-        iterate.d,
-        iterate.rise,
-        iterate.fall,
-        iterate.slot,
-    ):
+    by_variable = (iterate.diagonal, iterate.short, iterate.upper, iterate.s, iterate.a, iterate.d, iterate.rise, iterate.fall)
+    for array in (order, iterate.slot, *by_variable):
         array[front], array[kept_places] = array[kept_places], array[front]
     for place in (front, kept_places):
         cached = place[iterate.slot[place] >= 0]

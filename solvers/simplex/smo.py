@@ -173,23 +173,14 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Fl
     """Return the iterate at the point a with its gradient; its columns are those of the cache."""
     n, groups = view.n, view.simplices
     iterate = SmoIterate(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=np.ascontiguousarray(view.gram.diagonal),
-        c=np.ascontiguousarray(view.c, dtype=np.float64),
-        a=a.copy(),
-        g=np.ascontiguousarray(gradient),
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64), a=a.copy(), g=np.ascontiguousarray(gradient),
         members=np.argsort(view.groups, kind="stable").astype(np.int64),
         offset=np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64),
-        support=np.zeros(n, dtype=np.int64),
-        size=np.zeros(groups, dtype=np.int64),
-        place=np.full(n, -1, dtype=np.int64),
-        live=np.zeros(n, dtype=np.float32),
-        vertex=np.zeros(groups, dtype=np.int64),
-        gain=np.empty(loops.BLOCK, dtype=np.float32),
+        support=np.zeros(n, dtype=np.int64), size=np.zeros(groups, dtype=np.int64), place=np.full(n, -1, dtype=np.int64),
+        live=np.zeros(n, dtype=np.float32), vertex=np.zeros(groups, dtype=np.int64), gain=np.empty(loops.BLOCK, dtype=np.float32),
         scalars=named_scalars(_SCALARS),
-    )
+    )  # fmt: skip
     set_point(iterate, a)
     return iterate
 
