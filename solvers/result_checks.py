@@ -178,7 +178,7 @@ def check_duals(
     step: float = 1e-4,
     solver: SolverLike = "clarabel",
 ) -> DualCheck:
-    """Compare multipliers with differences of the optimum, at a sample of rows.
+    """Compare multipliers with finite differences of the optimum in the right-hand sides of a sample of rows.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, multipliers_by_label
-from ..interface.backend import Backend, fill_order
+from ..interface.backend import Backend, dense_block_order
 from ..interface.native_options import check_native, ignored_options_note, set_native_options
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo
@@ -40,7 +40,7 @@ _STATUS = {
 _SOLVED = ("Solved", "AlmostSolved")
 
 #: Seconds for each non-zero of P and the rows until the first iteration checks the time limit (semidefinite forms of 1,500
-#: points), and seconds of a factorisation for each unit of the cube of `fill_order` (3,000 x 3,000, .3% dense).
+#: points), and seconds of a factorisation for each unit of the cube of `dense_block_order` (3,000 x 3,000, .3% dense).
 _SET_UP, _FILLED = 1e-6, 1e-10
 
 #: Accepted relative gap, in multiples of the native tolerance, which is a hundredth of the requested one.
@@ -66,7 +66,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "cal
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up and of one factorisation."""
     P = 0.0 if form.quadratic is None else float(form.quadratic.column_count_bounds.sum())
-    return _SET_UP * (P + form.rows_matrix()[0].nnz) + _FILLED * float(fill_order(form)) ** 3
+    return _SET_UP * (P + form.rows_matrix()[0].nnz) + _FILLED * float(dense_block_order(form)) ** 3
 
 
 class Clarabel(Backend):

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
-from ..interface.backend import Backend, fill_order
+from ..interface.backend import Backend, dense_block_order
 from ..interface.native_options import check_native, ignored_options_note, start_point
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import run_with_timeout
@@ -38,7 +38,7 @@ _INFINITY = 1e30
 #: OSQP's default of 4,000 iterations ends before our default tolerance is reached.
 _ITERATIONS = 100_000
 
-#: Seconds for each pair of non-zeros in a column of P (4,000 points, dense), and for each unit of the cube of `fill_order`
+#: Seconds for each pair of non-zeros in a column of P (4,000 points, dense), and for each unit of the cube of `dense_block_order`
 #: (3,000 x 3,000, .3% dense).
 _PAIR, _FILLED = 2.5e-10, 2.5e-10
 
@@ -48,7 +48,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up, nearly all of them the factorisation."""
     P = np.zeros(form.n) if form.quadratic is None else form.quadratic.column_count_bounds
-    return _PAIR * float(np.square(P).sum()) + _FILLED * float(fill_order(form)) ** 3
+    return _PAIR * float(np.square(P).sum()) + _FILLED * float(dense_block_order(form)) ** 3
 
 
 class Osqp(Backend):

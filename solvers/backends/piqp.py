@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
-from ..interface.backend import Backend, LinearRows, fill_order
+from ..interface.backend import Backend, LinearRows, dense_block_order
 from ..interface.native_options import check_native, ignored_options_note, set_native_options
 from ..interface.recorder import interrupt_flag
 from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
@@ -38,7 +38,7 @@ _CLAIM = 1e-2 * _RAY
 _DENSE = 0.25
 
 #: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50), and
-#: for each unit of the cube of `fill_order` (2,000 x 2,000, 1% dense).
+#: for each unit of the cube of `dense_block_order` (2,000 x 2,000, 1% dense).
 _FACTOR, _PAIR, _FILLED = 1e-9, 8e-8, 3e-9
 
 _SUPPORTED_OPTIONS = frozenset({"iteration_limit"})
@@ -50,7 +50,7 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
     if form.quadratic is not None:  # as many in each column
         pairs += float(np.square(form.quadratic.column_count_bounds).sum())
-    return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(fill_order(form)) ** 3)
+    return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(dense_block_order(form)) ** 3)
 
 
 class Piqp(Backend):

@@ -336,7 +336,7 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
 # What backends for linear and quadratic programs share: the size of a factorisation, rows by kind, multipliers by label.
 
 
-def fill_order(form: StandardForm) -> int:
+def dense_block_order(form: StandardForm) -> int:
     """Return an estimate of the order of the dense block that arises when sparse optimality conditions are factorised.
 
     It is the number of columns with entries in several rows, or of rows with more than two entries, whichever is less. The

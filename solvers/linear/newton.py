@@ -98,8 +98,8 @@ class LinearState:
         ridge[: int(self.problem.free)] = 0.0
         return ridge
 
-    def norm(self, w: FloatArray) -> float:
-        """Return the regulariser's value."""
+    def regulariser(self, w: FloatArray) -> float:
+        """Return μ||w||² of the penalised coefficients."""
         penalised = w[self.problem.penalised]
         return self.problem.mu * float(penalised @ penalised)
 
@@ -109,7 +109,7 @@ class LinearState:
         costs = view.least_costs
         evaluate_weights(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
         self.dual_is_current = False
-        primal = self.norm(self.w) + float(self.sums[0])
+        primal = self.regulariser(self.w) + float(self.sums[0])
         if primal < self.best_primal:
             self.best_primal, self.best_w = primal, self.w
 
@@ -128,7 +128,7 @@ class LinearState:
         g, v = self.gradient[penalised], v[penalised]
         self.residual = float(g @ g) / (4.0 * mu) + unbalanced
         dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu) - unbalanced
-        primal = self.norm(self.w) + float(self.sums[0])
+        primal = self.regulariser(self.w) + float(self.sums[0])
         self.smoothing_gap = max(primal - dual - self.residual, 0.0)
         if dual > self.best_dual:
             self.best_dual = dual
@@ -433,7 +433,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         state.w, state.u = descent.w.copy(), margins(view, descent.w, state.block_bytes)
         state.passes += 2
         descent.reactivate(state.u)
-        primal = state.norm(state.w) + float((view.costs * view.loss.values(state.u)).sum())
+        primal = state.regulariser(state.w) + float((view.costs * view.loss.values(state.u)).sum())
         dual = view.loss.dual_terms(descent.alpha, view.costs).value - float(v @ v) / (4.0 * view.mu)
         if primal < state.best_primal:
             state.best_primal, state.best_w = primal, state.w
@@ -490,7 +490,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         u = margins(view, w, state.block_bytes)
         state.passes += 1
         loss = float((view.costs * view.loss.values(u)).sum())
-        return state.accept_if_converged(w, state.norm(w) + loss)
+        return state.accept_if_converged(w, state.regulariser(w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
         """Set the next multipliers of the hinge and a larger σ; stall after several changes without progress."""

@@ -91,7 +91,7 @@ class AscentState:
     curved: int = field(default=0)  #: points with free multipliers
 
     @property
-    def relative(self) -> float:
+    def best_gap(self) -> float:
         """Return the relative gap of the best W and the best α."""
         return relative_gap(self.best_primal, self.best_dual)
 
@@ -194,11 +194,11 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Take block steps and products for about ``seconds``; a pass over all points where a round has ended."""
         end = time.perf_counter() + seconds
         while True:
-            if state.relative <= state.tol:
+            if state.best_gap <= state.tol:
                 return Outcome.CONVERGED
             if state.sweeps >= state.limit:
                 evaluate_all_points(state)
-                return Outcome.CONVERGED if state.relative <= state.tol else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if state.best_gap <= state.tol else Outcome.ITERATION_LIMIT
             if state.stale >= _STALE or not state.active.size:
                 return Outcome.STALLED
             if state.products_left:

@@ -13,14 +13,13 @@ from uuid import uuid4
 from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost_error
 from .serialisation import Packer, Payload, unpack
 
-# Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
-
 
 class Placement:
-    """Open tasks and received arrays of each worker.
+    """The choice of a worker for each task, by the open tasks and the received arrays of each worker.
 
     By default Dask sends a task to a worker that holds its data. Idle workers take tasks over only as far as Dask expects them to
-    be long: short tasks would queue while other workers are idle.
+    be long: short tasks would queue while other workers are idle. Here a task goes to the worker with the fewest tasks for each
+    thread, and among equals to one that lacks the fewest of its arrays.
     """
 
     def __init__(self) -> None:
@@ -119,7 +118,7 @@ class DaskExecutor(AsynchronousExecutor):
         if self._client.status not in ("running", "connecting"):
             raise worker_lost_error(f"the connection to the Dask scheduler is {self._client.status}")
 
-    def wait(self) -> None:
+    def wait_for_worker(self) -> None:
         """Wait for the first worker.
 
         Raises
@@ -151,7 +150,7 @@ class DaskExecutor(AsynchronousExecutor):
         for key in keys:
             scattered = self._scattered.get(key)
             if scattered is None or scattered.status != "finished":
-                self.wait()
+                self.wait_for_worker()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
         submitted.tries += 1
         submitted.data = tuple(self._scattered[key] for key in keys)

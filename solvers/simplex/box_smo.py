@@ -145,7 +145,7 @@ def largest_violation(state: BoxState) -> float:
     return float(iterate.d[falling].max(initial=-np.inf) - iterate.d[rising].min(initial=np.inf))
 
 
-def worst_violators(iterate: BoxIterate, missing: int, count: int) -> IntArray:
+def columns_to_load(iterate: BoxIterate, missing: int, count: int) -> IntArray:
     """Return the points whose columns to compute: the missing one and the active uncached worst violators in its direction.
 
     They are at most ``count`` in all.
@@ -499,7 +499,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         iterate, cache = state.iterate, state.cache
         chosen = np.array([missing])
         if self.prefetch > 1 and cache.slots - cache.used > self.prefetch:
-            chosen = worst_violators(iterate, missing, self.prefetch)
+            chosen = columns_to_load(iterate, missing, self.prefetch)
         cache.load(chosen, int(iterate.scalars.clock))
 
     def _confirm(self, state: BoxState) -> Outcome:

@@ -136,7 +136,7 @@ class StopRule:
 
 @dataclass(eq=False)
 class FrankWolfeState:
-    """State of a run of any of the methods."""
+    """State of a run of any Frank-Wolfe method."""
 
     view: SimplexQP  #: the problem
     rule: StopRule  #: stopping rule
@@ -341,7 +341,7 @@ def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
 
 @dataclass(frozen=True)
 class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
-    """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
+    """The Frank-Wolfe method (FW, Algorithm 2): steps toward the vertex e_i with the least ∇_i, by exact line search.
 
     λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
     **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
@@ -479,7 +479,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
 @dataclass(frozen=True)
 class ModifiedFrankWolfe(FrankWolfe):
-    """MFW, Algorithm 3: the better of a toward step and a step away from the worst support point.
+    """The modified Frank-Wolfe method (MFW, Algorithm 3): the better of a toward step and a step away from a support point.
 
     Away from j: λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j); a drop where the bound holds.
     **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r² (printed with δ- - 1); lines 8-9 read r_k for r_0;

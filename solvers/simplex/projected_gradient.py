@@ -77,7 +77,7 @@ class ProjectedGradientState:
 
 @dataclass(frozen=True)
 class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
-    """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
+    """Projected gradients on faces: an exact step to the first bound; a bound is released where the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
     variable is free while a_i > 0 (a_i = 1 included: treated as a bound it makes MaxMin (24) 0/0).

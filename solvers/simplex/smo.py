@@ -211,7 +211,7 @@ def refresh_gradient(state: SmoState) -> None:
     loops.recompute_gap(iterate)
 
 
-def worst_violators(iterate: SmoIterate, missing: int, count: int) -> np.ndarray:
+def columns_to_load(iterate: SmoIterate, missing: int, count: int) -> np.ndarray:
     """Return the points whose columns to compute: ``missing`` and the uncached ones of least gradient, ``count`` in all."""
     g = np.where(iterate.slot < 0, iterate.g, np.inf)
     g[missing] = -np.inf
@@ -440,7 +440,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         chosen, free_slots = np.array([missing]), cache.slots - cache.used
         if self.prefetch > 1 and free_slots > self.prefetch:
             if iterate.place[missing] < 0:
-                chosen = worst_violators(iterate, missing, self.prefetch)
+                chosen = columns_to_load(iterate, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
                 chosen = np.union1d(missing, np.flatnonzero((iterate.a > 0) & (iterate.slot < 0))[: min(free_slots, _BLOCK) - 1])
         cache.load(chosen, int(iterate.scalars.clock))
