@@ -109,7 +109,7 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     tol, settings, covered = options.tolerance(default), dict[str, Any](), set()
     if mixed:
         if name in _MIP_GAP:
-            _set_nested(settings, _MIP_GAP[name], tol)
+            _set_nested(settings, _MIP_GAP[name], options.search_gap(default))
         if name in _IGNORED_IMPROVEMENT:
             settings[_IGNORED_IMPROVEMENT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _IGNORED_IMPROVEMENT[name][1][1])
     else:

@@ -37,11 +37,10 @@ class Executable:
     reads: frozenset[Feature]  #: cones as quadratic, exponential and power constraints
     reference: str  #: paper on the solver
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
-    #: its names of the common options; empty if it has none
-    tolerances: tuple[str, ...] = ()
-    time: str = ""  #: option name of the time limit
-    iterations: str = ""  #: option name of the iteration limit
-    gap: str = ""  #: option name of the relative gap
+    tolerances: tuple[str, ...] = ()  #: option names of the tolerances of a continuous program
+    time: str = ""  #: option name of the time limit; empty if it has none
+    iterations: str = ""  #: option name of the iteration limit; empty if it has none
+    gap: str = ""  #: option name of the relative gap of a mixed-integer search; empty if it has none
     native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 
@@ -175,10 +174,10 @@ class PyomoSolver(Backend):
         if executable.native:
             names = {*executable.native, *executable.tolerances, executable.time, executable.iterations, executable.gap} - {""}
             check_native(self.info.name, options.native, names)
-        tol, covered = options.tolerance(self.info.tolerance), set()
+        covered = set()
         if form.integer.any():
             if executable.gap:
-                solver.options[executable.gap] = tol
+                solver.options[executable.gap] = options.search_gap(self.info.tolerance)
         else:
             for name in executable.tolerances:
                 solver.options[name] = max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-10)

@@ -94,7 +94,7 @@ def _check_plain(option: str, value: Any, annotation: str) -> None:
 
 
 def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
-    """Return a frozen parameter class with the named parameters replaced.
+    """Return an algorithm, a frozen data class, with the parameters that ``native`` names replaced.
 
     Raises
     ------
