@@ -58,8 +58,8 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
         Common options, kept for several calls; keywords prevail over them.
     **overrides
         Common options: ``time_limit``, ``tol``, ``threads``, ``seed``, ``iteration_limit``, ``node_limit``, ``memory_limit``,
-        ``verbose``, ``progress``, ``start``, ``callback`` (see `marginopt.solvers.Options`). All others are the solver's own
-        options by its own names, passed through untouched; an unknown one is an error.
+        ``trace_every``, ``verbose``, ``log_file``, ``progress``, ``start``, ``callback`` (see `marginopt.solvers.Options`). All
+        others are the solver's own options by its own names, passed through untouched; an unknown one is an error.
 
     Returns
     -------
