@@ -361,13 +361,7 @@ _COUNTS = (
 
 
 def _number(name: str, value: Any, minimum: float, maximum: float | None) -> float | None:
-    """Return the option as a number; None for a limit too large to matter.
-
-    Raises
-    ------
-    InputError
-        It is no number, not positive, or (a tolerance) beyond what float64 can tell from 0 and from 1.
-    """
+    """Return the option as a number; None for a limit too large to matter. ``maximum`` is None for a tolerance."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
     number: Any = value

@@ -233,13 +233,7 @@ def _dispose(native: tuple[Any, Any]) -> None:
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
-
-    Raises
-    ------
-    InputError
-        A dual start of another program, of constraints that the form does not have, or of other shapes.
-    """
+    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program."""
     multipliers = dual_start(form, options)
     if multipliers is not None:
         model.setAttr("DStart", model.getConstrs(), multipliers.tolist())

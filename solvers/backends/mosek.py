@@ -225,13 +225,7 @@ def _name(member: Any) -> str:
 
 
 def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program.
-
-    Raises
-    ------
-    InputError
-        A dual start of another program, of constraints that the form does not have, or of other shapes.
-    """
+    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program."""
     multipliers = dual_start(form, options)
     if starts_linear_program(form, options):
         _put_basis(mosek, task, form, form.read_values(options.start or {}, "start"), multipliers)

@@ -81,13 +81,7 @@ _PLAIN: Mapping[str, tuple[type[Any], str]] = {
 
 
 def _check_plain(option: str, value: Any, annotation: str) -> None:
-    """Raise unless a parameter whose annotation is of plain types has a value of one of them.
-
-    Raises
-    ------
-    InputError
-        Names the parameter.
-    """
+    """Raise InputError unless a parameter whose annotation is of plain types has a value of one of them."""
     kinds = annotation.split(" | ")
     if set(kinds) <= _PLAIN.keys() and not any(isinstance(value, _PLAIN[kind][0]) for kind in kinds):
         raise InputError(f"{option} must be {' or '.join(_PLAIN[kind][1] for kind in kinds)}; it is {value!r}", name=option)
