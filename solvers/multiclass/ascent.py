@@ -181,7 +181,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     info = RECORDS["multiclass-ascent"]
 
     def load(self, view: MulticlassProblem) -> None:
-        """Import the compiled loops, which are compiled at their first call."""
+        """Do nothing: the loops come with this module and compile at their first call. Its presence makes `compiles` true."""
 
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
         """Return the state at α = 0."""
