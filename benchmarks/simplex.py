@@ -220,9 +220,9 @@ def available(peer: str) -> bool:
         return importlib.util.find_spec("sklearnex") is not None
     if peer in ("svc", "one-class"):
         return True
-    from marginopt.solvers.registry import all_solvers, installed
+    from marginopt.solvers.registry import all_solvers, is_installed
 
-    return peer in all_solvers() and installed(all_solvers()[peer])
+    return peer in all_solvers() and is_installed(all_solvers()[peer])
 
 
 def too_large(peer: str, n: int, options: argparse.Namespace) -> bool:

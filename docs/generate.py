@@ -14,7 +14,7 @@ from reference import escaped, reference, table, toctree
 import marginopt as mo
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations import all_formulations
-from marginopt.solvers.registry import all_solvers, installed
+from marginopt.solvers.registry import all_solvers, is_installed
 
 __all__ = ["write"]
 
@@ -120,7 +120,7 @@ def _signs() -> str:
     rows = []
     for name in _SIGNS:
         solver = all_solvers()[name]
-        if not installed(solver):
+        if not is_installed(solver):
             continue
         try:
             result = mo.solve(model, name, tol=1e-8)

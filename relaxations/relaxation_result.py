@@ -170,7 +170,7 @@ def relax(
     except OutOfTimeError:
         words = f"the time limit of {limit:g} s ended while the target of {reduction.name} was made: give it a longer one"
         raise SolverError(words) from None
-    result = solve_problem(target, spec, options.after(time.perf_counter() - begin))
+    result = solve_problem(target, spec, options.with_time_spent(time.perf_counter() - begin))
     values, objective, lifted = None, float("nan"), None
     if result.values:
         with suppress(OutOfTimeError), deadline(certification_deadline(limit, begin)):

@@ -40,7 +40,7 @@ from ..models.views import ZeroOneProblem
 from ..solvers.interface.solver import Gives
 from ..solvers.polishing import polish
 from ..solvers.records import Options
-from ..solvers.registry import SolverLike, SolverSpec, all_solvers, installed
+from ..solvers.registry import SolverLike, SolverSpec, all_solvers, is_installed
 from ..solvers.solve import solve_problem
 from ..solvers.zero_one.heuristic import good_classifier
 from .bounds.conic import Combined, Conic
@@ -455,7 +455,7 @@ def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, floa
 def _first_incumbent(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """Return the incumbent of a structured branch and bound after its first node."""
     for solver in all_solvers().values():
-        if solver.reads_form or Gives.BOUND not in solver.info.gives or not installed(solver):
+        if solver.reads_form or Gives.BOUND not in solver.info.gives or not is_installed(solver):
             continue
         starting = solver.for_start_search
         try:

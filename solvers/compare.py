@@ -15,7 +15,7 @@ from ..errors import InputError, MarginoptError
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
-from .interface.solver import near_misses
+from .interface.native_options import near_misses
 from .parallel import Cluster, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
@@ -60,11 +60,11 @@ class Comparison(Displayable, Tabular):
 
     @property
     def results(self) -> dict[str, Result]:
-        """Results by solver, of those that have one."""
+        """Results by the solver's label, without solvers that did not run."""
         return {row.solver: row.result for row in self.rows if row.result is not None}
 
     @property
-    def fastest(self) -> float:
+    def fastest_seconds(self) -> float:
         """Smallest solving time of a solved row; NaN where none is solved."""
         times = [r.solve_seconds for r in self.results.values() if r.solved]
         return min(times, default=float("nan"))
@@ -77,6 +77,7 @@ class Comparison(Displayable, Tabular):
         r = row.result
         if r is None:
             return {"solver": row.solver, "status": "not run", "reason": row.reason}
+        fastest = self.fastest_seconds
         return {
             "solver": row.solver,
             "status": str(r.status),
@@ -88,7 +89,7 @@ class Comparison(Displayable, Tabular):
             "nodes": r.nodes,
             "build s": r.build_seconds,
             "solve s": r.solve_seconds,
-            "ratio": r.solve_seconds / self.fastest if np.isfinite(self.fastest) and self.fastest > 0 else float("nan"),
+            "ratio": r.solve_seconds / fastest if fastest > 0 else float("nan"),
         }
 
     def cells(self, columns: Sequence[str]) -> list[list[str]]:
@@ -318,7 +319,7 @@ def compare(
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:
-        rows = team.all(_row, [(one, item, chosen) for one in models.values() for item in specs])
+        rows = team.run_all(_row, [(one, item, chosen) for one in models.values() for item in specs])
     count = len(specs)
     tables = {
         name: Comparison(name or one.name, tuple(rows[k * count : (k + 1) * count]))

@@ -1,6 +1,6 @@
 """Search for a counterexample to a solver's claim: a feasible point that costs less than the claimed optimum or bound.
 
-Beside a claim of infeasibility any feasible point is one.
+A claim of infeasibility is refuted by any feasible point.
 
 A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
 or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's
@@ -235,18 +235,18 @@ class LeadingCosts:
     constants: FloatArray  #: of these rows
     coefficients: FloatArray  #: of the slack in each row
     groups: IntArray  #: first row of each slack that has rows
-    slacks: IntArray  #: that slack
+    slacks: IntArray  #: slack of each group, by its number among the other variables
     linear_costs: FloatArray  #: of all other variables
-    lower: FloatArray  #: bounds of all other variables
-    upper: FloatArray  #: upper ones
-    integer: BoolArray  #: whether they are integers
-    determined: bool  #: False where quadratic terms hold other variables
-    low: FloatArray  #: bounds of the leading block
-    high: FloatArray  #: upper ones
-    integer_leading: BoolArray  #: its integers
-    own_rows: sp.csc_array  #: rows of the leading block alone, which are at least -own_constants, or equal
+    lower: FloatArray  #: lower bounds of all other variables
+    upper: FloatArray  #: their upper bounds
+    integer: BoolArray  #: True for those that are integers
+    determined: bool  #: False where quadratic terms hold other variables: the cost is not known
+    low: FloatArray  #: lower bounds of the leading block
+    high: FloatArray  #: its upper bounds
+    integer_leading: BoolArray  #: True for its integers
+    own_rows: sp.csc_array  #: rows of the leading block alone: own_rows @ w is at least -own_constants, or equal
     own_constants: FloatArray  #: of these rows
-    equations: BoolArray  #: whether these rows are equations
+    equations: BoolArray  #: True for those that are equations
 
     @classmethod
     def of(cls, form: StandardForm, first: slice) -> LeadingCosts:

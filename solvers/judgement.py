@@ -55,14 +55,14 @@ from .records import Answer, Options, Status
 _INTEGRALITY = 1e-4
 #: Relative difference of objectives that are equal, and the residual of a point that meets its rows but for rounding.
 _EQUAL, _MET = 1e-9, 1e-12
-#: Frames between a warning of a stage and who called ``solve``.
+#: Frames of the stack between a warning of a stage and the call of ``solve``.
 _CALLER = 6
 #: The remark on a point that costs more than the solver claims, because no double is on the better side of a threshold.
 _MISSED = "counted exactly, margins miss their thresholds by up to {:.1e}, and no point beside the solver's meets them"
 #: The remarks on margins that miss, and on restrictions that are broken where margins are counted.
 _SHORT = "margins miss their thresholds by up to {:.1e}"
 _BROKEN = "counted exactly, w breaks its restrictions {} times: " + _SHORT
-#: Share of the time limit (and seconds at least) that a stage may take which solves or searches, where no more is left of it.
+#: Share of the time limit, and the number of seconds, that a stage which solves or searches may take at least.
 _SHARE = 0.1
 
 
@@ -89,7 +89,7 @@ class Judgement:
 
     @property
     def seconds(self) -> float | None:
-        """The seconds that a stage may take which solves or searches: what is left of the time limit; None without one."""
+        """Seconds for a stage that solves or searches: the rest of the time limit, a tenth of it at least; None without one."""
         limit = self.options.time_limit
         if limit is None:
             return None
@@ -98,7 +98,7 @@ class Judgement:
 
     @property
     def certifier(self) -> Certifier:
-        """The certificate of any answer's multipliers at any point of this model."""
+        """The function that certifies the multipliers of an answer at a point of this model."""
         return Certifier(self.model, self.form)
 
     def with_status(self, status: Status, *remarks: str) -> Judgement:
@@ -111,8 +111,8 @@ def judge(
 ) -> Result:
     """Recompute the certificate of an answer and return the result that it supports.
 
-    ``as_given`` judges a point as it is, which is a claim of somebody's: polishing it, or moving it to a point of objective zero,
-    would make a feasible point of one that is not.
+    ``picked`` is the reason why ``auto`` took the solver, empty if it was named. With ``as_given``, for stored results and
+    files, no stage improves the point: polishing could turn a claimed point that is infeasible into a feasible one.
     """
     owner = model if answer.model is None else answer.model
     form, tol = form_that_fits(owner), options.tolerance(solver.info.tolerance)
@@ -183,11 +183,9 @@ def polish_point(judgement: Judgement) -> Judgement:
 
 def certify_point(judgement: Judgement) -> Judgement:
     """Recompute the certificate of the point and the answer's multipliers from the data."""
-    return (
-        judgement
-        if judgement.values is None
-        else replace(judgement, certificate=judgement.certifier(judgement.answer, judgement.values))
-    )
+    if judgement.values is None:
+        return judgement
+    return replace(judgement, certificate=judgement.certifier(judgement.answer, judgement.values))
 
 
 def attain_cost(judgement: Judgement) -> Judgement:
@@ -239,16 +237,10 @@ def supply_multipliers(judgement: Judgement) -> Judgement:
 
     A bound holds for any multipliers, whoever found them.
     """
-    if (
-        judgement.form is None
-        or judgement.values is None
-        or judgement.certificate is None
-        or not judgement.certificate.wants_multipliers
-    ):
+    answer, values, certificate = judgement.answer, judgement.values, judgement.certificate
+    if judgement.form is None or values is None or certificate is None or not certificate.wants_multipliers:
         return judgement
-    answer, certificate = improve_multipliers(
-        judgement.certifier, judgement.answer, judgement.values, judgement.certificate, judgement.tol, judgement.seconds
-    )
+    answer, certificate = improve_multipliers(judgement.certifier, answer, values, certificate, judgement.tol, judgement.seconds)
     return replace(judgement, answer=answer, certificate=certificate)
 
 
@@ -489,7 +481,7 @@ def _keeping_point(stage: Callable[[Judgement], Judgement]) -> Callable[[Judgeme
     return guarded_stage
 
 
-#: The same for the point of a file or a stored result. A point that refutes its claim still takes its place, with a remark.
+#: The stages for points of files and stored results, which stay; a point that refutes a claim still takes the place of one.
 STAGES_OF_GIVEN_POINTS = tuple(
     _keeping_point(stage) if stage in (polish_point, attain_cost, move_to_zero_objective, refine) else stage for stage in STAGES
 )
@@ -508,14 +500,8 @@ def _pool(judgement: Judgement) -> tuple[PoolPoint, ...]:
 
 def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     """Return the result that the last stage leaves."""
-    info, answer, certificate, values, form = (
-        judgement.solver.info,
-        judgement.answer,
-        judgement.certificate,
-        judgement.values,
-        judgement.form,
-    )
-    status = judgement.verdict.status
+    info, form, status = judgement.solver.info, judgement.form, judgement.verdict.status
+    answer, values, certificate = judgement.answer, judgement.values, judgement.certificate
     failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
     if status is not Status.OPTIMAL and judgement.faults:  # a solver under development needs to be told
         failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.faults}")))
@@ -552,7 +538,7 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
 # A solver may return anything: NaN, arrays of other shapes or kinds, labels that the form does not have. No such value is
 # believed, and none stops the certification of the rest.
 
-#: Beyond this the square of a number is no number.
+#: Largest size of a number in an answer: squares of larger ones overflow.
 _LARGEST = 1e150
 
 

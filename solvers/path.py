@@ -79,19 +79,20 @@ class SolutionPath(Displayable, Tabular):
         return np.array([r.objective for r in self.results])
 
     @property
-    def updated(self) -> int:
+    def in_place_updates(self) -> int:
         """The number of solves that updated the one before in place."""
         return sum(was_updated(r) for r in self.results)
 
     @property
-    def warm(self) -> int:
+    def warm_starts(self) -> int:
         """The number of solves that were warm-started from earlier results."""
         return sum(r.update is not None and r.update.kind in (UpdateKind.WARM, UpdateKind.STARTED) for r in self.results)
 
     @property
     def _title(self) -> str:
-        first, warm = self.results[0], f", {self.warm} from a warm start" if self.warm else ""
-        updated = f", {self.updated} by an update in place" if self.updated else ""
+        first, updates, starts = self.results[0], self.in_place_updates, self.warm_starts
+        updated = f", {updates} by an update in place" if updates else ""
+        warm = f", {starts} from a warm start" if starts else ""
         return f"{first.model} by {first.solver}: {len(self)} values of {self.parameter}{updated}{warm}"
 
     def __str__(self) -> str:
@@ -349,7 +350,7 @@ def _solve_independently(
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
     tasks = [(problem, bound_spec, options, out) for (problem, _), out in zip(problems, out_of_reach, strict=True)]
-    results = team.all(_solve_value, tasks)
+    results = team.run_all(_solve_value, tasks)
     shown = tuple(value for _, value in problems)
     annotated = tuple(
         r.with_details(r.update or FIRST_BUILD, **{parameter: value}) for r, value in zip(results, shown, strict=True)

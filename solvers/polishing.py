@@ -45,16 +45,19 @@ def polish(
 
     Candidates are an interior point of the form with fixed integers (or of `Model.form_with_fixed_integers`, if simpler),
     the solution of its active set's equations, and either one with zeros for small entries. Candidates are first counted in
-    exact arithmetic where the model's objective jumps (`Model.exact_point`). The rounded input stays unless a candidate is
-    feasible to 1e-9 and better by recomputed figures.
+    exact arithmetic where the model's objective jumps (`Model.exact_point`). The best candidate that is feasible to 1e-9 is
+    returned, the rounded input unless another one is better by more than rounding. Without a feasible candidate it is the one
+    that violates its constraints least.
 
     Parameters
     ----------
     form : StandardForm
     values : mapping of label to array
+        The point, by block.
     model : Model, optional
+        The model of the form, which may know a simpler problem and counts exactly.
     seconds : float, optional
-        Limit of all together: later candidates are left out.
+        Limit of each interior-point solve; the last one is left out once they have passed.
     """
     begin, x = time.perf_counter(), form.join(values)
     rounded = x.copy()

@@ -2,7 +2,7 @@
 
 Exact are the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones (squares),
 convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones are
-computed in float64, since svec holds √2.
+computed in float64, since svec holds √2, and so are violations of exponential and power cones.
 
 *Existence of exact Farkas multipliers near computed ones.* Computed multipliers violate the equations of unbounded variables by
 their rounding, and a proof needs them exactly. The positive ones identify the participating rows. A correction in rational
@@ -87,7 +87,7 @@ class RationalForm:
 
     @cached_property
     def convex(self) -> bool:
-        """Return whether P ⪰ 0 exactly, by no P, a factor, or pivots of LDL' up to order `MAX_UNKNOWNS`; False if unknown."""
+        """Return whether P ⪰ 0 exactly: a factor, a diagonal, or pivots of LDL' up to order `MAX_UNKNOWNS`; False if unknown."""
         quadratic = self.form.quadratic
         if quadratic is None or quadratic.factor is not None:
             return True
@@ -138,7 +138,7 @@ class RationalForm:
         free variables is corrected to zero exactly, by the quadratic's tangent point or by a correction of the multipliers. A
         variable without a bound takes the bound that one round of propagation over the rows gives.
         """
-        return lagrangian(self, x, multipliers)
+        return _lagrangian_bound(self, x, multipliers)
 
 
 def _rows(matrix: sp.csr_array) -> list[list[tuple[int, Fraction]]]:
@@ -243,8 +243,7 @@ def reduce_rows(rows: list[Vector], columns: int) -> list[int]:
 # The Lagrangian bound in rational arithmetic (`models.program.lagrangian` has the floating-point bound and the mathematics).
 
 
-def lagrangian(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
-    """Return the Lagrangian bound; see `RationalForm.bound`."""
+def _lagrangian_bound(rational: RationalForm, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
     form = rational.form
     if not rational.convex:
         return None

@@ -20,7 +20,7 @@ from ..models.model import Model
 
 
 class Status(enum.Enum):
-    """The end of a solve, as judged after the certificate was recomputed."""
+    """The end of a solve: the solver's claim in an `Answer`, the judged status in a `Result`."""
 
     OPTIMAL = "optimal to the tolerance"
     INACCURATE = "the certificate does not support the solver's claim to the tolerance"
@@ -40,19 +40,13 @@ class Status(enum.Enum):
 
     @property
     def solved(self) -> bool:
-        """Return whether the answer that was asked for was reached."""
+        """Return whether the status is OPTIMAL or STATIONARY."""
         return self in (Status.OPTIMAL, Status.STATIONARY)
 
     @property
     def stopped(self) -> bool:
         """Return whether a limit or the user ended the run."""
-        return self in (
-            Status.TIME_LIMIT,
-            Status.ITERATION_LIMIT,
-            Status.NODE_LIMIT,
-            Status.MEMORY_LIMIT,
-            Status.INTERRUPTED,
-        )
+        return self in (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.NODE_LIMIT, Status.MEMORY_LIMIT, Status.INTERRUPTED)
 
     @property
     def message(self) -> str:
@@ -63,7 +57,7 @@ class Status(enum.Enum):
         return self.name.lower().replace("_", " ")
 
 
-#: Relative gap below zero that is none.
+#: Largest excess of a bound over the objective, relative to the larger one, that counts as a gap of zero.
 _LEVEL = 1e-9
 #: Rows at either end that a notebook shows.
 _SHOWN = 5
@@ -135,7 +129,7 @@ class Trace(Displayable, Tabular):
         Returns
         -------
         ndarray (rows,)
-            NaN where the field is missing.
+            NaN for a missing objective, bound or gap; -1 for a count without a meaning.
 
         Raises
         ------
@@ -148,7 +142,7 @@ class Trace(Displayable, Tabular):
         return np.array([getattr(row, name) for row in self.rows], dtype=np.float64)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one dictionary for each row, the gap with it."""
+        """Return one dictionary for each row, with its gap."""
         return [{**asdict(row), "gap": row.gap} for row in self.rows]
 
     def display(self) -> Display:
@@ -179,9 +173,10 @@ def _words(value: Any) -> str:
 
 
 def relative_gap(primal: float, bound: float) -> float:
-    """Return (primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing.
+    """Return (primal - bound)/max(|primal|, |bound|).
 
-    A bound that is above by no more than 1e-9 of that is level with the point, which is feasible to such a tolerance.
+    The gap is 0 where both are 0, and where the bound exceeds the primal value by at most 1e-9 of the larger: a point is feasible
+    to such a tolerance. It is infinite for a finite primal value and a bound of -∞, and NaN for other values that are not finite.
 
     Parameters
     ----------
@@ -239,14 +234,15 @@ class Answer:
     status : Status
         The solver's claim in our vocabulary.
     native_status : str
-        The solver's own word.
+        The solver's own name of its status.
     values : mapping of label to array, optional
         Primal point by block of the form; None where there is none.
     multipliers : mapping of label to array, optional
         z_k by constraint, by the signs of `models.program.form`: in the dual cone (free for equalities), and
         P x + q = Σ F_k'z_k + ζ.
     reduced : ndarray (n,), optional
-        ζ, the bounds' multipliers; None counts as zeros where multipliers are given (a solver whose bounds were rows).
+        The reduced costs ζ, multipliers of the bounds; None counts as zeros where multipliers are given (a solver whose bounds
+        were rows).
     objective, bound : float, optional
         As claimed by the solver.
     proved : bool
@@ -262,35 +258,35 @@ class Answer:
     nodes, iterations : int, optional
     trace : Trace
     history : sequence of mapping
-        What an algorithm of outer iterations saw in each of them.
+        Records of an algorithm's outer iterations, one for each.
     build_seconds, solve_seconds : float
         Time of translating and loading the model, and of solving.
     compile_seconds : float
         Time of compiling loops, once for a machine, most of it before the solving began.
     version : str
-        The solver's; ours where it is empty.
+        The solver's version; that of this package where it is empty.
     bridges : tuple of str
         The reformulations between the form and what the solver read, in order.
     update : Update, optional
-        What was done with what was kept of an earlier problem of one path.
+        How the solver used its model of the problem before, on a path.
     polished : str
         How the point was improved after the solver had ended; empty where it was not.
     optimised_parameters : mapping of name to value
-        What the solver determined beside the form's variables: parameters of the model that it moved (γ or P of a minimax
-        model), weights of objectives.
+        Values that the solver determined beside the form's variables: parameters of the model (γ or P of a minimax model),
+        weights of objectives.
     model : Model, optional
-        The model at the parameters that were moved: point, multipliers and certificate are that one's.
+        The model at the parameters that the solver determined, to which point, multipliers and certificate belong.
     same_problem : bool
-        Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds are the
-        given one's; else it is an inner problem, whose bound bounds nothing else.
+        Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds hold
+        for the given problem. Otherwise it is an inner problem, whose bounds hold for itself alone.
     write_error : WriteError, optional
-        Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
+        The error of a file that the run could not write (a proof log): ``solve`` raises it, with the result.
     integrality : float, optional
         The tolerance on integers that the run ended with, where the solver may choose another than it was given.
     bound_caveat : str
         Caveat of a bound that rests on results of other processes; empty without one.
     details : mapping
-        Anything else worth showing. For people: no code reads it.
+        Further facts for people; no code depends on them.
     pool : sequence of mapping of label to array
         Further points by block, best first, where the solver was asked for several.
     proof : str
@@ -365,13 +361,7 @@ _COUNTS = (
 
 
 def _number(name: str, value: Any, minimum: float, maximum: float | None) -> float | None:
-    """Return the option as a number; None for a limit too large to matter.
-
-    Raises
-    ------
-    InputError
-        It is no number, not positive, or (a tolerance) beyond what float64 can tell from 0 and from 1.
-    """
+    """Return the option as a number; None for a limit too large to matter. ``maximum`` is None for a tolerance."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | numbers.Real):
         raise InputError(f"{name} must be a number > 0; it is {_short(value)}", name=name)
     number: Any = value
@@ -398,8 +388,8 @@ class Options:
     Parameters
     ----------
     time_limit : float, optional
-        Seconds of solving; no limit where it is not given, infinite, or 1e9 at least. What an algorithm of ours prepares counts,
-        what a solver's own model takes to build, and compiling for the first time on a machine, does not.
+        Seconds of solving; no limit where it is not given, infinite, or 1e9 at least. Preparations of an algorithm of this
+        package count. Compiling loops before the run does not, nor do most solvers of other packages count building their model.
     tol : float, optional
         Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|), below 1. Where it is not given each solver takes
         its record's, 1e-6 unless its record says otherwise.
@@ -411,18 +401,18 @@ class Options:
     memory_limit : float, optional
         Bytes.
     trace_every : int, optional
-        Iterations between two rows of the trace, at least; 1 for as many rows as the solver lets us take, however many, some 300
-        bytes each. Where it is not given, rows are taken by time and thinned to 4,096.
+        Iterations between two rows of the trace, at least; with 1 the trace has every row that the solver reports, some 300 bytes
+        each. Where it is not given, rows are taken by time and thinned to 4,096.
     verbose : bool
-        The solver's own log on standard output, that of a notebook too.
+        Whether the solver writes its own log to standard output, or into the notebook.
     log_file : str or Path, optional
         A file to which the solver's own log is added; of algorithms of this package, a line for each row of the trace.
     progress : bool
-        One line of ours with the current gap, rewritten in place.
+        Whether to show one line with the current gap, rewritten in place.
     start : mapping of label to array, optional
         Values to start from (all or some blocks).
     callback : callable, optional
-        See `Callback`; hand-written algorithms and the backends that can.
+        A `Callback`; solvers whose record gives `Gives.TRACE` call it with each new row.
     native : mapping
         The solver's own options, by its own names.
     """
@@ -500,7 +490,7 @@ class Options:
         return replace(base, **common, native={**base.native, **native, **native_options})
 
     def tolerance(self, default: float) -> float:
-        """Return the relative gap asked for, or the solver's default."""
+        """Return the relative gap ``tol`` if it is given, else the solver's ``default``."""
         return default if self.tol is None else self.tol
 
     def residual_tolerance(self, default: float) -> float:
@@ -517,13 +507,13 @@ class Options:
         """
         return 0.9 * self.tolerance(default)
 
-    def after(self, seconds: float) -> Options:
+    def with_time_spent(self, seconds: float) -> Options:
         """Return these options when ``seconds`` of the time limit are spent, with at least a millisecond (or the limit) left."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
 
-    def within(self, seconds: float) -> Options:
+    def with_time_limited_to(self, seconds: float) -> Options:
         """Return these options with a time limit of at most ``seconds`` (a millisecond, if that is less)."""
         limit = np.inf if self.time_limit is None else self.time_limit
         return self if limit <= seconds else replace(self, time_limit=max(seconds, 1e-3))
@@ -533,7 +523,7 @@ class Options:
         return self if self.threads is not None or threads is None else replace(self, threads=threads)
 
     def record(self) -> dict[str, Any]:
-        """Return the plain values that differ from the defaults, for a stored result."""
+        """Return the seed, the numbers that are given, labels of the start and native options, for a stored result."""
         plain = {
             name: getattr(self, name)
             for name in ("time_limit", "tol", "threads", "iteration_limit", "node_limit", "memory_limit", "trace_every")

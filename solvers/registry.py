@@ -1,5 +1,7 @@
 """The registry of solvers: look one up by name, list all with their state, and choose one for a model (``auto``).
 
+A `SolverSpec` is the solver that a call asks for, with options of its own.
+
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
 defines ``DISCOVER``, called on first need, and ``ABSENT``, which says what a solver of a name that it did not find needs.
@@ -145,7 +147,7 @@ def get_solver(name: str) -> Solver:
     raise unknown_name("solver", name, ["auto", *sorted({*_own(), *EXTENSIONS.names})])
 
 
-def installed(solver: Solver) -> bool:
+def is_installed(solver: Solver) -> bool:
     """Return whether the solver's module can be found (it is not imported)."""
     try:
         return not solver.info.module or importlib.util.find_spec(solver.info.module) is not None
@@ -154,9 +156,17 @@ def installed(solver: Solver) -> bool:
 
 
 def require(solver: Solver, options: Options | None = None) -> Licence:
-    """Return the licence of an installed, usable solver, under options that may bring one; raise otherwise."""
+    """Return the licence of a solver, under options that may bring one; raise an error if it cannot be used.
+
+    Raises
+    ------
+    MissingPackageError
+        The solver is not installed.
+    LicenceError
+        Its licence is missing or has expired.
+    """
     info = solver.info
-    if not installed(solver):
+    if not is_installed(solver):
         command = f'pip install "marginopt[{info.extra}]"' if info.extra else f"pip install {info.package}"
         raise MissingPackageError(
             f"{info.name} needs the package {info.package or info.module}, which is not installed", info.package, command
@@ -170,7 +180,9 @@ def require(solver: Solver, options: Options | None = None) -> Licence:
 def solvers_that_read(model: Model) -> list[str]:
     """Return the names of the installed, usable solvers that can read the model."""
     return [
-        name for name, solver in all_solvers().items() if installed(solver) and _reads(solver, model) and solver.licence().usable
+        name
+        for name, solver in all_solvers().items()
+        if is_installed(solver) and _reads(solver, model) and solver.licence().usable
     ]
 
 
@@ -231,14 +243,14 @@ def solvers() -> SolverTable:
 
 
 def _failed(name: str, reason: str) -> dict[str, str]:
-    """Return the row of a solver that a package promises and that cannot be used."""
+    """Return the row of an entry point whose solver cannot be used."""
     blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "late", "reference"), "")
     return blank | {"name": name, "installed": "no", "version": "not usable", "summary": reason}
 
 
 def _row(solver: Solver) -> dict[str, str]:
     info = solver.info
-    present = installed(solver)
+    present = is_installed(solver)
     licence = solver.licence() if present else Licence(LicenceState.MISSING, "")
     reads = ", ".join(v.__name__ for v in info.views) or ", ".join(sorted(f.value for f in info.reads)) or "linear"
     return {
@@ -289,20 +301,20 @@ class SolverSpec:
 
     @property
     def auto(self) -> bool:
-        """Return whether the solver is chosen for each model."""
+        """Return whether ``auto`` chooses the solver for each model."""
         return self.solver is None
 
     @property
     def by_label(self) -> dict[str, Solver]:
-        """The solver under its label; nothing for ``auto``."""
+        """A mapping of the label to the solver; empty for ``auto``."""
         return {} if self.solver is None else {self.label: self.solver}
 
     def merge_options(self, options: Options) -> Options:
         """Return the options of a call, overridden by this solver's own."""
         return Options.of(options, **self.native_options)
 
-    def resolved(self, name: str) -> SolverSpec:
-        """Return the solver that ``auto`` chose, with the options that were asked for."""
+    def with_solver(self, name: str) -> SolverSpec:
+        """Return the specification with the solver of this name, which ``auto`` chose, in place of ``auto``."""
         return SolverSpec(_label(name, self.native_options), get_solver(name), self.native_options)
 
     @property
@@ -441,7 +453,7 @@ def choose_solver(
         name = solver.info.name
         if name in without:
             continue
-        if not installed(solver):
+        if not is_installed(solver):
             passed.append(f"{name} is not installed")
             continue
         obstacle = solver.obstacle(model)

@@ -25,14 +25,14 @@ _ROUNDING = 1e-9
 
 
 class NamedSolver(Solver):
-    """The solver that a result or a file names, which need not be here and cannot be run."""
+    """The solver that a result or a file names: it need not be installed, and cannot be run."""
 
     def __init__(self, name: str, source: str, tolerance: float = SolverInfo.tolerance) -> None:
         self._source = source
         self.info = SolverInfo(name=name, summary=f"from {source}", tolerance=tolerance)  # type: ignore[misc]  # one for each
 
     def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle: nothing of the solver is known but its answer."""
+        """Return the obstacle of every model: the solver is known only by its answer."""
         return f"it is known only by {self._source}"
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
@@ -48,8 +48,11 @@ def _tolerance_of(solver: str) -> float:
         return SolverInfo.tolerance
 
 
-def certified_anew(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
-    """Return the result with every claim recomputed from the model; a bound that only the solver can prove becomes a claim."""
+def recertify(result: Result, model: Model | StandardForm, noun: str = "the result") -> Result:
+    """Return the result with every claim recomputed from the model; a bound that only the solver can prove becomes a claim.
+
+    ``noun`` is the subject of error messages: the file that holds the result, where it comes from one.
+    """
     subject = as_model(model)
     digest = fingerprint(subject)
     if result.digest and digest and result.digest != digest:
@@ -88,17 +91,17 @@ def verify(result: Result, model: Model | StandardForm, exact: bool = False) -> 
     model : Model or StandardForm
         What was solved. (A result keeps no data; it keeps their digest, which must agree.)
     exact : bool
-        In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
-        to `solvers.rational.MAX_NONZEROS` coefficients.
+        Whether to verify in rational arithmetic as well, which takes floating-point numbers as exact; up to
+        `solvers.rational.MAX_NONZEROS` coefficients.
 
     Raises
     ------
     DataError
         Other data or parameters than those that were solved.
     TooLargeError
-        Rational arithmetic was asked for beyond its size, or of a model without a standard form.
+        ``exact`` with more coefficients, or for a model without a standard form.
     """
-    recertified = certified_anew(result, model)
+    recertified = recertify(result, model)
     checks = [
         Check(
             "status", str(result.status), str(recertified.status), result.status is recertified.status or not result.status.solved
@@ -176,7 +179,7 @@ def check_duals(
     step: float = 1e-4,
     solver: SolverLike = "clarabel",
 ) -> DualCheck:
-    """Compare multipliers with differences of the optimum, at a sample of rows.
+    """Compare multipliers with finite differences of the optimum in the right-hand sides of a sample of rows.
 
     Parameters
     ----------
@@ -190,6 +193,11 @@ def check_duals(
         By which g_i is moved, relative to 1 + |g_i|.
     solver : str, Solver or pair
         Which solves the moved forms.
+
+    Raises
+    ------
+    InputError
+        The result has no multipliers, or the form has integers.
     """
     form = as_model(model).form
     if result.multipliers is None or form.integer.any():

@@ -31,9 +31,9 @@ from .certification.result import SAVE, Result
 from .interface.solver import OPEN_LICENCE
 from .judgement import judge
 from .records import Answer, Options, Status, Trace, TraceRow, Update
-from .result_checks import NamedSolver, certified_anew
+from .result_checks import NamedSolver, recertify
 
-#: Version of the stored layout.
+#: Version of the stored layout, the only one that is read.
 RESULT_VERSION = 2
 #: Mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
@@ -44,7 +44,7 @@ _SAID_PLAIN = ("native_status", *_OPTIONAL, *_TIMES, "proved", "version", "bridg
 #: Relative gap of an optimum where a file does not say it: the loosest that a solver has by default.
 _LOOSEST = 1e-3
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
-#: Results that a file may hold.
+#: Largest number of results that a file may hold: a larger one is damage.
 _MOST_RESULTS = 10**6
 
 
@@ -70,7 +70,7 @@ SAVE.implemented_by(save_result)
 
 
 def save_results(path: str | Path, kind: str, header: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
-    """Write several results, and what is said of them, to one file; ``kind`` is what the file holds."""
+    """Write several results (None for a missing one) and a header to one file of a kind, such as "path"; return its path."""
     meta = {"format": f"marginopt {kind}", "format_version": RESULT_VERSION, "said": _plain(header)}
     meta["held"] = [k for k, result in enumerate(results) if result is not None]
     meta["count"] = len(results)
@@ -84,7 +84,9 @@ def save_results(path: str | Path, kind: str, header: Mapping[str, Any], results
 def load_results(
     path: str | Path, kind: str, model: Callable[[Mapping[str, Any], int], Model | StandardForm | None]
 ) -> tuple[dict[str, Any], list[Result | None]]:
-    """Read what `save_results` wrote; ``model`` gives the model of the k-th result, for `load_result`.
+    """Read header and results that `save_results` wrote; ``model(header, k)`` gives the model of the k-th result, or None.
+
+    Each result is certified anew from its model; without one its claims are as stored.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def _arrays(result: Result) -> dict[str, Any]:
 
 
 def load_result(path: str | Path, model: Model | StandardForm | None = None) -> Result:
-    """Read a result that `save_result` wrote, of this version or of one before.
+    """Read a result that `save_result` wrote.
 
     Parameters
     ----------
@@ -195,7 +197,8 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     Raises
     ------
     DataError
-        No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
+        No such file, not a stored result, one of another layout (`RESULT_VERSION`), or of other data or parameters than the
+        model's.
     """
     with data_errors_naming(path, "result"):
         return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
@@ -206,7 +209,7 @@ def _judged(result: Result, path: str | Path, model: Model | StandardForm | None
     if model is None:
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
     try:
-        return certified_anew(result, model, str(path))
+        return recertify(result, model, str(path))
     except READ_ERRORS as error:  # labels fit, and what was moved is no parameter of the model
         raise DataError(
             f"{path} holds what the model cannot be certified with: {describe_read_error(error)}", name="model", file=path

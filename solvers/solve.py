@@ -23,8 +23,8 @@ from ..models.model import BareForm, Model, as_model
 from ..models.program.form import Block, StandardForm
 from .certification.rays import separability
 from .certification.result import Result
-from .interface.backend import warn_unused_start
-from .interface.solver import Gives, KeptModel, Licence, Solver, replace_parameters
+from .interface.native_options import replace_parameters, warn_unused_start
+from .interface.solver import Gives, KeptModel, Licence, Solver
 from .judgement import form_that_fits, judge
 from .records import Answer, Options, Status
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, require, resolve_solver, solvers_that_read
@@ -58,8 +58,8 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
         Common options, kept for several calls; keywords prevail over them.
     **overrides
         Common options: ``time_limit``, ``tol``, ``threads``, ``seed``, ``iteration_limit``, ``node_limit``, ``memory_limit``,
-        ``verbose``, ``progress``, ``start``, ``callback`` (see `marginopt.solvers.Options`). All others are the solver's own
-        options by its own names, passed through untouched; an unknown one is an error.
+        ``trace_every``, ``verbose``, ``log_file``, ``progress``, ``start``, ``callback`` (see `marginopt.solvers.Options`). All
+        others are the solver's own options by its own names, passed through untouched; an unknown one is an error.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def solve_problem(
     model = as_model(problem)
     picked = ""
     spec = resolve_solver(solver)
-    options = spec.merge_options(options).within(remaining_seconds())
+    options = spec.merge_options(options).with_time_limited_to(remaining_seconds())
     chosen = spec.solver
     if chosen is None:
         name, picked = choose_solver(model, options)
@@ -171,7 +171,7 @@ def _answer(
         _check_unused(chosen, options)
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
-    remaining = options if kept_model is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+    remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(time.perf_counter() - begin)
     return chosen.run(model, remaining, kept_model)
 
 
@@ -296,12 +296,13 @@ def _crossing(model: Model, solver: Solver) -> Answer | None:
 
 
 def solve_raw(solver: SolverLike, model: Model, options: Options) -> Answer:
-    """Return the answer of a solver that has a point, without a certificate.
+    """Run a solver and return its answer, which has a point and no certificate: for steps of alternating algorithms.
 
     Parameters
     ----------
-    solver : Solver
-    model : Model or StandardForm
+    solver : str, Solver or pair
+        As for `solve`, but for "auto".
+    model : Model
     options : Options
 
     Returns

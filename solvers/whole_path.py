@@ -64,7 +64,7 @@ class Corner:
         V(w) = Σ c_i 1{a_i'w < 1}.
     norm : float
         N(w), the squared norm of the penalised weights.
-    bound : float
+    proved_ratio : float
         The least ratio of proved bound and value at the ends of the interval; 1 up to rounding where the corner is proved.
     """
 
@@ -73,7 +73,7 @@ class Corner:
     w: FloatArray
     violations: float
     norm: float
-    bound: float
+    proved_ratio: float
 
     def value(self, lam: float) -> float:
         """Return N + λV."""
@@ -194,7 +194,7 @@ class WholePath(Displayable, Tabular, Question):
                 "lam to": corner.lam_high,
                 "violations": corner.violations,
                 "norm": corner.norm,
-                "proved": corner.bound,
+                "proved": corner.proved_ratio,
             }
             for corner in self.corners
         ]
@@ -239,7 +239,7 @@ class WholePath(Displayable, Tabular, Question):
     def __str__(self) -> str:
         lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'||w||^2':>14}  bound/objective"]
         lines += [
-            f"  {c.lam_low:>12.6g}  {c.lam_high:>12.6g}  {c.violations:>10g}  {c.norm:>14.8g}  {c.bound:.6%}"
+            f"  {c.lam_low:>12.6g}  {c.lam_high:>12.6g}  {c.violations:>10g}  {c.norm:>14.8g}  {c.proved_ratio:.6%}"
             for c in self.corners
         ]
         return "\n".join(lines)
@@ -249,7 +249,7 @@ class WholePath(Displayable, Tabular, Question):
     def display(self) -> Display:
         """Return the notebook view."""
         rows = tuple(
-            (f"{c.lam_low:.6g}", f"{c.lam_high:.6g}", f"{c.violations:g}", f"{c.norm:.8g}", f"{c.bound:.6%}")
+            (f"{c.lam_low:.6g}", f"{c.lam_high:.6g}", f"{c.violations:g}", f"{c.norm:.8g}", f"{c.proved_ratio:.6%}")
             for c in self.corners
         )
         return Display(self._title, head=("λ from", "λ to", "violations", "||w||²", "bound/objective"), rows=rows)
@@ -322,7 +322,7 @@ class WholePath(Displayable, Tabular, Question):
             values = [(norm + lam * violations, min(n + lam * v for v, n in numbers)) for lam in (Fraction(low), Fraction(high))]
             if corner.lam_low != low or not low < high or any(value > lower * (1 + _AGREES) for value, lower in values):
                 return f"the classifier of {corner.violations:g} violations is not the best one on its interval"
-            if not corner.bound <= slack * min(self._ratio_at(lam, bounds) for lam in (low or 0.5 * high, high)):
+            if not corner.proved_ratio <= slack * min(self._ratio_at(lam, bounds) for lam in (low or 0.5 * high, high)):
                 return f"the logs prove less of the classifier of {corner.violations:g} violations than is stated"
             low = high
         last = self.corners[-1].lam_high
@@ -335,7 +335,7 @@ class WholePath(Displayable, Tabular, Question):
             return f"the logs prove the path up to a share of {1.0 - ratio:.1e}"
         return ""
 
-    def between(self, time_limit: float | None = None) -> tuple[Result, ...]:
+    def solve_between_corners(self, time_limit: float | None = None) -> tuple[Result, ...]:
         """Solve the κ form for every number of violations between two corners: the least norm with at most that many.
 
         The points lie above the lines between the corners, so that no λ finds them. Each result has its own proved bound.

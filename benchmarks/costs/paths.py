@@ -62,7 +62,7 @@ def measured(model: mo.Model, parameter: str, values: np.ndarray, solver: str, r
     ratios = [median(t[k] for t in times[False]) / median(t[k] for t in times[True]) for k in range(3)]
     same = sum(a.status is b.status for a, b in zip(remaining, anew, strict=True))
     return (
-        f"{remaining.updated:>7} {same:>6} {worst:>10.0e} "
+        f"{remaining.in_place_updates:>7} {same:>6} {worst:>10.0e} "
         + " ".join(f"{r:>8.1f}" for r in ratios)
         + f" {remaining.seconds:>8.2f}"
     )

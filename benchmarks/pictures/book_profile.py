@@ -28,7 +28,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models.model import Model
 from marginopt.performance import PerformanceProfile
 from marginopt.relaxations.report.means import SHORTEST_TIME, performance_ratios
-from marginopt.solvers.registry import get_solver, installed, solvers_that_read
+from marginopt.solvers.registry import get_solver, is_installed, solvers_that_read
 from marginopt.solvers.solve import solve
 
 MODELS = ("zero-one", "ramp", "hinge", "conic")
@@ -59,7 +59,7 @@ def profile(model: str, limit: float) -> PerformanceProfile:
     entries = chosen(model)
     models = {e.name: stated_model(e.model, e.parameters, *build_data(e.data)) for e in entries}
     first = next(iter(models.values()))
-    names = [name for name in solvers_that_read(first) if installed(get_solver(name))]
+    names = [name for name in solvers_that_read(first) if is_installed(get_solver(name))]
     names = [name for name in names if cost(first, name, limit) < float("inf")]
     costs: dict[str, list[float]] = {name: [] for name in names}
     for instance, stated in models.items():

@@ -20,7 +20,7 @@ from ...models.arrays import FloatArray, as_array, as_positive
 from ...models.formulations.zero_one import Encoding
 from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
-from ...solvers.interface.solver import near_misses
+from ...solvers.interface.native_options import near_misses
 from ...solvers.records import COMMON_OPTIONS, Options
 from ...solvers.registry import SolverLike, SolverSpec, choose_solver, resolve_solver, resolve_solvers, solver_list
 from ..bounds.big_m import BigM, MSource
@@ -104,7 +104,7 @@ def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatAr
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
     """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
     try:
-        return item.resolved(choose_solver(model, options)[0])
+        return item.with_solver(choose_solver(model, options)[0])
     except UnsupportedModelError:
         return item
 

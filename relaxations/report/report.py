@@ -22,7 +22,7 @@ from ...models.program.form import StandardForm
 from ...solvers.interface.solver import OPEN_LICENCE, Solver, version_of
 from ...solvers.parallel import Cluster, choose_executor
 from ...solvers.records import Options
-from ...solvers.registry import SolverLike, get_solver, installed
+from ...solvers.registry import SolverLike, get_solver, is_installed
 from ...status_line import announce_compilations
 from ..reduction import Reduction
 from .cells import ExactCell, InstanceCell, KappaCell, LamChoice, RelaxationCell
@@ -303,11 +303,11 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Seq
 
 def _meta(plan: Plan, candidates: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
     """Return the head of the report: versions of packages, machine, BLAS, licences, options, seeds."""
-    packages = {solver.info.package for solver in used if installed(solver)} - {""}
+    packages = {solver.info.package for solver in used if is_installed(solver)} - {""}
     versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
         versions[package] = version_of(package)
-    licences = {solver.info.name: solver.licence() for solver in candidates if installed(solver)}
+    licences = {solver.info.name: solver.licence() for solver in candidates if is_installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,

@@ -15,9 +15,10 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import Constraint, StandardForm, multipliers_by_label
-from ..interface.backend import Backend, fill_order, ignored_options_note, set_native_options
+from ..interface.backend import Backend, dense_block_order
+from ..interface.native_options import check_native, ignored_options_note, set_native_options
 from ..interface.recorder import Recorder, interrupt_flag
-from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import forked_with, run_with_timeout
 from ..records import Answer, Options, Status
 
@@ -39,7 +40,7 @@ _STATUS = {
 _SOLVED = ("Solved", "AlmostSolved")
 
 #: Seconds for each non-zero of P and the rows until the first iteration checks the time limit (semidefinite forms of 1,500
-#: points), and seconds of a factorisation for each unit of the cube of `fill_order` (3,000 x 3,000, .3% dense).
+#: points), and seconds of a factorisation for each unit of the cube of `dense_block_order` (3,000 x 3,000, .3% dense).
 _SET_UP, _FILLED = 1e-6, 1e-10
 
 #: Accepted relative gap, in multiples of the native tolerance, which is a hundredth of the requested one.
@@ -65,7 +66,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "threads", "iteration_limit", "cal
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up and of one factorisation."""
     P = 0.0 if form.quadratic is None else float(form.quadratic.column_count_bounds.sum())
-    return _SET_UP * (P + form.rows_matrix()[0].nnz) + _FILLED * float(fill_order(form)) ** 3
+    return _SET_UP * (P + form.rows_matrix()[0].nnz) + _FILLED * float(dense_block_order(form)) ** 3
 
 
 class Clarabel(Backend):
@@ -93,7 +94,7 @@ class Clarabel(Backend):
         return options.native.get(_FACTORISATION, _SINGLE_THREADED) != _SINGLE_THREADED
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with a native tolerance two orders below the requested gap."""
+        """Return the answer of a new solver, whose native tolerance is two orders below the requested gap."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin, rescale=True)
 
@@ -102,11 +103,9 @@ class Clarabel(Backend):
         first form.
         """
         begin = time.perf_counter()
-        parts = kept_model.updates(form, ALL_PARTS)
-        if parts is None:
-            kept_model.hold(form, self._build(form, options, updates=True))
-        else:
-            solver, changed = kept_model.native, {}
+
+        def change(solver: Any, _: StandardForm, parts: frozenset[str]) -> Any:
+            changed: dict[str, Any] = {}
             if "P" in parts:
                 changed["P"] = _objective(form)
             if "q" in parts:
@@ -117,8 +116,10 @@ class Clarabel(Backend):
                 changed["b"] = np.concatenate([c.g for c in form.constraints])
             if changed:
                 solver.update(**changed)
-            kept_model.hold(form, solver)
-        return self._solve(kept_model.native, form, options, begin)
+            return solver
+
+        build = functools.partial(self._build, form, options, updates=True)
+        return self._solve(kept_model.native_for(form, ALL_PARTS, build, change), form, options, begin)
 
     def _build(self, form: StandardForm, options: Options, *, updates: bool = False) -> Any:
         """Return a native solver. ``updates`` turns off presolve and chordal decomposition, which forbid updates."""

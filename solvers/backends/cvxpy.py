@@ -1,6 +1,6 @@
 """Backends of the solvers that CVXPY reaches and that have no file of their own here: ``cvxpy:<name>``.
 
-Names, cones and integrality come from CVXPY's records of its interfaces, so a new interface needs no entry here.
+Names, cones and integrality come from CVXPY's records of its interfaces. Only the names of the common options are listed here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from ...models.export.cvxpy_problem import labelled_variables, multipliers, to_c
 from ...models.importing.cvxpy import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, ignored_options_note
-from ..interface.solver import Gives, SolverInfo, check_native, installed_version, near_misses, version_of
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, ignored_options_note, near_misses
+from ..interface.solver import Gives, SolverInfo, installed_version, version_of
 from ..records import Answer, Options, Status
 
 # Names of the common options in CVXPY's interfaces; CVXPY has no names of its own.
@@ -75,7 +76,7 @@ _EXTRA_NAMES: Mapping[str, frozenset[str]] = {
     "GLPK_MI": _GLPK_MI,
 }
 #: Options whose value is a mapping, with the option names that it takes.
-INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
+_INNER: Mapping[str, frozenset[str]] = {"glpk": _GLPK}
 
 
 def known_options(name: str) -> frozenset[str]:
@@ -103,12 +104,12 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     default : float
         The solver's default tolerance.
     mixed : bool
-        Whether there are integers: the tolerance is then that of the gap.
+        Whether the form has integers: the tolerance is then that of the gap between incumbent and bound.
     """
     tol, settings, covered = options.tolerance(default), dict[str, Any](), set()
     if mixed:
         if name in _MIP_GAP:
-            _set_nested(settings, _MIP_GAP[name], tol)
+            _set_nested(settings, _MIP_GAP[name], options.search_gap(default))
         if name in _IGNORED_IMPROVEMENT:
             settings[_IGNORED_IMPROVEMENT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _IGNORED_IMPROVEMENT[name][1][1])
     else:
@@ -127,7 +128,7 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
 
 
 def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> float | None:
-    """Return the bound that an interface without bounds implies by "optimal" for integers; None if no bound is implied.
+    """Return the bound that follows from "optimal" where an interface reports no bound for integers; None if none follows.
 
     GLPK cuts off points that are better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
     """
@@ -179,7 +180,7 @@ class CvxpySolver(Backend):
         return cvxpy if solver_version is None else f"{solver_version} ({cvxpy})"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Canonicalise (counted as build time), solve, and read values and dual values by label."""
+        """Return the answer of CVXPY's solver; canonicalisation counts as build time."""
         begin = time.perf_counter()
         problem = with_stated_bounds(to_cvxpy(form))
         settings, covered = self._settings(form, options)
@@ -238,8 +239,8 @@ class CvxpySolver(Backend):
         if options.native and _ignores_unknown(name):
             check_native(self.info.name, options.native, known_options(name))
             for key, value in options.native.items():
-                if key in INNER and isinstance(value, Mapping):
-                    check_native(f"{self.info.name}'s {key}", value, INNER[key])
+                if key in _INNER and isinstance(value, Mapping):
+                    check_native(f"{self.info.name}'s {key}", value, _INNER[key])
         return settings_of(name, options, self.info.tolerance, mixed=bool(form.integer.any()))
 
 
@@ -282,10 +283,10 @@ def interface_solver(name: str) -> CvxpySolver | None:
         threads_of=_THREADS_OF.get(name, ""),
         reference="Diamond, Boyd: CVXPY: a Python-embedded modeling language for convex optimization, 2016",
     )
-    kind = type(f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__})
-    solver = kind()
-    assert isinstance(solver, CvxpySolver)
-    return solver
+    kind: type[CvxpySolver] = type(
+        f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__}
+    )
+    return kind()
 
 
 def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:

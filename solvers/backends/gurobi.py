@@ -18,8 +18,9 @@ from ...models.export.gurobi_model import change_gurobi, silent_environment, to_
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.newton_refinement import newton_polish
-from ..interface.backend import (
-    Backend,
+from ..interface.backend import Backend
+from ..interface.native_options import (
+    check_native,
     dual_start,
     set_block_option,
     set_native_options,
@@ -27,7 +28,7 @@ from ..interface.backend import (
     warn_unused_start,
 )
 from ..interface.recorder import Recorder
-from ..interface.solver import NONCONVEX_FEATURES, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import NONCONVEX_FEATURES, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo
 from ..records import Answer, Options, Status
 
 # Gurobi's licence: its kind, its size limit and its end.
@@ -114,19 +115,17 @@ class Gurobi(Backend):
     )
 
     def licence(self) -> Licence:
-        """Return the licence, found by starting an environment and, for the size, by a 2,001-variable model without
-        rows; cached.
-        """
+        """Return the licence, found by starting an environment and solving a model of 2,001 variables without rows; cached."""
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
     def licence_under(self, options: Options) -> Licence:
-        """Return the licence; that of an environment of the user's is left to Gurobi, whose refusal is a LicenceError."""
+        """Return the licence; a full one for an environment of the user's, whose limits Gurobi itself checks."""
         if "env" not in options.native:
             return self.licence()
         return Licence(LicenceState.FULL, "that of the environment given as env")
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Build, solve, read back; solve an "infeasible or unbounded" model again without dual reductions."""
+        """Return the answer of a new model; an "infeasible or unbounded" one is solved again without dual reductions."""
         begin = time.perf_counter()
         environment, of_user = _environment(options)
         with nullcontext() if of_user else environment, to_gurobi(form, environment) as model:
@@ -135,16 +134,18 @@ class Gurobi(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change objective, linear rows and bounds in place, and build cones anew."""
         begin = time.perf_counter()
-        parts = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
-        if parts is None:
+
+        def build() -> tuple[Any, Any]:
             environment, of_user = _environment(options)
-            model = to_gurobi(form, environment)
-            kept_model.hold(form, model, functools.partial(_dispose, model, None if of_user else environment))
-        else:
-            assert kept_model.form is not None
-            change_gurobi(kept_model.native, kept_model.form, form, parts)
-            kept_model.hold(form, kept_model.native)
-        return self._solve(kept_model.native, form, options, begin)
+            return to_gurobi(form, environment), None if of_user else environment
+
+        def change(native: tuple[Any, Any], old: StandardForm, parts: frozenset[str]) -> tuple[Any, Any]:
+            change_gurobi(native[0], old, form, parts)
+            return native
+
+        updatable = frozenset({"P", "q", "r", "F", "g", "bounds"})
+        model, _ = kept_model.native_for(form, updatable, build, change, any_bounds=True, release=_dispose)
+        return self._solve(model, form, options, begin)
 
     def _solve(self, model: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import gurobipy
@@ -223,20 +224,16 @@ def _environment(options: Options) -> tuple[Any, bool]:
     return environment, True
 
 
-def _dispose(model: Any, environment: Any) -> None:
+def _dispose(native: tuple[Any, Any]) -> None:
+    """Free a model, and its environment unless that is the user's."""
+    model, environment = native
     model.dispose()
     if environment is not None:
         environment.dispose()
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program.
-
-    Raises
-    ------
-    InputError
-        A dual start of another program, of constraints that the form does not have, or of other shapes.
-    """
+    """Set a start of all or some blocks, which Gurobi completes where there are integers, and multipliers of a linear program."""
     multipliers = dual_start(form, options)
     if multipliers is not None:
         model.setAttr("DStart", model.getConstrs(), multipliers.tolist())

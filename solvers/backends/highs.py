@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Mapping
@@ -17,9 +18,10 @@ from ...models.export.highs_model import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..certification.rays import ray_residual
-from ..interface.backend import Backend, ignored_options_note, warn_unused_start
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, ignored_options_note, warn_unused_start
 from ..interface.recorder import Recorder, interrupt_flag
-from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import (
     ABANDONED_STATUS,
     CallTimeout,
@@ -49,7 +51,7 @@ _STATIONARITY = 1e-10
 
 
 class AbandonedRun(CallTimeout):
-    """The run did not stop in time; the HiGHS object must not be used any more."""
+    """Error of a run that did not stop in time; the HiGHS object must not be used any more."""
 
     def answer(self, form: StandardForm, recorder: Recorder, incumbents: list[FloatArray]) -> Answer:
         """Return the last incumbent of a mixed-integer program and its bound; of others HiGHS gives no point before it ends."""
@@ -69,7 +71,7 @@ class AbandonedRun(CallTimeout):
 
 
 def run_to_decision(highspy: Any, highs: Any, native: Mapping[str, Any]) -> None:
-    """Run; turn presolve off if it proves only "infeasible or unbounded", and loosen the integrality if HiGHS fails at it."""
+    """Run HiGHS, and again without presolve after "infeasible or unbounded", or with looser integrality after a failure."""
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         highs.setOptionValue("presolve", "off")
@@ -97,7 +99,7 @@ def run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> None
 
 def run_quadratic(
     highspy: Any, highs: Any, form: StandardForm, options: Options, stop: threading.Event, begin: float
-) -> Proximal | None:
+) -> ProximalSteps | None:
     """Run the quadratic program, with proximal steps if needed; ``begin`` is the start of the time limit.
 
     Raises
@@ -105,7 +107,7 @@ def run_quadratic(
     AbandonedRun
         ``stop`` was set, or the time limit has passed.
     """
-    steps: list[Proximal | None] = []
+    steps: list[ProximalSteps | None] = []
     finished = threading.Event()
 
     def line(event: Any) -> None:
@@ -132,17 +134,17 @@ def run_quadratic(
 
 
 @dataclass(frozen=True, eq=False)
-class Proximal:
-    """The proximal steps taken, their shift of P, and the ray that they tend to if f is unbounded."""
+class ProximalSteps:
+    """The proximal steps of a quadratic program after HiGHS's active-set method."""
 
-    steps: int
-    shift: float
-    ray: FloatArray | None = None
+    steps: int  #: number of steps
+    shift: float  #: multiple of the identity that is added to P
+    ray: FloatArray | None = None  #: the ray that the steps tend to if the objective is unbounded
 
 
-def _proximal_correction(highspy: Any, highs: Any, form: StandardForm, options: Options) -> Proximal | None:
+def _proximal_correction(highspy: Any, highs: Any, form: StandardForm, options: Options) -> ProximalSteps | None:
     """Take proximal steps if the active-set method's point is not stationary; return None if it is, or if the run was stopped."""
-    proximal: Proximal | None = None
+    proximal: ProximalSteps | None = None
     stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
     if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
         stopped.add("kIterationLimit")
@@ -165,7 +167,7 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
     return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STATIONARITY * scale
 
 
-def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> Proximal:
+def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> ProximalSteps:
     """Iterate x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
 
     If f is unbounded the steps tend to a ray of it.
@@ -185,8 +187,8 @@ def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, rel
         if size == 0.0 or _stationary(highs, form, F):
             break
         if k > 1 and ray_residual(form, step / size) <= 1e-9:
-            return Proximal(k, shift, step / size)
-    return Proximal(k, shift)
+            return ProximalSteps(k, shift, step / size)
+    return ProximalSteps(k, shift)
 
 
 _STATUS = {
@@ -255,7 +257,7 @@ class Highs(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Load, solve under the callbacks, read back; turn presolve off if it proves only "infeasible or unbounded"."""
+        """Return the answer of a new HiGHS model, solved under callbacks that record progress and end the run."""
         import highspy
 
         begin = time.perf_counter()
@@ -266,15 +268,15 @@ class Highs(Backend):
         import highspy
 
         begin = time.perf_counter()
-        parts = kept_model.updates(form, ALL_PARTS, any_bounds=True)
-        if parts is None:
-            kept_model.hold(form, self._load(highspy, form, options))
-        else:
-            assert kept_model.form is not None
-            change_highs(highspy, kept_model.native, kept_model.form, form, parts)
-            self._set(highspy, kept_model.native, form, options)
-            kept_model.hold(form, kept_model.native)
-        answer = self._solve(highspy, kept_model.native, form, options, begin)
+
+        def change(highs: Any, old: StandardForm, parts: frozenset[str]) -> Any:
+            change_highs(highspy, highs, old, form, parts)
+            self._set(highspy, highs, form, options)
+            return highs
+
+        build = functools.partial(self._load, highspy, form, options)
+        highs = kept_model.native_for(form, ALL_PARTS, build, change, any_bounds=True)
+        answer = self._solve(highspy, highs, form, options, begin)
         if answer.native_status == ABANDONED_STATUS:
             kept_model.close()
         return answer
@@ -293,7 +295,7 @@ class Highs(Backend):
         recorder.start()
         with interrupt_flag() as flag:
             incumbents = _watch(highs, form, recorder, flag)
-            proximal: Proximal | None = None
+            proximal: ProximalSteps | None = None
             try:
                 if form.quadratic is None:
                     run_linear(highspy, highs, options, begin)
@@ -399,7 +401,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> lis
     return incumbents
 
 
-def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: Proximal | None) -> Answer:
+def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: ProximalSteps | None) -> Answer:
     status_name = highs.getModelStatus().name
     status = _STATUS.get(status_name, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()

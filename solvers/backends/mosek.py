@@ -16,9 +16,10 @@ from ...models.arrays import FloatArray
 from ...models.export.mosek_task import MatrixVariables, change_mosek, mosek_row_order, to_mosek, updatable_parts
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, dual_start, starts_linear_program, warn_unused_start
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, dual_start, starts_linear_program, warn_unused_start
 from ..interface.recorder import Recorder
-from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo, check_native
+from ..interface.solver import ALL_PARTS, Gives, KeptModel, Licence, LicenceState, Purpose, SolverInfo
 from ..records import Answer, Options, Status
 
 #: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
@@ -88,13 +89,13 @@ class Mosek(Backend):
         return _licence(os.environ.get("MOSEKLM_LICENSE_FILE"))
 
     def licence_under(self, options: Options) -> Licence:
-        """Return the licence; that of an environment or a server of the user's is left to MOSEK."""
+        """Return the licence; a full one for an environment or server of the user's, whose limits MOSEK itself checks."""
         if not {"env", "server"} & set(options.native):
             return self.licence()
         return Licence(LicenceState.FULL, "that of the environment or server given")
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Build, solve, read back."""
+        """Return the answer of a new task."""
         begin = time.perf_counter()
         with to_mosek(form, _environment(options)) as task:
             return self._solve(task, form, options, begin)
@@ -102,15 +103,20 @@ class Mosek(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change the differing parts of the task in place."""
         begin = time.perf_counter()
-        parts = kept_model.updates(form, updatable_parts(form, ALL_PARTS), any_bounds=True)
-        if parts is None:
-            task = to_mosek(form, _environment(options))
-            kept_model.hold(form, task, functools.partial(task.__exit__, None, None, None))
-        else:
-            assert kept_model.form is not None
-            change_mosek(kept_model.native, kept_model.form, form, parts)
-            kept_model.hold(form, kept_model.native)
-        return self._solve(kept_model.native, form, options, begin)
+
+        def build() -> Any:
+            return to_mosek(form, _environment(options))
+
+        def change(task: Any, old: StandardForm, parts: frozenset[str]) -> Any:
+            change_mosek(task, old, form, parts)
+            return task
+
+        def release(task: Any) -> None:
+            task.__exit__(None, None, None)
+
+        updatable = updatable_parts(form, ALL_PARTS)
+        task = kept_model.native_for(form, updatable, build, change, any_bounds=True, release=release)
+        return self._solve(task, form, options, begin)
 
     def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import mosek
@@ -219,13 +225,7 @@ def _name(member: Any) -> str:
 
 
 def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[str, str]:
-    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program.
-
-    Raises
-    ------
-    InputError
-        A dual start of another program, of constraints that the form does not have, or of other shapes.
-    """
+    """Set the initial mixed-integer solution, whose integer variables MOSEK completes, or the first basis of a linear program."""
     multipliers = dual_start(form, options)
     if starts_linear_program(form, options):
         _put_basis(mosek, task, form, form.read_values(options.start or {}, "start"), multipliers)
@@ -244,10 +244,10 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> dict[
 def _put_basis(
     mosek: Any, task: Any, form: StandardForm, start: Mapping[str, FloatArray], multipliers: FloatArray | None
 ) -> None:
-    """Set the status keys of a start: a variable is nonbasic at a bound; a row where it is met with equality or, if multipliers
-    are given, where its own is not zero.
+    """Set the status keys of a start: a variable is nonbasic at a bound. A row is nonbasic if it holds with equality or, if
+    multipliers are given, if its multiplier is not zero.
 
-    MOSEK completes or thins out what is no basis. Blocks without a start are at their bounds, or basic where they have none.
+    MOSEK makes a basis of them. A block without a start stands at the point of its box that is nearest to zero.
     """
     keys, x = mosek.stakey, np.clip(np.zeros(form.n), form.lower, form.upper)
     for label, value in start.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from ...errors import InputError, SolverError
 from ...models.program.cones import Feature
 from ...models.program.form import LinearArrays, StandardForm
-from ..interface.backend import Backend, fill_order, ignored_options_note, start_point
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.backend import Backend, dense_block_order
+from ..interface.native_options import check_native, ignored_options_note, start_point
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import run_with_timeout
 from ..records import Answer, Options, Status
 
@@ -36,7 +38,7 @@ _INFINITY = 1e30
 #: OSQP's default of 4,000 iterations ends before our default tolerance is reached.
 _ITERATIONS = 100_000
 
-#: Seconds for each pair of non-zeros in a column of P (4,000 points, dense), and for each unit of the cube of `fill_order`
+#: Seconds for each pair of non-zeros in a column of P (4,000 points, dense), and for each unit of the cube of `dense_block_order`
 #: (3,000 x 3,000, .3% dense).
 _PAIR, _FILLED = 2.5e-10, 2.5e-10
 
@@ -46,7 +48,7 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 def _uninterruptible_seconds(form: StandardForm) -> float:
     """Return the seconds of setting up, nearly all of them the factorisation."""
     P = np.zeros(form.n) if form.quadratic is None else form.quadratic.column_count_bounds
-    return _PAIR * float(np.square(P).sum()) + _FILLED * float(fill_order(form)) ** 3
+    return _PAIR * float(np.square(P).sum()) + _FILLED * float(dense_block_order(form)) ** 3
 
 
 class Osqp(Backend):
@@ -68,18 +70,15 @@ class Osqp(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with native tolerances one order (absolute ones three, as they add up) below the requested gap, then polish."""
+        """Return the answer for native tolerances one order (absolute ones three, as they add up) below the gap, then polish."""
         begin = time.perf_counter()
         return self._answer(self._build(form.linear(), options), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update P, q, A and the sides in place if their sparsity patterns are the same; OSQP starts from its last point."""
-        begin = time.perf_counter()
-        parts, arrays = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"})), form.linear()
-        if parts is None:
-            kept_model.hold(form, self._build(arrays, options))
-        else:
-            solver = kept_model.native
+        begin, arrays = time.perf_counter(), form.linear()
+
+        def change(solver: Any, _: StandardForm, parts: frozenset[str]) -> Any:
             changed: dict[str, Any] = {}
             if "P" in parts:
                 changed["Px"] = arrays.upper_P.data
@@ -91,8 +90,11 @@ class Osqp(Backend):
                 changed |= {"l": arrays.lower, "u": arrays.upper}
             if changed:
                 solver.update(**changed)
-            kept_model.hold(form, kept_model.native)
-        return self._answer(kept_model.native, form, options, begin)
+            return solver
+
+        updatable = frozenset({"P", "q", "r", "F", "g", "bounds"})
+        solver = kept_model.native_for(form, updatable, functools.partial(self._build, arrays, options), change)
+        return self._answer(solver, form, options, begin)
 
     def _build(self, arrays: LinearArrays, options: Options) -> Any:
         import osqp
@@ -104,14 +106,7 @@ class Osqp(Backend):
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
-            solver.setup(
-                P=arrays.upper_P,
-                q=arrays.q,
-                A=arrays.A,
-                l=arrays.lower,
-                u=arrays.upper,
-                **settings,
-            )
+            solver.setup(P=arrays.upper_P, q=arrays.q, A=arrays.A, l=arrays.lower, u=arrays.upper, **settings)
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}", name="options") from error
         except osqp.OSQPException as error:

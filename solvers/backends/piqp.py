@@ -13,9 +13,10 @@ from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..certification.rays import farkas_residual, ray_residual
-from ..interface.backend import Backend, LinearRows, fill_order, ignored_options_note, set_native_options
+from ..interface.backend import Backend, LinearRows, dense_block_order
+from ..interface.native_options import check_native, ignored_options_note, set_native_options
 from ..interface.recorder import interrupt_flag
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..records import Answer, Options, Status
 
 _STATUS = {
@@ -37,7 +38,7 @@ _CLAIM = 1e-2 * _RAY
 _DENSE = 0.25
 
 #: Seconds of a whole solve for each unit of n³ (dense), for each pair of non-zeros in a row of P or F (sparse, 20,000 x 50), and
-#: for each unit of the cube of `fill_order` (2,000 x 2,000, 1% dense).
+#: for each unit of the cube of `dense_block_order` (2,000 x 2,000, 1% dense).
 _FACTOR, _PAIR, _FILLED = 1e-9, 8e-8, 3e-9
 
 _SUPPORTED_OPTIONS = frozenset({"iteration_limit"})
@@ -49,7 +50,7 @@ def _uninterruptible_seconds(form: StandardForm) -> float:
     pairs = float(np.square(np.diff(F.indptr), dtype=np.float64).sum())
     if form.quadratic is not None:  # as many in each column
         pairs += float(np.square(form.quadratic.column_count_bounds).sum())
-    return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(fill_order(form)) ** 3)
+    return min(_FACTOR * form.n**3, _PAIR * pairs + _FILLED * float(dense_block_order(form)) ** 3)
 
 
 class Piqp(Backend):
@@ -72,7 +73,7 @@ class Piqp(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve by the dense or the sparse code, with native tolerances at least two orders below the requested gap."""
+        """Return the answer of the dense or sparse code for native tolerances at least two orders below the requested gap."""
         begin = time.perf_counter()
         rows = LinearRows.of(form)
         return self._solve(self._build(rows, options), rows, options, begin)
@@ -80,16 +81,16 @@ class Piqp(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update in place if the sparsity patterns are the same."""
         begin, rows = time.perf_counter(), LinearRows.of(form)
-        parts = kept_model.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
-        if parts is None:
-            kept_model.hold(form, self._build(rows, options))
-        else:
-            solver, dense = kept_model.native
+
+        def change(native: tuple[Any, bool], _: StandardForm, parts: frozenset[str]) -> tuple[Any, bool]:
+            solver, dense = native
             changed = _data(rows, dense, parts)
             if changed:
                 solver.update(**changed)
-            kept_model.hold(form, kept_model.native)
-        return self._solve(kept_model.native, rows, options, begin)
+            return native
+
+        native = kept_model.native_for(form, _PARTS | {"r"}, functools.partial(self._build, rows, options), change)
+        return self._solve(native, rows, options, begin)
 
     def _build(self, rows: LinearRows, options: Options) -> tuple[Any, bool]:
         """Return a native solver, and whether it is the dense one."""

@@ -19,8 +19,9 @@ from ...models.export.pyomo_model import pyomo_indices, to_pyomo
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.exponential_cones import TranscendentalCone
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, ignored_options_note
-from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, check_native, installed_version, version_of
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, ignored_options_note
+from ..interface.solver import NONCONVEX_FEATURES, Gives, SolverInfo, installed_version, version_of
 from ..records import Answer, Options, Status
 
 _CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.EXPONENTIAL, Feature.POWER})
@@ -36,11 +37,10 @@ class Executable:
     reads: frozenset[Feature]  #: cones as quadratic, exponential and power constraints
     reference: str  #: paper on the solver
     suffixes: tuple[str, ...] = ()  #: names under which it returns z (the first) and ζ (the sum of the others)
-    #: its names of the common options; empty if it has none
-    tolerances: tuple[str, ...] = ()
-    time: str = ""  #: option name of the time limit
-    iterations: str = ""  #: option name of the iteration limit
-    gap: str = ""  #: option name of the relative gap
+    tolerances: tuple[str, ...] = ()  #: option names of the tolerances of a continuous program
+    time: str = ""  #: option name of the time limit; empty if it has none
+    iterations: str = ""  #: option name of the iteration limit; empty if it has none
+    gap: str = ""  #: option name of the relative gap of a mixed-integer search; empty if it has none
     native: tuple[str, ...] = ()  #: names of its further options if it ignores unknown names; empty if it refuses them itself
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 
@@ -128,7 +128,7 @@ class PyomoSolver(Backend):
         return f"pyomo {version_of('pyomo')}"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Write the file, run the executable, read values and suffixes."""
+        """Return the answer of the executable, run on a file of the model; multipliers come from its suffixes."""
         import pyomo.environ as pyo
 
         begin = time.perf_counter()
@@ -174,10 +174,10 @@ class PyomoSolver(Backend):
         if executable.native:
             names = {*executable.native, *executable.tolerances, executable.time, executable.iterations, executable.gap} - {""}
             check_native(self.info.name, options.native, names)
-        tol, covered = options.tolerance(self.info.tolerance), set()
+        covered = set()
         if form.integer.any():
             if executable.gap:
-                solver.options[executable.gap] = tol
+                solver.options[executable.gap] = options.search_gap(self.info.tolerance)
         else:
             for name in executable.tolerances:
                 solver.options[name] = max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-10)
@@ -215,10 +215,10 @@ def discover() -> tuple[Backend, ...]:
     """Return one solver for each known executable on the path, if Pyomo is installed."""
     if installed_version("pyomo") is None:
         return ()
-    return tuple(of_executable(executable) for executable in EXECUTABLES if shutil.which(executable.command))
+    return tuple(executable_solver(executable) for executable in EXECUTABLES if shutil.which(executable.command))
 
 
-def of_executable(executable: Executable) -> PyomoSolver:
+def executable_solver(executable: Executable) -> PyomoSolver:
     """Return the solver that runs this executable."""
     info = SolverInfo(
         name=f"pyomo:{executable.name}",
@@ -230,10 +230,8 @@ def of_executable(executable: Executable) -> PyomoSolver:
         reference=executable.reference,
     )
     parts = {"info": info, "executable": executable, "__doc__": PyomoSolver.__doc__}
-    kind = type(f"PyomoSolver_{executable.name}", (PyomoSolver,), parts)
-    solver = kind()
-    assert isinstance(solver, PyomoSolver)
-    return solver
+    kind: type[PyomoSolver] = type(f"PyomoSolver_{executable.name}", (PyomoSolver,), parts)
+    return kind()
 
 
 def _point(form: StandardForm, model: Any) -> FloatArray | None:

@@ -28,8 +28,9 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.program.quadratic import Quadratic
-from ..interface.backend import Backend, LinearRows, ignored_options_note, start_point
-from ..interface.solver import Gives, SolverInfo, check_native, near_misses
+from ..interface.backend import Backend, LinearRows
+from ..interface.native_options import check_native, ignored_options_note, near_misses, start_point
+from ..interface.solver import Gives, SolverInfo
 from ..records import Answer, Options, Status
 
 # Options and abilities of qpsolvers' interfaces, read from their documentation and found by trial.
@@ -67,7 +68,7 @@ def accepts_option(name: str, option: str, value: Any) -> bool:
 
 @functools.cache
 def abilities(name: str) -> frozenset[str]:
-    """Return the solver's abilities among bounds on one side only, a semidefinite P, and no P at all.
+    """Return the solver's abilities among "half-open bounds", "semidefinite" and "semidefinite diagonal" P, and "linear" (P = 0).
 
     Each is tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, if the solver needs both bounds), with a known unique
     solution.
@@ -124,8 +125,8 @@ def accepts_dense(name: str) -> bool:
     return name in qpsolvers.dense_solvers
 
 
-def refusal_message(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
-    """Return the interface's refusal in its own words, with names near to those that it refuses when alone."""
+def refusal_error(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
+    """Return the error for native options that an interface refuses: its message, and names near to options that it lacks."""
     message = str(error)
     first_line = message.strip().splitlines()[0] if message.strip() else type(error).__name__
     # a compiled interface lists its parameters, then the arguments of the call
@@ -189,7 +190,7 @@ class QPSolver(Backend):
     native_name: ClassVar[str]
 
     def obstacle(self, model: Model) -> str | None:
-        """Return the obstacle of the base class, or a P that is not positive definite (or no P) if this solver fails on such."""
+        """Return the obstacle of the base class, or that this solver fails on this P: zero, or not positive definite."""
         reason = super().obstacle(model)
         if reason is not None:
             return reason
@@ -201,7 +202,7 @@ class QPSolver(Backend):
         return None
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with the native tolerances, if the interface has such, two orders below the requested gap."""
+        """Return the answer for native tolerances, if the interface has such, two orders below the requested gap."""
         import qpsolvers
 
         begin = time.perf_counter()
@@ -217,7 +218,7 @@ class QPSolver(Backend):
                 answer = self._solution(problem, start, options.verbose, settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
-                raise refusal_message(self.native_name, options.native, error) from error
+                raise refusal_error(self.native_name, options.native, error) from error
             native_status = f"{type(error).__name__}: {error}"
             return Answer(Status.FAILED, native_status, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
@@ -352,10 +353,8 @@ def interface_solver(name: str) -> QPSolver:
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
     base = _DIRECT.get(name, QPSolver)
-    kind = type(f"QPSolver_{name}", (base,), {"info": info, "native_name": name, "__doc__": base.__doc__})
-    solver = kind()
-    assert isinstance(solver, QPSolver)
-    return solver
+    kind: type[QPSolver] = type(f"QPSolver_{name}", (base,), {"info": info, "native_name": name, "__doc__": base.__doc__})
+    return kind()
 
 
 def _uninterruptible_seconds(form: StandardForm) -> float:

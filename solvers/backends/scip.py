@@ -21,9 +21,10 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..interface.backend import Backend, set_block_option, set_native_options
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, set_block_option, set_native_options
 from ..interface.recorder import Recorder
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..records import Answer, Options, Status
 from ..zero_one.conflict_cuts import ConflictCuts
 
@@ -246,7 +247,7 @@ class Scip(Backend):
         return super().run(model, _with_separator(model, options), kept_model)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
+        """Return the answer of a new model, solved without the interpreter's lock, so that Ctrl-C reaches SCIP."""
         begin = time.perf_counter()
         model = _build(form)
         return self._solve(model, _watch(model), form, options, begin)
@@ -254,19 +255,21 @@ class Scip(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Change objective, linear rows and bounds of the untransformed problem; SCIP tries the old solutions as starts."""
         begin = time.perf_counter()
-        parts = kept_model.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
-        if parts is None:
+
+        def build() -> tuple[Any, Any]:
             model = _build(form)
-            kept_model.hold(form, (model, _watch(model)))
-        else:
-            assert kept_model.form is not None
-            change_scip(kept_model.native[0], kept_model.form, form, parts)
-            kept_model.hold(form, kept_model.native)
-        model, monitor = kept_model.native
+            return model, _watch(model)
+
+        def change(native: tuple[Any, Any], old: StandardForm, parts: frozenset[str]) -> tuple[Any, Any]:
+            change_scip(native[0], old, form, parts)
+            return native
+
+        updatable = frozenset({"q", "r", "F", "g", "bounds"})
+        model, monitor = kept_model.native_for(form, updatable, build, change, any_bounds=True)
         return self._solve(model, monitor, form, options, begin)
 
     def _solve(self, model: Any, monitor: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        self._set_parameters(model, form, options.after(time.perf_counter() - begin))
+        self._set_parameters(model, form, options.with_time_spent(time.perf_counter() - begin))
         details = _start(model, form, options)
         set_block_option(form, options, "priorities", functools.partial(_prioritise, model))
         recorder = monitor.recorder = Recorder("scip", options, maximise=form.maximise)
@@ -424,11 +427,11 @@ def _watch(model: Any) -> Any:
             """Record the state at a new incumbent or after 50 ms: nodes come by the thousand."""
             is_solution = event.getType() == kind_of.BESTSOLFOUND
             if is_solution or time.perf_counter() >= self.recorder.next_row:
-                self.tell("incumbent" if is_solution else "node")
+                self.record_state("incumbent" if is_solution else "node")
             if self.recorder.stopped:
                 self.model.interruptSolve()
 
-        def tell(self, step: str) -> None:
+        def record_state(self, step: str) -> None:
             """Add a row to the recorder."""
             with self.recorder.deferring_errors():
                 searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only in this stage

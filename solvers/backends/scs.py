@@ -15,8 +15,9 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero, svec_size
 from ...models.program.exponential_cones import Exponential, Power
 from ...models.program.form import StandardForm, multipliers_by_label
-from ..interface.backend import Backend, ignored_options_note, start_point
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, check_native
+from ..interface.backend import Backend
+from ..interface.native_options import check_native, ignored_options_note, start_point
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..interface.timeouts import run_with_timeout
 from ..records import Answer, Options, Status
 
@@ -45,12 +46,13 @@ _SUPPORTED_OPTIONS = frozenset({"time_limit", "iteration_limit", "start"})
 
 @dataclass(frozen=True, eq=False)
 class _Workspace:
-    """SCS's solver object, our rows in its order, and its A and b."""
+    """SCS's solver object with its data."""
 
     solver: Any
-    order: IntArray
+    order: IntArray  #: our rows in SCS's order
     A: sp.csc_matrix
     b: FloatArray
+    solved: bool = False  #: the solver holds the last point of a path, from which it starts
 
 
 class Scs(Backend):
@@ -76,22 +78,22 @@ class Scs(Backend):
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve with native tolerances two orders (absolute ones four, as they add up) below the requested gap."""
+        """Return the answer for native tolerances two orders (absolute ones four, as they add up) below the requested gap."""
         begin = time.perf_counter()
-        return self._solve(self._build(form, options, begin), form, options, begin, reused=False)
+        return self._solve(self._build(form, options, begin), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Update b and c of SCS's workspace, which starts from its last point; SCS cannot change P and A."""
         begin = time.perf_counter()
-        parts = kept_model.updates(form, frozenset({"q", "r", "g", "g of cones"}))
-        if parts is None:
-            kept_model.hold(form, self._build(form, options, begin))
-        else:
-            workspace = kept_model.native
+
+        def change(workspace: _Workspace, _: StandardForm, parts: frozenset[str]) -> _Workspace:
             b = form.rows_matrix()[1][workspace.order] if workspace.order.size else workspace.b
             workspace.solver.update(b if parts & {"g", "g of cones"} else None, np.array(form.q) if "q" in parts else None)
-            kept_model.hold(form, replace(workspace, b=b))
-        return self._solve(kept_model.native, form, options, begin, reused=parts is not None)
+            return replace(workspace, b=b, solved=True)
+
+        updatable = frozenset({"q", "r", "g", "g of cones"})
+        build = functools.partial(self._build, form, options, begin)
+        return self._solve(kept_model.native_for(form, updatable, build, change), form, options, begin)
 
     def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs
@@ -106,11 +108,11 @@ class Scs(Backend):
             data["P"] = form.quadratic.upper
         return _Workspace(self._load(scs, data, cone, options, begin), order, A, b)
 
-    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, reused: bool) -> Answer:
+    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float) -> Answer:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
         warm_start = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
-        warm = reused or start is not None
+        warm = workspace.solved or start is not None
         answer = run_with_timeout(lambda: workspace.solver.solve(warm_start=warm, **warm_start), options, begin)
         solved = time.perf_counter()
         return _read(
@@ -167,7 +169,7 @@ def _read(form: StandardForm, answer: Any, order: IntArray, build: float, second
     )
 
 
-def psd_order(order: int) -> IntArray:
+def psd_positions(order: int) -> IntArray:
     """Return the positions of the entries of SCS's order (lower triangle by columns) in our svec (upper triangle by columns)."""
     column, row = np.triu_indices(order)  # by rows of the upper triangle: columns of the lower one
     return np.asarray(row * (row + 1) // 2 + column)
@@ -199,7 +201,7 @@ def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
             exponents += [c.cone.alpha] * c.cone.count
         else:
             assert isinstance(c.cone, PSD)
-            inside = psd_order(c.cone.order)
+            inside = psd_positions(c.cone.order)
             pieces["s"].append((rows.reshape(c.cone.count, svec_size(c.cone.order))[:, inside]).ravel())
             s += [c.cone.order] * c.cone.count
     indices = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in pieces]

@@ -49,8 +49,8 @@ class EigenvectorCuts(Backend):
     Parameters
     ----------
     master : Backend or str
-        Solver of the relaxations, an object or a name, to which native options go. ``iteration_limit`` counts relaxations.
-        Where its multipliers are less accurate than the tolerance, the proved bound is weaker and the result INACCURATE.
+        Solver of the relaxations, an object or a name, which gets the native options. If its multipliers are less accurate than
+        the tolerance, the proved bound is weaker and the result INACCURATE. ``iteration_limit`` is the number of relaxations.
     """
 
     master: Backend | str = field(default_factory=Gurobi)
@@ -82,30 +82,30 @@ class EigenvectorCuts(Backend):
         return solver
 
     def obstacle(self, model: Model) -> str | None:
-        """Return what the master does not read of the relaxations, or that there are no semidefinite cones."""
+        """Return the reason why the master cannot read the relaxations, or that the form has no semidefinite cones."""
         reason = super().obstacle(model)
         if reason is None and Feature.PSD not in model.form.features:
             return "it reads forms with positive semidefinite cones, and this one has none"
-        return reason or self.backend.obstacle(BareForm(Cuts.first(model.form).relaxed))
+        return reason or self.backend.obstacle(BareForm(Cuts.first(model.form).relaxation))
 
     def licence(self) -> Licence:
-        """Return the master's."""
+        """Return the licence of the master."""
         package = self.backend.info.package
         if installed_version(package) is None:
             return Licence(LicenceState.MISSING, f"the package {package} is not installed")
         return replace(self.backend.licence(), size=self._size)
 
     def version(self) -> str:
-        """Return the master's."""
+        """Return the version of the master."""
         return self.backend.version()
 
     def _size(self, form: StandardForm) -> tuple[int, int]:
         """Return variables and rows of the first relaxation."""
-        relaxed, size = Cuts.first(form).relaxed, self.backend.licence().size
-        return (relaxed.n, relaxed.rows) if size is None else size(relaxed)
+        relaxation, size = Cuts.first(form).relaxation, self.backend.licence().size
+        return (relaxation.n, relaxation.rows) if size is None else size(relaxation)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
-        """Solve relaxations until the matrices are semidefinite up to rounding, or a limit ends it."""
+        """Return the answer of the last relaxation, whose matrices are semidefinite up to rounding unless a limit was reached."""
         begin, tol = time.perf_counter(), 0.01 * options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else begin + options.time_limit
         master_options = replace(options, tol=tol, iteration_limit=None, callback=None)
@@ -114,13 +114,13 @@ class EigenvectorCuts(Backend):
         last: tuple[Cuts, Answer] | None = None
         count, bound, status = 0, None, Status.ITERATION_LIMIT
         for count in range(1, 1 + (options.iteration_limit or sys.maxsize)):
-            answer = self.backend.run(BareForm(cuts.relaxed), master_options.after(time.perf_counter() - begin))
+            answer = self.backend.run(BareForm(cuts.relaxation), master_options.with_time_spent(time.perf_counter() - begin))
             if answer.values is None or answer.status not in (Status.OPTIMAL, Status.STALLED):
                 # an unbounded relaxation says nothing of the program
                 status = Status.FAILED if answer.status is Status.UNBOUNDED else answer.status
                 last = (cuts, answer) if last is None or status is Status.INFEASIBLE else last
                 break
-            last, vectors = (cuts, answer), cuts.violated(form.join(answer.values))
+            last, vectors = (cuts, answer), cuts.violated_vectors(form.join(answer.values))
             bound = answer.objective if answer.bound is None else answer.bound
             recorder.record_values(count, np.nan, np.nan if bound is None else bound, step="relaxation")
             if not vectors or recorder.stopped or time.perf_counter() >= end:
@@ -157,7 +157,7 @@ class Cuts:
 
     @classmethod
     def first(cls, form: StandardForm) -> Cuts:
-        """The cuts of e_i and e_i ± e_j."""
+        """Return the cuts of e_i and e_i ± e_j."""
         cuts = cls(form, {c.label: sp.csr_array((0, c.rows)) for c in form.constraints if isinstance(c.cone, PSD)})
         vectors = []
         for label in cuts.rows:
@@ -169,7 +169,7 @@ class Cuts:
         return cuts.with_vectors(vectors)
 
     def with_vectors(self, vectors: list[Vector]) -> Cuts:
-        """These and the inequalities of further vectors."""
+        """Return these cuts and those of further vectors."""
         rows = dict(self.rows)
         for label, group in itertools.groupby(vectors, key=itemgetter(0)):
             cone, chosen = self.form.constraint(label).cone, list(group)
@@ -182,7 +182,7 @@ class Cuts:
         return Cuts(self.form, rows)
 
     @property
-    def relaxed(self) -> StandardForm:
+    def relaxation(self) -> StandardForm:
         """The form with these inequalities in place of its semidefinite cones."""
         constraints = []
         for c in self.form.constraints:
@@ -190,8 +190,8 @@ class Cuts:
             constraints.append(c if W is None else Constraint(c.label, sp.csr_array(W @ c.F), W @ c.g, Nonnegative(W.shape[0])))
         return self.form.replace(constraints=tuple(constraints))
 
-    def violated(self, x: FloatArray) -> list[Vector]:
-        """Eigenvectors of the eigenvalues that are negative beyond rounding."""
+    def violated_vectors(self, x: FloatArray) -> list[Vector]:
+        """Return the eigenvectors, at x, of the eigenvalues that are negative beyond rounding."""
         vectors: list[Vector] = []
         for label in self.rows:
             c = self.form.constraint(label)
@@ -201,5 +201,5 @@ class Cuts:
         return vectors
 
     def multipliers(self, z: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Multipliers of the form from those of the relaxation: W'u of the cones."""
+        """Return multipliers of the form from those of the relaxation: W'u for the cones."""
         return {label: self.rows[label].T @ u if label in self.rows else u for label, u in z.items()}

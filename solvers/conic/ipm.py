@@ -125,9 +125,7 @@ class _Linearised:
                 _ratio(point.slack, step.rho + step.u),
             )
             dual = min(
-                self._matrix_step(self.G.T @ step.S @ self.G),
-                max_step(point.dual, step.dual),
-                _ratio(point.zeta, step.zeta),
+                self._matrix_step(self.G.T @ step.S @ self.G), max_step(point.dual, step.dual), _ratio(point.zeta, step.zeta)
             )
         if point.data.budget is not None:
             primal = min(primal, _ratio(np.array([point.budget_slack]), np.array([-step.z.sum()])))
@@ -289,12 +287,9 @@ _EARLY_PATIENCE, _EARLY_GAP = 40, 1e-3
 
 @dataclass(eq=False)
 class ConicState:
-    """The state of a run: prepared data, the current iterate, and the best one (smallest relative gap).
+    """The state of a run: prepared data, the current iterate, and the best one (smallest relative gap)."""
 
-    ``reference`` is the last gap that counted as progress, ``waited`` the number of steps since then.
-    """
-
-    prepared: PreparedProblem
+    prepared: PreparedProblem  #: the scaled problem
     system: NewtonSystem  #: Newton system of the cheaper kind
     point: Iterate  #: current iterate
     best: Iterate  #: iterate of the smallest relative gap
@@ -302,8 +297,8 @@ class ConicState:
     limit: int  #: largest number of steps
     threads: int | None = None  #: threads of BLAS; None for one in small systems, else its default
     iteration: int = 0  #: steps so far
-    waited: int = 0
-    reference: float = np.inf
+    waited: int = 0  #: steps since the last progress
+    reference: float = np.inf  #: the last gap that counted as progress
     outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
     start: str = "cold"  #: origin of the first iterate, in words
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
@@ -402,7 +397,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
 
 def _start_near(state: ConicState, start: Mapping[str, FloatArray]) -> None:
     """Start at a strictly feasible point near the user's w (and W) if its gap is smaller than that of the cold start."""
-    point = warm_start(state.prepared.data, *state.prepared.reduced(start))
+    point = warm_start(state.prepared.data, *state.prepared.read_start(start))
     better = point is not None and point.gap < state.point.gap
     state.start = "near the given w and W" if better else "cold: no central point near the given w and W has a smaller gap"
     if point is not None and better:

@@ -1,4 +1,4 @@
-"""Data of ``conic-ipm``, the interior-point method of the conic SVM: scaled problem, primal-dual iterate, scaling and step.
+"""Data of the conic SVM's interior-point method ``conic-ipm``: scaled problem, primal-dual iterate, scaling of cones, and step.
 
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, u_i = a_i'w, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= a_i'W a_i - 2u_i + 1)
 [, Σz < κn].
@@ -180,7 +180,7 @@ class Iterate:
     rho: FloatArray  #: (n,) ρ
     gamma: FloatArray  #: (n,) γ
     zeta: FloatArray  #: (n,) ζ
-    corner: float
+    corner: float  #: (1, w)'S̄(1, w)
     mu: float  #: λ in the λ form, else the multiplier μ of the budget
     S: FloatArray = field(init=False)  #: (p + 1, p + 1) S̄ in coordinates relative to w, with ``corner`` first
     r: FloatArray = field(init=False)  #: (n,) 1 - Aw
@@ -314,8 +314,8 @@ class PreparedProblem:
     A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
     """
 
-    problem: ConicProblem
-    space: Coordinates  #: between these coordinates and the problem's own
+    problem: ConicProblem  #: the problem in its own coordinates
+    space: Coordinates  #: maps between these coordinates and the problem's own
     used: BoolArray  #: (n,) rows that are not zero
     sigma2: float  #: σ²
     data: ConicData  #: scaled rows, with σ²λ or the remaining budget
@@ -362,7 +362,7 @@ class PreparedProblem:
         """Return the contribution of the rows of zeros to the objective."""
         return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
 
-    def reduced(self, start: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    def read_start(self, start: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return (w, V) of the user's values w and W in these coordinates; V = 0 without W.
 
         Raises
@@ -404,14 +404,7 @@ class PreparedProblem:
         return primal_point(self.problem, w, self.space.lift_matrix(V) / self.sigma2 + np.outer(w, w))
 
     def bound(
-        self,
-        gamma: FloatArray,
-        v: FloatArray,
-        mu: float,
-        point: ConicPoint,
-        tolerance: float,
-        *,
-        improve: bool = True,
+        self, gamma: FloatArray, v: FloatArray, mu: float, point: ConicPoint, tolerance: float, *, improve: bool = True
     ) -> ConicBound:
         """Repair the dual point (γ, v = ζ, μ) and evaluate it from the data; improve it only if it misses the tolerance."""
         full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2

@@ -58,7 +58,7 @@ class ExactSearch(Algorithm[V, SearchState]):
     checkpoint: str | None = None
     cluster: Cluster = None
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
 
     def __post_init__(self) -> None:
         check_path("proof", self.proof, "the proof log")

@@ -24,13 +24,14 @@ from ...models.deadline import deadline
 from ...models.kernels.threads import reserve_threads
 from ...models.model import Model
 from ..records import Answer, Options, Status
+from .native_options import replace_parameters
 from .recorder import ProgressState, Recorder, interrupt_flag
-from .solver import KeptModel, Solver, SolverInfo, replace_parameters
+from .solver import KeptModel, Solver, SolverInfo
 
 if TYPE_CHECKING:
     from .compile_times import CompileClock
 
-#: Seconds that one call of ``advance`` is asked to work: short enough for Ctrl-C, long enough to cost nothing.
+#: Seconds for which one call of ``advance`` works: short enough for Ctrl-C, long enough that its overhead does not count.
 ADVANCE_SECONDS = 0.05
 #: Seconds of the shortest call: about an iteration.
 _SHORT = 1e-4
@@ -54,7 +55,7 @@ class Outcome(enum.Enum):
     UNWRITTEN = "a file that the run was to write cannot be written"
 
 
-#: What an outcome means for the answer.
+#: The status of the answer by the last outcome; RUNNING has none, since a limit or the user ended the run.
 STATUS_OF_OUTCOME = {
     Outcome.CONVERGED: Status.OPTIMAL,
     Outcome.STALLED: Status.STALLED,
@@ -73,27 +74,27 @@ class Algorithm(Solver, Generic[V, S]):
 
     Attributes
     ----------
-    pooled : bool
-        Whether BLAS has one thread: its time goes into kernel blocks, which ``threads`` threads share (`models.kernels`), or its
-        dense algebra is too small for two.
-    variants : sequence of mapping
-        Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
-    compiling : float
-        Seconds for which the first run on a machine compiles (benchmarks/results/first-minute.md); the driver prints them.
+    single_threaded_blas : bool
+        Whether BLAS runs with one thread: for algorithms whose time goes into kernel blocks, which ``threads`` threads share
+        (`models.kernels`), or whose dense algebra is too small for two.
+    compiled_variants : sequence of mapping
+        Native options for which other code is compiled: `marginopt.warm_up` runs with each.
+    expected_compile_seconds : float
+        Seconds for which the first run on a machine compiles (benchmarks/results/first-minute.md); the status line shows them.
     """
 
     info: ClassVar[SolverInfo]
-    pooled: ClassVar[bool] = False
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({},)
-    compiling: ClassVar[float] = 2.5
+    single_threaded_blas: ClassVar[bool] = False
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({},)
+    expected_compile_seconds: ClassVar[float] = 2.5
 
     def load(self, view: V) -> None:
-        """Import and compile what a run on this view needs, once a process: not against the time limit."""
+        """Import and compile the loops that a run on this view needs; the time limit does not count it."""
         return
 
     @property
     def compiles(self) -> bool:
-        """Return whether there is compiled code to load."""
+        """Return whether the algorithm has compiled loops: a subclass that has them overrides `load`."""
         return type(self).load is not Algorithm.load
 
     @abstractmethod
@@ -110,17 +111,16 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """Return the current point, feasible and usable whenever ``advance`` has returned.
+        """Return the current point with multipliers and whatever is peculiar to the algorithm; called after ``advance``.
 
-        With multipliers, bound and whatever is peculiar to the algorithm; status, objective, iterations, trace and times are the
-        driver's. ``bound`` (with ``proved``) only where the algorithm carries a valid bound that the model cannot recompute from
-        a point.
+        The driver adds status, objective, iterations, trace and times. ``bound`` (with ``proved``) is given only where the
+        algorithm carries a valid bound that the model cannot recompute from a point.
         """
 
     def abandon(self, state: S) -> None:
-        """Release the files of a run that an error ended, the callback's or a cluster's. Nothing by default."""
+        """Release the files of a run that an error has ended, such as one of the callback or of a cluster; none by default."""
 
-    def accept(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
+    def with_native_options(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
         """Return the same algorithm with parameters replaced by the user's native options; unknown names are an error."""
         return replace_parameters(self, native)
 
@@ -148,13 +148,13 @@ class Algorithm(Solver, Generic[V, S]):
         is compiled later, of an engine whose turn comes late, counts. The returned point is whatever ``answer`` gives after the
         last completed ``advance``: a valid, usable point in every case.
         """
-        solver = self.accept({**self._rows_by(options.trace_every), **options.native})
-        with reserve_threads(options.threads) if self.pooled else nullcontext():
+        solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
+        with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():
             if not self.compiles:  # Numba is not even imported
                 return solver._drive(model, options, None)
             from .compile_times import compile_clock
 
-            with compile_clock(self.info.name, options.progress, self.compiling) as clock:
+            with compile_clock(self.info.name, options.progress, self.expected_compile_seconds) as clock:
                 return solver._drive(model, options, clock)
 
     def _rows_by(self, iterations: int | None) -> dict[str, int]:

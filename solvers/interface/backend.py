@@ -1,4 +1,8 @@
-"""`Backend`, the base class of third-party solvers: it reformulates a form (bridges), calls the package, maps the answer back."""
+"""`Backend`, the base class of third-party solvers: it reformulates a form (bridges), calls the package, maps the answer back.
+
+Beside it are its parts: logs of compiled libraries (`native_log`), the reformulations that a solver needs (`BridgeChain`), and
+the linear rows of a form as solvers of quadratic programs read them (`LinearRows`).
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,17 @@ import os
 import sys
 import tempfile
 import time
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, MarginoptWarning, UnsupportedModelError
+from ...errors import InputError, UnsupportedModelError
 from ...models.arrays import BoolArray, FloatArray, materialise_limit
 from ...models.deadline import OutOfTimeError
 from ...models.model import Model
@@ -39,7 +42,7 @@ from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subproc
 
 @contextmanager
 def native_log(name: str, options: Options) -> Iterator[Options]:
-    """Redirect a library's log to ``log_file``, or to the `sys.stdout` of a notebook, inside the ``with`` block.
+    """Redirect a library's log to ``log_file``, or to a `sys.stdout` that is not the process's own, inside the ``with`` block.
 
     The process has one standard output: what other threads write meanwhile is redirected too.
 
@@ -224,7 +227,7 @@ class Backend(Solver):
         """Return the answer for a form that has only features this backend reads."""
 
     def pools_threads(self, options: Options) -> bool:
-        """Return whether a call leaves threads behind that later calls wait for (`SolverInfo.threads_of`)."""
+        """Return whether a call uses a pool of threads, which a forked process lacks (`SolverInfo.threads_of`)."""
         return True
 
     def obstacle(self, model: Model) -> str | None:
@@ -285,10 +288,10 @@ class Backend(Solver):
                 kept_model.close()
                 first = kept_model.update is None
                 kept_model.update = FIRST_BUILD if first else Update(UpdateKind.REBUILT, f"in a process of its own, {reason}")
-            remaining = options.after(built)
+            remaining = options.with_time_spent(built)
             return run_in_subprocess(functools.partial(self._logged, form, remaining), remaining, begin)
         if kept_model is None:
-            return self._logged(form, options.after(built))
+            return self._logged(form, options.with_time_spent(built))
         other = kept_model.drop_if_options_changed(options)
         with native_log(self.info.name, options) as logged:
             answer = self.solve_kept(form, logged, kept_model)
@@ -330,14 +333,14 @@ def _brought(model: Model, labels: tuple[str, ...]) -> str:
     return f" ({'; '.join(phrases)})" if phrases else ""
 
 
-# The parts that backends for linear and quadratic programs share: rows by kind, multipliers by label, starts, refusals.
+# What backends for linear and quadratic programs share: the size of a factorisation, rows by kind, multipliers by label.
 
 
-def fill_order(form: StandardForm) -> int:
-    """Return the order of the block that fills in when sparse optimality conditions are factorised.
+def dense_block_order(form: StandardForm) -> int:
+    """Return an estimate of the order of the dense block that arises when sparse optimality conditions are factorised.
 
-    It has the columns that several rows share, or the rows that share them, whichever are fewer. Its factorisation costs the
-    cube of the order.
+    It is the number of columns with entries in several rows, or of rows with more than two entries, whichever is less. The
+    factorisation of the block costs the cube of its order.
     """
     F, _ = form.rows_matrix()
     return min(int((np.bincount(F.indices, minlength=form.n) > 1).sum()), int((np.diff(F.indptr) > 2).sum()))
@@ -349,10 +352,10 @@ class LinearRows:
 
     form: StandardForm
     equal: BoolArray  #: (rows,) which of the form's rows are equalities
-    E: sp.csr_array
-    e: FloatArray
-    G: sp.csr_array
-    h: FloatArray
+    E: sp.csr_array  #: coefficients of the equalities
+    e: FloatArray  #: their constants
+    G: sp.csr_array  #: coefficients of the inequalities
+    h: FloatArray  #: their constants
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearRows:
@@ -367,106 +370,3 @@ class LinearRows:
         z[self.equal] = equalities
         z[~self.equal] = inequalities
         return multipliers_by_label(self.form, z)
-
-
-def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
-    """Return the start x, for solvers that need every block, and the note on it for the result's details.
-
-    Raises
-    ------
-    InputError
-        The start names a block that the form does not have, or has another shape.
-    """
-    if options.start is None:
-        return None, {}
-    start = form.read_values(options.start, "start")
-    missing = [block.label for block in form.blocks if block.label not in start]
-    if missing:
-        return None, warn_unused_start("this solver", f"it needs every block; without {', '.join(missing)}")
-    return form.join(start), {}
-
-
-def set_block_option(form: StandardForm, options: Options, name: str, assign: Callable[[slice, FloatArray], None]) -> None:
-    """Assign a native option that maps blocks to numbers, one for each variable or one for all.
-
-    Parameters
-    ----------
-    form : StandardForm
-    options : Options
-    name : str
-        The native option.
-    assign : callable
-        Takes the place of a block in x, and its numbers.
-
-    Raises
-    ------
-    InputError
-        Another type, a block that the form does not have, another shape.
-    """
-    values = options.native.get(name, {})
-    shapes = {block.label: block.shape for block in form.blocks}
-    if not isinstance(values, Mapping) or any(k not in shapes or np.shape(v) not in ((), shapes[k]) for k, v in values.items()):
-        blocks = ", ".join(f"{label} {shape}" for label, shape in shapes.items())
-        raise InputError(
-            f"{name} must map blocks to a number or an array of the block's shape; the blocks are {blocks}", name=name
-        )
-    for label, value in values.items():
-        array = np.broadcast_to(np.asarray(value, dtype=np.float64), shapes[label])
-        assign(form.slices[label], form.block(label).pack(array))
-
-
-def starts_linear_program(form: StandardForm, options: Options) -> bool:
-    """Return whether the form is a linear program with a start, the only continuous start that simplex methods accept."""
-    return not form.features and (options.start is not None or "dual_start" in options.native)
-
-
-def dual_start(form: StandardForm, options: Options) -> FloatArray | None:
-    """Return the multipliers of all rows that the native option ``dual_start`` maps constraints to; None without it.
-
-    Raises
-    ------
-    InputError
-        Another type, a program that is not linear, a constraint that the form does not have, another shape.
-    """
-    start = options.native.get("dual_start")
-    if start is None:
-        return None
-    sizes = {c.label: c.rows for c in form.constraints}
-    if form.features or not isinstance(start, Mapping) or any(np.shape(z) != (sizes.get(k, -1),) for k, z in start.items()):
-        raise InputError(
-            "dual_start must map constraints of a linear program to one multiplier for each row; the constraints are "
-            + ", ".join(f"{label} ({rows})" for label, rows in sizes.items()),
-            name="dual_start",
-        )
-    z = [np.asarray(start.get(c.label, np.zeros(c.rows)), dtype=np.float64) for c in form.constraints]
-    return np.concatenate([np.zeros(0), *z])
-
-
-def warn_unused_start(solver: str, reason: str) -> dict[str, str]:
-    """Warn that a start is not used, and return the note on it for the result's details."""
-    warnings.warn(MarginoptWarning(f"start is not used: {solver}: {reason}", name="start"), stacklevel=2)
-    return {"start": f"not used: {reason}"}
-
-
-def ignored_options_note(options: Options, supported: frozenset[str]) -> dict[str, Any]:
-    """Return the note, for the result's details, on common options that were given and that the solver cannot obey."""
-    names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
-    ignored = [name for name in names if getattr(options, name) is not None and name not in supported]
-    return {"options_not_taken": ignored} if ignored else {}
-
-
-def set_native_options(
-    solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None], refusal: type[Exception] = ValueError
-) -> None:
-    """Assign native options one by one; ``refusal`` is the solver's own error for a value that it rejects.
-
-    Raises
-    ------
-    InputError
-        The solver rejects a value; the message names the option, the value and the solver's reason.
-    """
-    for name, value in native.items():
-        try:
-            assign(name, value)
-        except (TypeError, ValueError, OverflowError, KeyError, refusal) as error:
-            raise InputError(f"{solver} does not take {name} = {value!r}: {error}", name=name) from error

@@ -1,4 +1,4 @@
-"""Clock of Numba's compilations during a run, which times them apart from solving and shows a status line for long ones.
+"""Clock of Numba's compilations during a solver's run: it times them apart from solving and shows a status line for long ones.
 
 Loops are compiled once for a machine and kept on disk. The line is shown in terminals and notebooks, or where progress is asked
 for; never by worker processes.
@@ -22,7 +22,8 @@ from ...status_line import StatusLine
 
 #: Seconds of compiling from which on the line is shown.
 MESSAGE_DELAY = 1.0
-#: Steps of the loop that `machine_slowdown` times, and their seconds on the processor that solvers' `compiling` was measured on.
+#: Steps of the loop that `machine_slowdown` times, and their seconds on the reference machine, on which
+#: `Algorithm.expected_compile_seconds` was measured.
 _STEPS, _STEPS_SECONDS = 300_000, 0.012
 
 

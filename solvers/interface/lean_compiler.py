@@ -33,7 +33,7 @@ from numba.core.lowering import Lower
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
-#: Where an array's, a range's and its iterator's parts are.
+#: Positions of the size, the data and the shape in Numba's structure of an array.
 _SIZE, _DATA, _SHAPE = 2, 4, 5
 _WORD = llvm.IntType(64)
 #: Operators on numbers that Numba has no other code for where an operand is a constant.
@@ -216,7 +216,7 @@ def _plain(kind: Any) -> bool:
     return is_plain and isinstance(kind.dtype, types.Number | types.Boolean)
 
 
-#: Whether this release of Numba is one that this was run with. Others do it all by themselves: the same code, and longer to wait.
+#: Whether this compiler was tested with the installed release of Numba. Other releases compile by themselves, more slowly.
 NUMBA_IS_TESTED = tuple(map(int, numba.__version__.split(".")[:2])) in {(0, 68)}
 #: Signatures found for a function of Numba's and types of arguments, by the flags that were compiled with.
 _FOUND: dict[str, dict[Any, Any]] = {}
@@ -250,7 +250,7 @@ def _remembered(context: Any) -> Iterator[None]:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Inference(NopythonTypeInference):
-    """Type inference that remembers."""
+    """Type inference that reuses signatures found before."""
 
     _name = "marginopt_type_inference"
 
@@ -303,7 +303,7 @@ class _Part(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Raise TypeError: Python does not call such a function."""
+        """Return the address of a C function that raises TypeError: Python does not call compiled code of this library."""
         self._ensure_finalized()
         return ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0
 

@@ -1,15 +1,16 @@
-"""Decorators of the compiled loops of algorithms: one set of Numba flags, and few compiled entry points.
+"""Compilation of the algorithms' loops: decorators with one set of Numba flags (`Loops`), and named tuples that loops pass by
+reference (`by_reference`).
 
-State that a loop shares with Python is a named tuple of arrays, passed by reference (`by_reference`), and of one structured
-scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays: what they need is
-in the tuple. So they are compiled without reference counts, which were a quarter of the time that compiling took.
+State that a loop shares with Python is a named tuple of arrays and of one structured scalar, whose fields both read and write by
+name (`named_scalars`). Loops make no arrays: what they need is in the tuple. So they are compiled without reference counts, which
+would take a quarter of the compile time.
 
-*Named tuples of arrays that compiled functions pass by reference.* Numba passes a tuple by its parts: one of twenty arrays is
-two hundred numbers at every call, which the compiler takes apart and puts together on both sides. Half of all instructions of
-the exact solver's loops were that. By reference it is one pointer. Compiled code reads the fields and cannot set them; the
+*Named tuples by reference.* Numba passes a tuple by its parts: one of twenty arrays is
+two hundred numbers at every call, which the compiler takes apart and puts together on both sides. By reference it is one
+pointer. Compiled code reads the fields and cannot set them; the
 arrays that they hold may be written to.
 
-The functions must be compiled without reference counts (`compiled.Loops` does so): what is passed belongs to the caller.
+The functions must be compiled without reference counts, as `Loops` does: what is passed belongs to the caller.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numba.extending import NativeValue, infer_getattr, models, register_model, 
 from ...code_cache import CodeCache
 from .lean_compiler import ENTRY_OPTIONS, INNER_OPTIONS
 
-#: What the compiler may do to arithmetic where infinities and numbers that are none do not occur.
+#: Flags of LLVM that reorder and contract arithmetic, and assume that no NaN occurs.
 FAST_MATH = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 #: Some options are not in the published types.
@@ -44,10 +45,10 @@ class Loops:
     Parameters
     ----------
     fastmath : set of str
-        What the compiler may do to arithmetic, beyond IEEE 754.
+        Flags of LLVM by which arithmetic may deviate from IEEE 754.
     *folders : Path
-        Where functions that call each other are. Compiled code on disk is fresh where no file of them has changed. Without any
-        Numba asks only for the function's own file, so that its callees must be in there.
+        Folders of the functions that call each other: compiled code on disk is reused while no Python file in them changes.
+        Without folders Numba checks the function's own file only, which must then hold the functions that it calls.
     """
 
     def __init__(self, fastmath: Set[str], *folders: Path) -> None:

@@ -24,11 +24,11 @@ from ..records import Options, Trace, TraceRow
 _EVERY = 0.05
 #: Seconds between two progress lines.
 _SHOWN = 0.2
-#: Seconds between two Ctrl-C that belong together.
+#: Seconds within which a second Ctrl-C is meant for the loop around the solves.
 _AGAIN = 2.0
-#: What solvers write for "none yet".
+#: The size from which a solver's number stands for a value that it does not have yet.
 _NONE = 1e19
-#: Residual of an interior point's points from which on their dual objective counts as a bound.
+#: Largest residual of an interior point's pair of points at which the dual objective counts as a bound.
 _FEASIBLE = 1e-5
 #: Rows kept of a trace without `Options.trace_every`: a longer one is thinned to every second row, so memory stays bounded.
 #: With it the trace has every row that was asked for, some 300 bytes each.
@@ -37,15 +37,14 @@ _ROWS = 4096
 
 @dataclass(frozen=True)
 class ProgressState:
-    """The progress of a run: running values that cost (next to) nothing; the certificate is recomputed later.
-
-    ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. ``checkpoint`` is true at
-    states that a repeated run also reaches, independent of the clock; only these get a trace row.
+    """The progress of a run as `Algorithm.measure` returns it: values at hand, which no certificate has confirmed yet.
 
     Parameters
     ----------
     iteration : int
+        Iterations (or nodes of a tree search) done.
     objective, bound : float
+        In the form's minimisation sense; NaN without an objective, -∞ or NaN without a bound.
     active : int
         Size of the active set; -1 where it has no meaning.
     columns : int
@@ -53,6 +52,7 @@ class ProgressState:
     step : str
         Kind of the last step.
     checkpoint : bool
+        True at states that a repeated run also reaches, independent of the clock; only these get a trace row.
     """
 
     iteration: int
@@ -65,7 +65,7 @@ class ProgressState:
 
 
 class Recorder:
-    """Collects the rows of one run; the driver adds them after every step, backends from their solver's callback.
+    """The recorder of one run's rows: the driver adds a row after every step, a backend in its solver's callback.
 
     Parameters
     ----------
@@ -145,10 +145,10 @@ class Recorder:
     def record_values(
         self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
     ) -> bool:
-        """Record the values of an off-the-shelf solver, which writes a huge number for a value that it does not have yet.
+        """Record the values of an off-the-shelf solver, and return True where the user asks to stop.
 
-        ``infeasible`` is the larger residual of an interior point's pair of points. Until it is small the dual objective bounds
-        nothing, and lies above the primal one as often as below it: there is no bound yet.
+        A value of 1e19 or more stands for one that the solver does not have yet. ``infeasible`` is the larger residual of an
+        interior point's pair of points: above 1e-5 the dual objective counts as no bound.
         """
         finite_bound = _known(bound) if infeasible <= _FEASIBLE else float("nan")
         return self.record_progress(ProgressState(iteration, _known(objective), finite_bound, active, step=step))
@@ -219,7 +219,7 @@ class _LastInterrupt:
 
 
 def forget_interrupt() -> None:
-    """Take the next Ctrl-C for the first one."""
+    """Forget the time of the last Ctrl-C, so that the next one counts as a first one."""
     _LastInterrupt.seconds = -np.inf
 
 

@@ -2,31 +2,29 @@
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.certification.certificate`). Here is also what every solver brings: version,
-licence, rank, the model that it keeps on a path, its own options, and the record that stands for a solver until it is called.
+answer's certificate is recomputed outside (`solvers.certification.certificate`). Here are also the parts of that record and of
+that method: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model that it keeps on a
+path (`KeptModel`). A `DeferredSolver` stands for a solver whose module is not imported yet.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
-import numbers
-import os
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import metadata
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, near_names
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
-from ..records import COMMON_OPTIONS, Answer, Options, Update, UpdateKind
+from ..records import Answer, Options, Update, UpdateKind
 
 # Versions of installed packages, each read from the disk once a process: a small model takes less time than that.
 
@@ -145,7 +143,7 @@ FIRST_BUILD = Update(UpdateKind.BUILT)
 
 @dataclass
 class KeptModel:
-    """A solver's own model of the last form, between two solves of one path. The one object here that changes.
+    """A solver's own model of the last form, between two solves of one path; mutable.
 
     Parameters
     ----------
@@ -154,7 +152,7 @@ class KeptModel:
     native : object, optional
         The solver's own object.
     update : Update, optional
-        What the last solve did: built, updated in place (what), or rebuilt (why).
+        How the last solve got its model: built, updated in place (which parts), or rebuilt (why); None before the first.
     release : callable, optional
         Frees ``native``, where that is not left to Python.
     options : Options, optional
@@ -164,7 +162,7 @@ class KeptModel:
     form: StandardForm | None = None
     native: Any = None
     update: Update | None = None
-    release: Callable[[], None] | None = None
+    release: Callable[[Any], None] | None = None
     options: Options | None = None
 
     def drop_if_options_changed(self, options: Options) -> bool:
@@ -176,33 +174,49 @@ class KeptModel:
         self.options = plain
         return other
 
-    def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
-        """Return the parts to update so that ``native`` holds ``form``; None if it must be built, for the reason in ``update``.
+    def native_for(
+        self,
+        form: StandardForm,
+        updatable: frozenset[str],
+        build: Callable[[], Any],
+        change: Callable[[Any, StandardForm, frozenset[str]], Any],
+        *,
+        any_bounds: bool = False,
+        release: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Return the native model of a form: the kept one if it can be changed in place, else a new one from ``build``.
 
-        ``any_bounds`` says that the solver takes bounds on variables that had none.
+        ``change`` takes the kept model, the form that it holds and the parts that differ, and returns the changed model. It is
+        called if all these parts are ``updatable`` (a subset of `ALL_PARTS`). ``any_bounds`` says that variables without bounds
+        may get some, and ``release`` frees a native model where Python does not.
         """
+        old, parts = self.form, self._updates(form, updatable, any_bounds=any_bounds)
+        if old is None or parts is None:
+            native = build()
+            self.close()
+            self.release = release
+        else:
+            native = change(self.native, old, parts)
+        self.form, self.native = form, native
+        return native
+
+    def _updates(self, form: StandardForm, updatable: frozenset[str], *, any_bounds: bool) -> frozenset[str] | None:
+        """Return the parts that differ; None if the model must be built anew, for the reason in ``update``."""
         if self.form is None or self.native is None:
             self.update = FIRST_BUILD
             return None
         parts, reason = changed_parts(self.form, form, any_bounds=any_bounds)
-        not_updatable = sorted(parts - allowed)
+        not_updatable = sorted(parts - updatable)
         if reason or not_updatable:
             self.update = Update(UpdateKind.REBUILT, reason or "the solver does not update " + ", ".join(not_updatable))
             return None
         self.update = Update(UpdateKind.UPDATED, ", ".join(sorted(parts)) or "nothing")
         return parts
 
-    def hold(self, form: StandardForm, native: Any, release: Callable[[], None] | None = None) -> None:
-        """Remember this native model; an older one is freed."""
-        if self.native is not native:
-            self.close()
-            self.release = release
-        self.form, self.native = form, native
-
     def close(self) -> None:
-        """Free what is kept."""
+        """Free the native model."""
         if self.release is not None:
-            self.release()
+            self.release(self.native)
         self.form = self.native = self.release = None
 
 
@@ -211,8 +225,8 @@ ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bou
 
 
 def changed_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
-    """Return the parts that differ, of `ALL_PARTS` and integer, or the reason why the structure differs, places of non-zeros
-    included.
+    """Return the parts that differ (of `ALL_PARTS`, or "integer") and an empty text; no parts and a reason if the structures or
+    the places of non-zeros differ.
 
     F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
     get a lower bound ≥ 0 is another one for solvers that write it in its variables.
@@ -273,9 +287,9 @@ class SolverInfo:
     Parameters
     ----------
     name : str
-        By which users ask for it.
+        The name by which users choose the solver.
     summary : str
-        One line: what method.
+        Its method, in one line.
     package : str
         Distribution that brings it (``pip install`` name); empty for our own.
     module : str
@@ -297,28 +311,27 @@ class SolverInfo:
         Relative gap that the solver achieves on small problems, where that is not the usual one: 1e-4 for a first-order method,
         else 1e-6.
     rank : mapping of Purpose to int
-        Where ``auto`` may take it, the smallest rank first; nowhere by default.
+        The classes of problems for which ``auto`` may choose it, the smallest rank first; none by default.
     takes_over : callable, optional
-        Whether ``auto`` takes it for a view before solvers of the form, which would take long (algorithms with a rank for models
-        without a form).
+        A rule that says whether ``auto`` chooses it for a view before solvers of the form, which would take long (algorithms
+        ranked for models without a form).
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     time_limit_caveat : str
         The phase during which the solver does not check the time limit, if it can take long; empty without one.
     uninterruptible_seconds : callable, optional
-        About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
-        beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
+        Estimate of the seconds for which a call on a form holds Python's lock without a look at the time limit (backends). A call
+        that would exceed the limit runs in a separate process, which can be ended. None if the time is never long.
     threads_of : str
         Module of a library that may wait for its threads in a forked process, which does not have them: there the call runs in a
         process of its own. Empty where it does not wait (backends).
     integrality : tuple of str and float
-        The native option, where it has one, that says how far from an integer is what it takes for one, and our setting of it
-        (backends that read integers).
+        The native option of the tolerance on integers, empty if there is none, and our setting of it (backends that read
+        integers).
     reference : str
         Where the method is described.
     implementation : str
-        "package.module:Class" of what carries it out, where the record stands apart from it
-        (`solvers.interface.solver`).
+        "package.module:Class" of the solver that a `DeferredSolver` imports; empty if the class itself holds the record.
     """
 
     name: str
@@ -356,7 +369,7 @@ class Solver(ABC):
     """A solver: its record and how to run it."""
 
     info: ClassVar[SolverInfo]
-    #: Whether it reads the standard form; others read a structural view of the model.
+    #: True for a solver that reads the standard form, False for one that reads a structural view of the model.
     reads_form: ClassVar[bool] = False
     #: The checker of the proof logs that it writes (`solvers.exact.check.checker.ProofChecker`).
     checker: ClassVar[object | None] = None
@@ -370,7 +383,7 @@ class Solver(ABC):
         return self.licence()
 
     def takes_over(self, model: Model) -> bool:
-        """Return whether ``auto`` takes it before solvers of the form, by its record's rule on the view."""
+        """Return whether ``auto`` chooses it before solvers of the form, by its record's rule on the view."""
         rule = self.info.takes_over
         for kind in self.info.views if rule is not None else ():
             view: object = model.view(kind)
@@ -391,12 +404,12 @@ class Solver(ABC):
         Raises
         ------
         InputError
-            The model is none that the solver reads, or an option is not known.
+            The solver does not know a native option, or rejects its value.
         """
 
     @property
     def for_start_search(self) -> Solver:
-        """Return the solver without those limits of size that concern the search, for finding a first point."""
+        """Return the solver that looks for a first point: this one, without limits of size that concern the search alone."""
         return self
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
@@ -408,103 +421,11 @@ class Solver(ABC):
         return {}
 
 
-# Native options: passed through untouched where they exist, an error with near misses where they do not.
-
-A = TypeVar("A")
-
-
-def check_native(solver: str, native: Mapping[str, Any], names_known: Iterable[str]) -> None:
-    """Raise unless every native option is one that the solver knows.
-
-    Raises
-    ------
-    InputError
-        Names the option, the solver, and the nearest names that exist.
-    """
-    names = sorted(names_known)
-    for option in native:
-        if option not in names:
-            known_options = (
-                f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
-            )
-            message = f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON_OPTIONS]) or known_options}"
-            raise InputError(message, name=option, allowed=names)
-
-
-def near_misses(option: str, option_names: Iterable[str]) -> str:
-    """Return the clause of a message that suggests the names nearest to an option; empty where none is near."""
-    names = near_options(option, option_names)
-    return f"; did you mean {' or '.join(names)}?" if names else ""
-
-
-def near_options(option: str, option_names: Iterable[str]) -> list[str]:
-    """Return at most three names that a misspelt option may stand for, the nearest first.
-
-    Case and underscores count little, and of names that are paths (``limits/time``) the last part alone may be meant.
-    """
-    names = sorted(option_names)
-    matches = near_names(option, names)
-    bare: dict[str, list[str]] = {}
-    for name in names:
-        # exempt (text): an option that a user misspelt
-        for form in {_bare(name), _bare(name.rpartition("/")[2])}:
-            bare.setdefault(form, []).append(name)
-    for form in near_names(_bare(option), bare):
-        matches += [name for name in bare[form][:2] if name not in matches]
-    exact = [name for name in bare.get(_bare(option), ()) if name not in matches[:1]]
-    return [*exact[:2], *(name for name in matches if name not in exact[:2])][:3]
-
-
-def _bare(name: str) -> str:
-    return name.lower().replace("_", "")
-
-
-#: Classes of the values that a parameter of a plain type takes, and the words for it.
-_PLAIN: Mapping[str, tuple[type[Any], str]] = {
-    "float": (numbers.Real, "a number"),
-    "int": (numbers.Integral, "an integer"),
-    "bool": (int | np.bool_, "True or False"),  # type: ignore[dict-item]
-    "str": (str | os.PathLike, "a text"),  # type: ignore[dict-item]
-    "None": (type(None), "None"),
-}
-
-
-def _check_plain(option: str, value: Any, annotation: str) -> None:
-    """Raise unless a parameter whose annotation is of plain types has a value of one of them.
-
-    Raises
-    ------
-    InputError
-        Names the parameter.
-    """
-    kinds = annotation.split(" | ")
-    if set(kinds) <= _PLAIN.keys() and not any(isinstance(value, _PLAIN[kind][0]) for kind in kinds):
-        raise InputError(f"{option} must be {' or '.join(_PLAIN[kind][1] for kind in kinds)}; it is {value!r}", name=option)
-
-
-def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
-    """Return a frozen parameter class with the named parameters replaced.
-
-    Raises
-    ------
-    InputError
-        There is no such parameter, or its value is of another type.
-    """
-    if not native:
-        return algorithm
-    annotations = {f.name: str(f.type) for f in fields(algorithm)}  # type: ignore[arg-type]
-    name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
-    check_native(name, native, annotations)
-    for option, value in native.items():
-        _check_plain(option, value, annotations[option])
-    return replace(algorithm, **native)  # type: ignore[type-var]
-
-
 # Solvers by their records: the module that carries one out, with its compiled loops, is imported when it is called.
 
 
 class DeferredSolver(Solver):
-    """A solver that is its record until it is called, or until a model has the view that it reads."""
+    """A solver known by its record: its module is imported at the first call, or when a model has a view that it reads."""
 
     @property
     def solver(self) -> Solver:
@@ -520,11 +441,11 @@ class DeferredSolver(Solver):
         return self.solver.run(model, options, kept_model)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """Return the order of a path, by the solver that stands behind."""
+        """Return the order of a path by the implementation."""
         return self.solver.path_order(parameter, values)
 
     def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Return the solved problems as options, by the solver that stands behind."""
+        """Return native options by which the implementation reuses the solved problems."""
         return self.solver.reuse_options(solved)
 
 

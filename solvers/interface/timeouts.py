@@ -33,11 +33,11 @@ from ...models.deadline import OutOfTimeError
 from ..records import Answer, Options, Status
 from .recorder import interrupt_flag
 
-#: Seconds before the first look at the event, between two at most, and those that a call has to end by itself once it is set.
+#: Seconds before the first look at the event, at most between two looks, and for a call to end by itself once the event is set.
 _FIRST, _LOOK, _GRACE = 0.001, 0.05, 0.1
-#: Share of the time limit, and seconds, after which a call is abandoned: solvers look at their own clock between iterations.
+#: Factor of the time limit, and seconds more, after which a call is abandoned: solvers check their clock between iterations.
 _LATE, _LATER = 1.05, 0.2
-#: Share of the limit, and seconds, within which a run has kept it.
+#: Factor of the limit, and seconds more, up to which a run counts as within its limit.
 _ALLOWED = 1.1, 0.5
 #: Seconds that the interpreter waits, when it ends, for abandoned calls: one that returns into an interpreter that is being
 #: taken down can end the process by a signal.
@@ -89,7 +89,7 @@ def time_allowance(limit: float) -> float:
 
 
 def time_limit_remark(answer: Answer, options: Options, reason: str) -> str:
-    """Return the remark on a solver that took more than its limit, a tenth of it and half a second; empty otherwise.
+    """Return the remark on a solver that took longer than `time_allowance` of its limit; empty otherwise.
 
     ``reason`` is the phase in which the solver does not check the limit (`SolverInfo.time_limit_caveat`).
     """

@@ -18,7 +18,7 @@ RECORDS = records_by_name(
         time_limit_caveat="one Newton step: two passes over the rows",
         reference="Mangasarian (2002), Keerthi, DeCoste (2005), Lin, Weng, Keerthi (2008): Newton steps; Rockafellar (1976), "
         "Niu et al. (2019): multipliers",
-    ),
+    )
 )
 
 #: Read by the registry.

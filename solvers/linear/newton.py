@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,81 +22,26 @@ import scipy.linalg
 from scipy.special import expit
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray, IntArray, peak_memory, row_norms_squared
+from ...models.arrays import FloatArray, peak_memory
 from ...models.views import LinearLoss, LinearProblem
-from ...rows import DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES, Block, MemoryRows, sample_rows
+from ...rows import MAX_BLOCK_BYTES, sample_rows
 from ...rows.blocks import stack_blocks
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS
-from .loops import add_squares, descend, evaluate_weights, slope
-
-#: Epochs after which Newton steps take over, and their largest growth from one look at the gap to the next.
-_EPOCHS, _EPOCH_GROWTH = 300, 2.0
-
-
-@dataclass(eq=False)
-class CoordinateDescent:
-    """α and w of coordinate descent on a hinge or its square; the first ``numbers[0]`` of ``order`` take part."""
-
-    problem: LinearProblem  #: the classifier in memory
-    rows: tuple[FloatArray, IntArray, IntArray]  #: CSR
-    squares: FloatArray  #: (n,) ||x_i||²
-    alpha: FloatArray  #: (n,) multipliers α
-    w: FloatArray  #: (p,) Σ α_i y_i x_i/(2μ)
-    order: IntArray  #: (n,) points, the active ones first
-    rng: np.random.Generator  #: of the order of an epoch
-    numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
-    epochs: int = 0  #: epochs so far
-    next_look: int = 2  #: epoch after which the gap is computed next
-    last_look: tuple[int, float] = (1, 1.0)  #: epochs and relative gap
-
-    @classmethod
-    def of(cls, problem: LinearProblem, rng: np.random.Generator) -> CoordinateDescent | None:
-        """Return descent from α = 0; None for dense rows, rows on disk, and the logistic loss."""
-        rows, smooth = problem.rows, problem.loss is LinearLoss.LOGISTIC
-        if smooth or problem.free or not isinstance(rows, MemoryRows) or isinstance(rows.X, np.ndarray):
-            return None
-        n, p = rows.shape
-        X, numbers = (rows.X.data, rows.X.indices, rows.X.indptr), np.array([n, np.inf, -np.inf])
-        return cls(problem, X, row_norms_squared(rows.X), np.zeros(n), np.zeros(p), np.arange(n), rng, numbers)
-
-    def epoch(self) -> bool:
-        """Take a step on each active coordinate; return whether it is time to look at the gap."""
-        view = self.problem
-        active = int(self.numbers[0])
-        self.order[:active] = self.rng.permutation(self.order[:active])
-        costs = view.compact_costs
-        parameters = np.array([0.5 / view.mu, float(view.loss is LinearLoss.SQUARED_HINGE)])
-        X, points = self.rows, (view.y, costs, self.squares)
-        descend(X, points, self.alpha, self.w, self.order, self.numbers, parameters)
-        self.epochs += 1
-        return self.epochs >= self.next_look or self.numbers[0] == 0
-
-    def schedule_look(self, gap: float, tol: float) -> None:
-        """Set the epoch of the next look, by which the gap falls below the tolerance if it goes on as a power of the epochs.
-
-        It falls as their square at first and then faster, and a look takes as long as an epoch.
-        """
-        epochs, previous = self.last_look
-        growth = np.log(_EPOCH_GROWTH)
-        if self.epochs > epochs and 0.0 < gap < previous:
-            rate = np.log(previous / gap) / np.log(self.epochs / epochs)
-            growth = min(np.log(gap / max(tol, 1e-16)) / rate, growth)
-        self.last_look = self.epochs, gap
-        self.next_look = max(self.epochs + 1, int(np.exp(growth) * self.epochs))
-
-    def reactivate(self, u: FloatArray) -> None:
-        """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""
-        active = int(self.numbers[0])
-        inactive = self.order[active:]
-        wrong = np.where(self.alpha[inactive] > 0.0, u[inactive] > 1.0, u[inactive] < 1.0)
-        self.order[active:] = np.concatenate([inactive[wrong], inactive[~wrong]])
-        self.numbers[0] += np.count_nonzero(wrong)
-
-
-# State of a run of Newton steps on a linear classifier.
+from .passes import (
+    CoordinateDescent,
+    curvature_times,
+    evaluate_weights,
+    margins,
+    margins_and_weighted_row_sum,
+    negative_loss_slope,
+    row_blocks,
+    second_derivatives,
+    squares_of_columns,
+    weighted_row_sum,
+)
 
 
 @dataclass(eq=False)
@@ -154,8 +98,8 @@ class LinearState:
         ridge[: int(self.problem.free)] = 0.0
         return ridge
 
-    def norm(self, w: FloatArray) -> float:
-        """Return the regulariser's value."""
+    def regulariser(self, w: FloatArray) -> float:
+        """Return μ||w||² of the penalised coefficients."""
         penalised = w[self.problem.penalised]
         return self.problem.mu * float(penalised @ penalised)
 
@@ -165,7 +109,7 @@ class LinearState:
         costs = view.compact_costs
         evaluate_weights(self.u, self.a, costs, int(costs.size > 1), self.sigma, int(view.loss), self.alpha, self.sums)
         self.dual_is_current = False
-        primal = self.norm(self.w) + float(self.sums[0])
+        primal = self.regulariser(self.w) + float(self.sums[0])
         if primal < self.best_primal:
             self.best_primal, self.best_w = primal, self.w
 
@@ -184,7 +128,7 @@ class LinearState:
         g, v = self.gradient[penalised], v[penalised]
         self.residual = float(g @ g) / (4.0 * mu) + unbalanced
         dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu) - unbalanced
-        primal = self.norm(self.w) + float(self.sums[0])
+        primal = self.regulariser(self.w) + float(self.sums[0])
         self.smoothing_gap = max(primal - dual - self.residual, 0.0)
         if dual > self.best_dual:
             self.best_dual = dual
@@ -231,115 +175,6 @@ class LinearState:
         return np.where((z > 0.0) & (z < c), self.sigma, 0.0)
 
 
-# Passes over blocks of rows that a Newton step needs: margins, the gradient's sum and the second derivatives.
-
-#: A function that returns the second derivatives d_i of the losses of a range of points in their margins; 0 where one is
-#: straight.
-LossCurvature = Callable[[slice], FloatArray]
-#: A function that returns α of a range of points after their margins have grown.
-Weights = Callable[[slice, FloatArray], FloatArray]
-
-
-def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, Block]]:
-    for start, stop, block in problem.rows.blocks(block_bytes):
-        yield slice(start, stop), block
-
-
-def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatArray:
-    """Return y_i x_i'w."""
-    u = np.empty(problem.n)
-    for part, block in _parts(problem, block_bytes):
-        np.multiply(block @ w, problem.y[part], out=u[part])
-    return u
-
-
-def margins_and_weighted_row_sum(
-    problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products use a cached block."""
-    u, row_sum = np.empty(problem.n), np.zeros(problem.rows.shape[1])
-    for part, block in _parts(problem, min(block_bytes, DEFAULT_BLOCK_BYTES)):
-        y = problem.y[part]
-        np.multiply(block @ w, y, out=u[part])
-        row_sum += block.T @ (weights(part, u[part]) * y)
-    return u, row_sum
-
-
-def weighted_row_sum(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
-    """Return Σ α_i y_i x_i."""
-    total = np.zeros(problem.rows.shape[1])
-    for part, block in _parts(problem, block_bytes):
-        total += block.T @ (alpha[part] * problem.y[part])
-    return total
-
-
-def second_derivatives(
-    problem: LinearProblem, alpha: FloatArray | None, curved: LossCurvature, block_bytes: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
-    p = problem.rows.shape[1]
-    total, H = np.zeros(p), np.zeros((p, p))
-    dense = _SquaresAccumulator(H, problem.n)
-    for part, block in _parts(problem, block_bytes):
-        if alpha is not None:
-            total += block.T @ (alpha[part] * problem.y[part])
-        d = curved(part)
-        if isinstance(block, np.ndarray):
-            dense.add(block, d)
-        else:
-            add_squares(*block.arrays(), d, H)
-    dense.finish()
-    if not isinstance(block, np.ndarray):
-        H += np.tril(H, -1).T
-    return total, H
-
-
-class _SquaresAccumulator:
-    """Accumulator of H += Σ d_i x_i x_i' from rows scaled by √d_i, d_i > 0, in batches that fit the cache."""
-
-    def __init__(self, H: FloatArray, n: int) -> None:
-        self._H, self._held = H, 0
-        self._rows = np.empty((min(max(2**19 // H.shape[0], 64), n), H.shape[0]))
-
-    def add(self, block: FloatArray, d: FloatArray) -> None:
-        indices = np.flatnonzero(d > 0)
-        while indices.size:
-            free_rows = self._rows.shape[0] - self._held
-            batch, indices = indices[:free_rows], indices[free_rows:]
-            rows = self._rows[self._held : self._held + batch.size]
-            np.multiply(block[batch], np.sqrt(d[batch])[:, None], out=rows)
-            self._held += batch.size
-            if self._held == self._rows.shape[0]:
-                self.finish()
-
-    def finish(self) -> None:
-        """Add the last batch."""
-        rows = self._rows[: self._held]
-        self._H += rows.T @ rows
-        self._held = 0
-
-
-def curvature_times(problem: LinearProblem, curved: LossCurvature, v: FloatArray, block_bytes: float) -> FloatArray:
-    """Return Σ d_i x_i (x_i'v) by one pass, for p too large for a matrix."""
-    total = np.zeros(v.size)
-    for part, block in _parts(problem, block_bytes):
-        d = curved(part)
-        if isinstance(block, np.ndarray) and np.count_nonzero(d) < 0.5 * d.size:
-            chosen = np.flatnonzero(d)
-            block, d = block[chosen], d[chosen]
-        total += block.T @ (d * (block @ v))
-    return total
-
-
-def squares_of_columns(problem: LinearProblem, curved: LossCurvature, block_bytes: float) -> FloatArray:
-    """Return Σ d_i x_ij², the diagonal that preconditions conjugate gradients."""
-    total = np.zeros(problem.rows.shape[1])
-    for part, block in _parts(problem, block_bytes):
-        d = curved(part)
-        total += (block * block).T @ d if isinstance(block, np.ndarray) else block.column_squares(d)
-    return total
-
-
 # Newton directions: by a factor of p × p numbers for few columns, of n × n for few rows, by conjugate gradients for many of both.
 
 #: Columns up to which the matrix of second derivatives is formed.
@@ -351,7 +186,7 @@ _DEAR = 60.0
 
 
 def uses_products(view: LinearProblem) -> bool:
-    """Return whether directions come from products with the rows: many columns, or sparse rows of a loss that is smooth."""
+    """Return whether directions come from products with the rows: many columns, or a logistic loss and a costly factorisation."""
     return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and factorisation_is_costly(view))
 
 
@@ -385,7 +220,7 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
 def _by_rows(state: LinearState) -> FloatArray:
     """Return -(2μI + B'B)⁻¹∇ = -(∇ - B'(2μI + BB')⁻¹B∇)/(2μ) for the rows √d_i x_i of B, d_i > 0, refined once."""
     ridge, curved_rows = 2.0 * state.problem.mu, []
-    for part, block in _parts(state.problem, state.block_bytes):
+    for part, block in row_blocks(state.problem, state.block_bytes):
         d = state.loss_curvature(part)
         dense = block if isinstance(block, np.ndarray) else stack_blocks([block.arrays()], block.shape[1]).toarray()
         curved_rows.append(dense[d > 0] * np.sqrt(d[d > 0])[:, None])
@@ -429,6 +264,8 @@ def _by_products(state: LinearState) -> FloatArray:
     return x
 
 
+#: Epochs of coordinate descent after which Newton steps take over.
+_EPOCHS = 300
 #: Growth of σ from one set of multipliers to the next.
 _GROWTH = 5.0
 #: Share of the smoothing's part of the gap to which Newton steps reduce the other part.
@@ -469,8 +306,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     Parameters
     ----------
     sample : bool
-        Whether a sample of a fiftieth of many rows is solved first: for the first w, for the hinge's first σ, and for second
-        derivatives of the squared hinge. These are used while steps by them reduce the gradient: each takes one pass.
+        Whether a sample, a fiftieth of the rows at least, of a large problem is solved first: for the first w, for the hinge's
+        first σ, and for second derivatives of the other losses. These are used while steps by them reduce the gradient: each
+        takes one pass.
 
     Raises
     ------
@@ -528,9 +366,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return state
 
     def _solve_sample(self, view: LinearProblem, end: float) -> tuple[FloatArray, float, FloatArray | None]:
-        """Return classifier, σ and second derivatives (of the squared hinge) of a problem on a sample, weighted to the total of
-        all rows.
-        """
+        """Return classifier, σ and second derivatives (None for the hinge) of a sample, its costs scaled up to the total."""
         n = view.n
         count = _sample_size(view)
         rows = sample_rows(view.rows, count)
@@ -597,7 +433,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         state.w, state.u = descent.w.copy(), margins(view, descent.w, state.block_bytes)
         state.passes += 2
         descent.reactivate(state.u)
-        primal = state.norm(state.w) + float((view.costs * view.loss.values(state.u)).sum())
+        primal = state.regulariser(state.w) + float((view.costs * view.loss.values(state.u)).sum())
         dual = view.loss.dual_terms(descent.alpha, view.costs).value - float(v @ v) / (4.0 * view.mu)
         if primal < state.best_primal:
             state.best_primal, state.best_w = primal, state.w
@@ -654,7 +490,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         u = margins(view, w, state.block_bytes)
         state.passes += 1
         loss = float((view.costs * view.loss.values(u)).sum())
-        return state.accept_if_converged(w, state.norm(w) + loss)
+        return state.accept_if_converged(w, state.regulariser(w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
         """Set the next multipliers of the hinge and a larger σ; stall after several changes without progress."""
@@ -698,7 +534,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         linear, square = float(state.w @ pull), float(s @ pull)
 
         def rise(t: float) -> float:
-            fall = slope(t, state.u, du, state.a, costs, int(costs.size > 1), state.sigma, int(view.loss))
+            fall = negative_loss_slope(t, state.u, du, state.a, costs, int(costs.size > 1), state.sigma, int(view.loss))
             return linear + t * square - fall
 
         enough, t, low, high = 0.1 * abs(rise(0.0)), 1.0, 0.0, np.inf

@@ -361,8 +361,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     proof: str | None = None
     checkpoint: str | None = None
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
-    compiling: ClassVar[float] = 7.0
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it gains
+    expected_compile_seconds: ClassVar[float] = 7.0
     checker: ClassVar[MarginChecker] = MarginChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="margin-bb",

@@ -29,7 +29,7 @@ _FACTOR = 4.0
 
 
 @dataclass(frozen=True)
-class Step:
+class OuterStep:
     """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
     gamma: tuple[float, ...]  #: γ, one for each kernel
@@ -67,12 +67,12 @@ class MaxMinState:
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
     models: int = 0  #: inner problems solved so far
     run: InnerRun | None = None  #: the inner solve in progress
-    steps: list[Step] = field(default_factory=list)  #: records of the outer iterations
+    steps: list[OuterStep] = field(default_factory=list)  #: records of the outer iterations
 
 
 @dataclass(frozen=True)
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
-    """Alternate: solve the two-hulls dual at γ, then move γ uphill by η f'(γ), MaxMin (52).
+    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), MaxMin (52).
 
     η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
     must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and
@@ -136,7 +136,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
         """Run a slice of the inner solve, or move γ after the last slice."""
         run = state.run = state.run or self._begin_inner(state)
-        with reserve_threads(None) if run.algorithm.pooled else nullcontext():
+        with reserve_threads(None) if run.algorithm.single_threaded_blas else nullcontext():
             if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
                 return Outcome.RUNNING
             self._record_inner(state, run)
@@ -211,7 +211,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         state.value = 0.5 * float(a @ run.view.gram.product(a))
         state.derivative = problem.derivative(a, state.gamma)
         state.steps.append(
-            Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
+            OuterStep(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
         )
 
     def _slope(self, state: MaxMinState) -> FloatArray:

@@ -18,7 +18,7 @@ RECORDS = records_by_name(
         time_limit_caveat="one pass over the rows",
         reference="Keerthi et al. (2008), Wang, Scott (2021): blocks; Lacoste-Julien et al. (2013): block-coordinate "
         "Frank-Wolfe; Moré, Toraldo (1991): conjugate gradients on faces",
-    ),
+    )
 )
 
 #: Read by the registry.

@@ -29,35 +29,35 @@ from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
 from . import RECORDS, loops
 
-#: Numbers of the loops: rows are dense; Σ_k α_ik ≤ c_i is one condition (else one for each k); the gap of a sweep, the gap of a
-#: unit of cost below which a block stays; of conjugate gradients, the scaled square of the residual, the one that is enough, and
-#: ||V||².
+#: Numbers of the loops. ``dense`` is 1 for dense rows. ``shared`` is 1 where Σ_k α_ik ≤ c_i, 0 where α_ik ≤ c_i. ``gap`` sums the
+#: gaps of a sweep; a block whose gap is at most ``small``·c_i stays. Of conjugate gradients, ``product`` is the scaled square of
+#: the residual, ``enough`` the value of ``product`` at which they end, and ``square`` is ||V||².
 _SCALARS = integers_and_floats("dense shared", "gap small product enough square")
 
 
 @by_reference
 class AscentWork(NamedTuple):
-    """The iteration: arrays and numbers that compiled code changes in place; α_ik of the own class is 0."""
+    """The iterate and the buffers of the compiled loops, which change them in place; α_ik of a point's own class is 0."""
 
     data: Any  #: (n, p), dense rows
     indptr: Any  #: CSR rows
-    indices: Any
-    values: Any
-    codes: Any  #: (n,)
-    costs: Any  #: (n,)
+    indices: Any  #: of CSR rows
+    values: Any  #: of CSR rows
+    codes: Any  #: (n,) class of each point, from 0
+    costs: Any  #: (n,) c_i
     squares: Any  #: (n,) ||x_i||²
-    alpha: Any  #: (n, K)
-    W: Any  #: (K, p), or (p, K) for CSR rows
+    alpha: Any  #: (n, K) multipliers α
+    W: Any  #: W(α): (K, p), or (p, K) for CSR rows
     V: Any  #: W of a direction
-    scores: Any  #: (K,)
-    change: Any  #: (K,)
+    scores: Any  #: (K,) buffer: scores of a point
+    change: Any  #: (K,) buffer: change of a block
     order: Any  #: (n,) points of the present sweep or face
     free: Any  #: (n, K) multipliers of the face that are not at a bound
-    tight: Any  #: (n,) Σ_k α_ik is at its bound
+    tight: Any  #: (n,) True where Σ_k α_ik is at its bound
     slope: Any  #: (n, K) g at the start of conjugate gradients
-    residual: Any  #: (n, K)
-    direction: Any  #: (n, K)
-    step: Any  #: (n, K)
+    residual: Any  #: (n, K) of conjugate gradients
+    direction: Any  #: (n, K) of conjugate gradients
+    step: Any  #: (n, K) their solution: the step on the face
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -91,13 +91,13 @@ class AscentState:
     curved: int = field(default=0)  #: points with free multipliers
 
     @property
-    def relative(self) -> float:
+    def best_gap(self) -> float:
         """Return the relative gap of the best W and the best α."""
         return relative_gap(self.best_primal, self.best_dual)
 
 
 def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.random.Generator) -> AscentState:
-    """Return the state at α = 0, and at their optimum the blocks of points that are zero."""
+    """Return the state at α = 0, but with the blocks of points that are zero at their optimum."""
     n, K, p = view.n, view.classes, view.rows.shape[1]
     dense = isinstance(view.rows, np.ndarray)
     rows: Any = view.rows
@@ -138,7 +138,7 @@ _STALE, _PROGRESS = 50, 0.999
 
 
 def evaluate_all_points(state: AscentState) -> None:
-    """Recompute W from α, objective, dual value and gap; choose the points that are at no vertex, or have a gap."""
+    """Recompute W from α, objective, dual value and gap; the active points are those at no vertex, or with a gap."""
     view, work = state.view, state.work
     W = view.coefficients(work.alpha)
     work.W[:] = W if work.scalars.dense else W.T
@@ -181,7 +181,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     info = RECORDS["multiclass-ascent"]
 
     def load(self, view: MulticlassProblem) -> None:
-        """Import the compiled loops, which are compiled at their first call."""
+        """Do nothing: the loops come with this module and compile at their first call. Its presence makes `compiles` true."""
 
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
         """Return the state at α = 0."""
@@ -194,11 +194,11 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
         """Take block steps and products for about ``seconds``; a pass over all points where a round has ended."""
         end = time.perf_counter() + seconds
         while True:
-            if state.relative <= state.tol:
+            if state.best_gap <= state.tol:
                 return Outcome.CONVERGED
             if state.sweeps >= state.limit:
                 evaluate_all_points(state)
-                return Outcome.CONVERGED if state.relative <= state.tol else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if state.best_gap <= state.tol else Outcome.ITERATION_LIMIT
             if state.stale >= _STALE or not state.active.size:
                 return Outcome.STALLED
             if state.products_left:

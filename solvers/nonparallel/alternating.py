@@ -96,9 +96,9 @@ class NPSVCState:
             self.P, self.tau, self.U, self.V = (part.copy() for part in (self.best.P, self.best.tau, self.best.U, self.best.V))
             self.lam = list(self.best.lam)
 
-    def problem_deadline(self, share: int) -> float:
-        """Return the deadline of one of ``share`` problems of the answer, which get some time after the time limit."""
-        return max(self.deadline, time.perf_counter() + _ANSWER / share)
+    def problem_deadline(self, count: int) -> float:
+        """Return the deadline of one of ``count`` problems of the answer, which share `_ANSWER` seconds after the limit."""
+        return max(self.deadline, time.perf_counter() + _ANSWER / count)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None, *, name: s
     backend, _ = joblib.parallel.get_active_backend()
     dask, ray = sys.modules.get("joblib._dask"), sys.modules.get("ray.util.joblib.ray_backend")
     if dask is not None and isinstance(backend, dask.DaskDistributedBackend):
-        from .dask_executor import DaskExecutor
+        from .cluster_executors import DaskExecutor
 
         return DaskExecutor(backend.client, jobs)
     if ray is not None and isinstance(backend, ray.RayBackend):
@@ -68,7 +68,7 @@ def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousE
     if distributed is not None and isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
             raise InputError("cluster: an asynchronous Dask client cannot be waited for; give Client(address)", name="cluster")
-        from .dask_executor import DaskExecutor
+        from .cluster_executors import DaskExecutor
 
         return DaskExecutor(cluster, jobs)
     raise InputError(
@@ -89,7 +89,7 @@ def _dask(address: str, jobs: int | None) -> AsynchronousExecutor:
         raise MissingPackageError(
             "a Dask cluster needs distributed", "distributed", "pip install 'marginopt[cluster]'"
         ) from error
-    from .dask_executor import DaskExecutor
+    from .cluster_executors import DaskExecutor
 
     try:
         return DaskExecutor(Client(address, set_as_default=False), jobs, owns_client=True)
@@ -104,6 +104,6 @@ def _ray(jobs: int | None) -> AsynchronousExecutor:
         raise MissingPackageError("a Ray cluster needs ray", "ray", "pip install 'marginopt[ray]'") from error
     if not ray.is_initialized():
         raise InputError("cluster: this session is connected to no Ray cluster; call ray.init() before", name="cluster")
-    from .ray_executor import RayExecutor
+    from .cluster_executors import RayExecutor
 
     return RayExecutor(jobs)

@@ -58,8 +58,8 @@ class Executor(ABC):
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         """Yield number and result of every task, as they are done."""
 
-    def all(self, job: Job, tasks: Iterable[Any]) -> list[Any]:
-        """Return the results, in the order of the tasks."""
+    def run_all(self, job: Job, tasks: Iterable[Any]) -> list[Any]:
+        """Run the tasks and return their results, in the order of the tasks."""
         results = dict(self.run(job, tasks))
         return [results[number] for number in range(len(results))]
 
@@ -118,7 +118,7 @@ class JoblibExecutor(Executor):
         """Yield results as they are done if the backend can; else all at the end."""
         import joblib
 
-        threads = share_of_cores(self.size)
+        threads = threads_per_task(self.size)
         order = "generator_unordered" if self._backend.supports_return_generator else "list"
         parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
         if getattr(self._backend, "supports_sharedmem", False):
@@ -218,8 +218,8 @@ class AsynchronousExecutor(Executor):
             self.cancel()
 
 
-def share_of_cores(tasks: int) -> int:
-    """Return the threads for each of so many tasks on this machine."""
+def threads_per_task(tasks: int) -> int:
+    """Return the number of threads for each of ``tasks`` concurrent tasks on this machine, at least one."""
     return max(1, (os.cpu_count() or 1) // tasks)
 
 

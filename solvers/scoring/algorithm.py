@@ -69,8 +69,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     descents: int = 100
     proof: str | None = None
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
-    compiling: ClassVar[float] = 4.5
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    expected_compile_seconds: ClassVar[float] = 4.5
     checker: ClassVar[ScoringChecker] = ScoringChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",

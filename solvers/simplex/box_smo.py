@@ -59,26 +59,26 @@ class BoxIterate(NamedTuple):
 
 @dataclass(eq=False)
 class BoxState:
-    """State of a run."""
+    """State of a run of `BoxSMO`."""
 
-    view: BoxEqualityQP
+    view: BoxEqualityQP  #: the problem
     order: IntArray  #: (n,) the point at each place of the iterate's arrays, the active ones first
-    tol: float
-    limit: int  #: of pair steps
-    cache: ColumnCache
-    iterate: BoxIterate
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of pair steps
+    cache: ColumnCache  #: columns of K, in the order of the iterate
+    iterate: BoxIterate  #: current point
     epsilon: float  #: violation at which the loop is asked to stop next
-    gap: float = float("inf")  #: at the last refresh
-    bound: float = -float("inf")  #: the best of all refreshes
-    objective: float = 0.0
+    gap: float = float("inf")  #: duality gap at the last refresh
+    bound: float = -float("inf")  #: best lower bound of all refreshes
+    objective: float = 0.0  #: at the last refresh
     exact: bool = True  #: the gradient is float64 from the data
-    refreshes: int = 0
+    refreshes: int = 0  #: gradients recomputed so far
     stuck: int = 0  #: refreshes in a row that found the gap no smaller
     rate: float = 1e4  #: iterations per second, as measured
-    step: str = ""
+    step: str = ""  #: kind of the last step
     next_shrink: int = 0  #: the iteration of the next look for points that can leave
     next_look: int = 32  #: the iteration of the next look at the gap
-    shrinkings: int = 0
+    shrinkings: int = 0  #: times that points have left so far
     last: IntArray | None = None  #: the last working set of many points
     cached_block_streak: int = 0  #: such sets in a row that needed few new columns
 
@@ -145,7 +145,7 @@ def largest_violation(state: BoxState) -> float:
     return float(iterate.d[falling].max(initial=-np.inf) - iterate.d[rising].min(initial=np.inf))
 
 
-def worst_violators(iterate: BoxIterate, missing: int, count: int) -> IntArray:
+def columns_to_load(iterate: BoxIterate, missing: int, count: int) -> IntArray:
     """Return the points whose columns to compute: the missing one and the active uncached worst violators in its direction.
 
     They are at most ``count`` in all.
@@ -344,18 +344,8 @@ def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool
         return False
     remaining = active - leaving
     front, kept_places = np.flatnonzero(~keep[:remaining]), remaining + np.flatnonzero(keep[remaining:])
-    for array in (
-        order,
-        iterate.diagonal,
-        iterate.short,
-        iterate.upper,
-        iterate.s,
-        iterate.a,
-        iterate.d,
-        iterate.rise,
-        iterate.fall,
-        iterate.slot,
-    ):
+    by_variable = (iterate.diagonal, iterate.short, iterate.upper, iterate.s, iterate.a, iterate.d, iterate.rise, iterate.fall)
+    for array in (order, iterate.slot, *by_variable):
         array[front], array[kept_places] = array[kept_places], array[front]
     for place in (front, kept_places):
         cached = place[iterate.slot[place] >= 0]
@@ -411,8 +401,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     block: int = 256
     violation: float | None = None
 
-    pooled: ClassVar[bool] = True
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
+    single_threaded_blas: ClassVar[bool] = True
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["smo-box"]
 
     def load(self, view: BoxEqualityQP) -> None:
@@ -509,7 +499,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         iterate, cache = state.iterate, state.cache
         chosen = np.array([missing])
         if self.prefetch > 1 and cache.slots - cache.used > self.prefetch:
-            chosen = worst_violators(iterate, missing, self.prefetch)
+            chosen = columns_to_load(iterate, missing, self.prefetch)
         cache.load(chosen, int(iterate.scalars.clock))
 
     def _confirm(self, state: BoxState) -> Outcome:

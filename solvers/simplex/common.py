@@ -1,4 +1,4 @@
-"""Helpers that all algorithms of this folder share: parameter checks, relative gaps, answers, and compilation of their loops."""
+"""The common parts of the algorithms on simplices and boxes: parameter checks, relative gaps, answers, and loading of loops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def simplex_answer(view: SimplexQP, a: FloatArray, gradient: FloatArray, details
     return Answer(values={view.label: a}, multipliers={"sum": nu}, reduced=zeta, details=dict(details))
 
 
-#: Parameters that are integers ≥ 1; the end of the message where None is allowed too.
+#: Parameters that are integers ≥ 1, each with the end of its error message, which says what None means where it is allowed.
 _WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefetch": "", "block": ""}
 
 

@@ -31,25 +31,25 @@ _INNER_STEPS = 200_000
 class CoreState:
     """State of a run: the core set with its matrix, the weights on it, and their product with all points."""
 
-    view: SimplexQP
-    rule: StopRule
-    limit: int
-    cache: ColumnCache
-    rng: np.random.Generator
-    core: np.ndarray  #: (capacity,) indices, the first ``size`` valid
+    view: SimplexQP  #: the problem
+    rule: StopRule  #: stopping rule
+    limit: int  #: largest number of iterations
+    cache: ColumnCache  #: columns of Q
+    rng: np.random.Generator  #: draws the samples
+    core: np.ndarray  #: (capacity,) indices of the core's points, the first ``size`` valid
     Q: FloatArray  #: (capacity, capacity) Q on the core
     alpha: FloatArray  #: (capacity,) weights
-    size: int
+    size: int  #: points of the core
     h: FloatArray  #: (n,) Qa on all points; on sampled runs only as of the last scan
     inner_tol: float  #: relative gap to which the inner QP is solved
-    iteration: int = 0
+    iteration: int = 0  #: core steps so far
     pairs: int = 0  #: pair steps of all inner QPs
     scans: int = 0  #: looks at all points, on sampled runs
     next_scan: int = 0  #: iteration of the next one
-    objective: float = float("nan")
-    gap: float = float("inf")
-    clock: int = 0
-    step: str = ""
+    objective: float = float("nan")  #: ½a'Qa + c'a
+    gap: float = float("inf")  #: Frank-Wolfe gap; on sampled runs that of the last sample or scan
+    clock: int = 0  #: of the cache
+    step: str = ""  #: kind of the last step
     capped: bool = False  #: the core outgrew the cache: products come from the data
 
 
@@ -78,7 +78,7 @@ class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
     stride: int | None = None
     inner: Literal["adaptive", "full"] = "adaptive"
 
-    pooled: ClassVar[bool] = True
+    single_threaded_blas: ClassVar[bool] = True
     info = RECORDS["cvm"]
 
     def load(self, view: SimplexQP) -> None:

@@ -86,7 +86,7 @@ class StopRule:
     γ is the distance of the farthest point from the ball's centre (FW (19)).
     """
 
-    tol: float
+    tol: float  #: largest relative gap, unless ``delta`` is positive
     delta: float = 0.0  #: 0 for the rule of the relative gap
     square: float = 0.0  #: Δ², the constant diagonal of a kernel; 0 for the ball's own dual
 
@@ -136,17 +136,17 @@ class StopRule:
 
 @dataclass(eq=False)
 class FrankWolfeState:
-    """State of a run of any of the methods."""
+    """State of a run of any Frank-Wolfe method."""
 
-    view: SimplexQP
-    rule: StopRule
-    limit: int
-    cache: ColumnCache
-    iterate: FrankWolfeIterate
-    sampled: SampledSteps | None
+    view: SimplexQP  #: the problem
+    rule: StopRule  #: stopping rule
+    limit: int  #: largest number of steps
+    cache: ColumnCache  #: columns of Q
+    iterate: FrankWolfeIterate  #: current point
+    sampled: SampledSteps | None  #: steps on random candidates; None where all points are candidates
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: ĥ is Qâ in float64 from the data
-    refreshes: int = 0
+    refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: relative gap after the last refresh
 
 
@@ -197,7 +197,7 @@ class SampledSteps:
     """Steps of FW and MFW that choose the vertex among random points; the pairwise methods step as MFW does."""
 
     size: int  #: number of points of a sample
-    rng: np.random.Generator
+    rng: np.random.Generator  #: draws the samples
     rescan: bool  #: whether the stopping rule is confirmed on all points
     support: bool  #: whether the points of the support are candidates too
     scans: int = 0  #: number of looks at all points so far
@@ -341,7 +341,7 @@ def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
 
 @dataclass(frozen=True)
 class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
-    """FW, Algorithm 2: toward the vertex e_i with the least ∇_i, exact line search for any kernel.
+    """The Frank-Wolfe method (FW, Algorithm 2): steps toward the vertex e_i with the least ∇_i, by exact line search.
 
     λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
     **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
@@ -388,8 +388,8 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
     #: Number of the method in `loops`.
     method: ClassVar[int] = loops.FW
-    pooled: ClassVar[bool] = True
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
+    single_threaded_blas: ClassVar[bool] = True
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["fw"]
 
     def load(self, view: SimplexQP) -> None:
@@ -479,7 +479,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
 @dataclass(frozen=True)
 class ModifiedFrankWolfe(FrankWolfe):
-    """MFW, Algorithm 3: the better of a toward step and a step away from the worst support point.
+    """The modified Frank-Wolfe method (MFW, Algorithm 3): the better of a toward step and a step away from a support point.
 
     Away from j: λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j); a drop where the bound holds.
     **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r² (printed with δ- - 1); lines 8-9 read r_k for r_0;

@@ -192,7 +192,7 @@ class KernelTriangle:
         self._blocks: list[_Block] = []
 
     def extend(self, points: IntArray) -> Steps:
-        """Add points; the first ones set the size of the store, half again the triangle of their own matrix."""
+        """Add points; the first ones set the size of the store, 1.5 times the triangle of their own matrix."""
         begin = self.members.size
         self.members = np.concatenate([self.members, points])
         self.place[points] = np.arange(begin, self.members.size)

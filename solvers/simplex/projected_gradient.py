@@ -32,16 +32,16 @@ _REFRESH_EVERY = 200
 class ProjectedGradientState:
     """State of a run: the point, its gradient and the free variables."""
 
-    view: SimplexQP
+    view: SimplexQP  #: the problem
     Q: FloatArray  #: (n, n)
     a: FloatArray  #: (n,) the point
     g: FloatArray  #: (n,) Qa + c
     members: Sequence[IntArray]  #: the variables of each simplex
     free: BoolArray  #: (n,) variables that may move both ways
-    tol: float
-    limit: int
-    steps: int = 0
-    step: str = ""
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of steps
+    steps: int = 0  #: steps so far
+    step: str = ""  #: kind of the last step
 
     @property
     def objective(self) -> float:
@@ -77,7 +77,7 @@ class ProjectedGradientState:
 
 @dataclass(frozen=True)
 class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
-    """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
+    """Projected gradients on faces: an exact step to the first bound; a bound is released where the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
     variable is free while a_i > 0 (a_i = 1 included: treated as a bound it makes MaxMin (24) 0/0).

@@ -90,25 +90,25 @@ class NewtonHistory:
 class SmoState:
     """State of a run. In every phase but that of pairs ``steps`` is the phase's generator, which yields better points."""
 
-    view: SimplexQP
-    tol: float
-    limit: int
-    cache: ColumnCache
-    iterate: SmoIterate
-    memory: int
-    phase: SmoPhase = SmoPhase.PAIRS
-    steps: Iterator[FeasiblePoint | None] | None = None
+    view: SimplexQP  #: the problem
+    tol: float  #: relative gap to be reached
+    limit: int  #: largest number of pair steps
+    cache: ColumnCache  #: columns of Q
+    iterate: SmoIterate  #: current point of the pair steps
+    memory: int  #: bytes that starts and Newton steps may take
+    phase: SmoPhase = SmoPhase.PAIRS  #: present phase
+    steps: Iterator[FeasiblePoint | None] | None = None  #: of the present phase; None in that of pairs
     sets: WorkingSetRun | None = None  #: of the phase of working sets
     start_phase: SmoPhase = SmoPhase.PAIRS  #: the phase whose point pairs or finishers continued from
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
-    refreshes: int = 0
+    refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
     next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
     last_objective: float = float("inf")  #: the float64 objective at the last such look
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
-    newton: NewtonHistory = field(default_factory=NewtonHistory)
+    newton: NewtonHistory = field(default_factory=NewtonHistory)  #: counts of Newton steps
 
     @property
     def gap(self) -> float:
@@ -155,7 +155,9 @@ def move_to_point(state: SmoState, point: FeasiblePoint) -> None:
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Return a rough estimate of the seconds of the remaining pairs: each decade of the gap takes twice as many as the last one.
+    """Return a rough estimate of the seconds of the pairs that remain from a relative gap on.
+
+    Each decade of the gap is taken to need twice as many pairs as the last one.
 
     Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """
@@ -171,23 +173,14 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Fl
     """Return the iterate at the point a with its gradient; its columns are those of the cache."""
     n, groups = view.n, view.simplices
     iterate = SmoIterate(
-        columns=cache.columns,
-        slot=cache.slot,
-        stamp=cache.stamp,
-        diagonal=np.ascontiguousarray(view.gram.diagonal),
-        c=np.ascontiguousarray(view.c, dtype=np.float64),
-        a=a.copy(),
-        g=np.ascontiguousarray(gradient),
+        columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64), a=a.copy(), g=np.ascontiguousarray(gradient),
         members=np.argsort(view.groups, kind="stable").astype(np.int64),
         offset=np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64),
-        support=np.zeros(n, dtype=np.int64),
-        size=np.zeros(groups, dtype=np.int64),
-        place=np.full(n, -1, dtype=np.int64),
-        live=np.zeros(n, dtype=np.float32),
-        vertex=np.zeros(groups, dtype=np.int64),
-        gain=np.empty(loops.BLOCK, dtype=np.float32),
+        support=np.zeros(n, dtype=np.int64), size=np.zeros(groups, dtype=np.int64), place=np.full(n, -1, dtype=np.int64),
+        live=np.zeros(n, dtype=np.float32), vertex=np.zeros(groups, dtype=np.int64), gain=np.empty(loops.BLOCK, dtype=np.float32),
         scalars=named_scalars(_SCALARS),
-    )
+    )  # fmt: skip
     set_point(iterate, a)
     return iterate
 
@@ -218,7 +211,7 @@ def refresh_gradient(state: SmoState) -> None:
     loops.recompute_gap(iterate)
 
 
-def worst_violators(iterate: SmoIterate, missing: int, count: int) -> np.ndarray:
+def columns_to_load(iterate: SmoIterate, missing: int, count: int) -> np.ndarray:
     """Return the points whose columns to compute: ``missing`` and the uncached ones of least gradient, ``count`` in all."""
     g = np.where(iterate.slot < 0, iterate.g, np.inf)
     g[missing] = -np.inf
@@ -274,8 +267,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     lowrank: bool = True
     stride: int | None = None
 
-    pooled: ClassVar[bool] = True
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
+    single_threaded_blas: ClassVar[bool] = True
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = RECORDS["smo"]
 
     def load(self, view: SimplexQP) -> None:
@@ -447,7 +440,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         chosen, free_slots = np.array([missing]), cache.slots - cache.used
         if self.prefetch > 1 and free_slots > self.prefetch:
             if iterate.place[missing] < 0:
-                chosen = worst_violators(iterate, missing, self.prefetch)
+                chosen = columns_to_load(iterate, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
                 chosen = np.union1d(missing, np.flatnonzero((iterate.a > 0) & (iterate.slot < 0))[: min(free_slots, _BLOCK) - 1])
         cache.load(chosen, int(iterate.scalars.clock))
@@ -509,11 +502,11 @@ _MEMORY_PARTS = 4
 
 @dataclass(eq=False)
 class AutoState:
-    """State of ``auto-simplex``: the chosen SMO, the reason in words, and the state of its run."""
+    """State of ``auto-simplex``."""
 
-    algorithm: SMO
-    reason: str
-    state: SmoState
+    algorithm: SMO  #: SMO with the chosen parameters
+    reason: str  #: the reason for the choice, in words
+    state: SmoState  #: state of its run
 
 
 def _precision(view: SimplexQP) -> Literal["single", "double"]:
@@ -558,7 +551,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
 
     stride: int | None = None
 
-    pooled: ClassVar[bool] = True
+    single_threaded_blas: ClassVar[bool] = True
     info = RECORDS["auto-simplex"]
 
     def load(self, view: SimplexQP) -> None:

@@ -50,7 +50,7 @@ class SparseBB(ExactSearch[SparseProblem]):
     earlier: object = ()
 
     checker: ClassVar[SparseChecker] = SparseChecker()
-    compiling: ClassVar[float] = 6.0
+    expected_compile_seconds: ClassVar[float] = 6.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="sparse-bb",
         rank={Purpose.STRUCTURE: 13},

@@ -20,8 +20,9 @@ from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.model import Model
 from ...models.views import StiefelProblem
 from ..interface.algorithm import Algorithm, Outcome
+from ..interface.native_options import replace_parameters
 from ..interface.recorder import ProgressState
-from ..interface.solver import Gives, KeptModel, Purpose, Solver, SolverInfo, replace_parameters
+from ..interface.solver import Gives, KeptModel, Purpose, Solver, SolverInfo
 from ..records import Answer, Options, Status
 
 __all__ = ["GPI", "SOLVERS", "BarzilaiBorwein", "MomentumGPI", "Pymanopt"]
@@ -308,7 +309,6 @@ class Pymanopt(Solver):
         module="pymanopt",
         views=(StiefelProblem,),
         gives=frozenset({Gives.WARM_START}),
-        first_order=False,
         extra="manifold",
         reference="Townsend, Koep, Weichwald: Pymanopt (2016); Absil, Baker, Gallivan (2007)",
     )

@@ -26,8 +26,9 @@ from ..exact.dispatcher import bound_caveat
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path, solved_pairs
 from ..interface.algorithm import Algorithm, Outcome
+from ..interface.native_options import replace_parameters
 from ..interface.recorder import ProgressState
-from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo, replace_parameters
+from ..interface.solver import Gives, KeptModel, Purpose, SolverInfo
 from ..parallel import Cluster, cluster_executor
 from ..parallel.executor import AsynchronousExecutor
 from ..records import Answer, Options, Update, UpdateKind
@@ -354,9 +355,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     cluster: Cluster = None
     checkpoint: str | None = None
 
-    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
-    compiling: ClassVar[float] = 8.0
+    compiled_variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
+    expected_compile_seconds: ClassVar[float] = 8.0
     checker: ClassVar[ZeroOneChecker] = ZeroOneChecker()
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",

@@ -322,8 +322,8 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     solver: ZeroOneBB
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
-    compiling: ClassVar[float] = 8.0
+    single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
+    expected_compile_seconds: ClassVar[float] = 8.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         summary="exact branch and bound for the 0-1 loss with a budget of violations",

@@ -23,7 +23,7 @@ from .solvers.solve import solve
 def warm_up(*names: str) -> dict[str, float]:
     """Compile the loops of these solvers (all, without names) and keep them on disk, as their first runs would.
 
-    The smallest example_models are solved, one for each structure that a solver reads, with each of its `Algorithm.variants`.
+    The smallest `example_models` are solved, one for each structure a solver reads, with each `Algorithm.compiled_variants`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:
 def _warm(solver: Algorithm[Any, Any]) -> float:
     begin, compiled = time.perf_counter(), 0.0
     for model in example_models(solver):
-        for variant in solver.variants:
+        for variant in solver.compiled_variants:
             compiled += solve(model, solver.info.name, tol=0.01, **variant).compile_seconds
     return min(compiled, time.perf_counter() - begin)
 

@@ -18,7 +18,7 @@ from marginopt.errors import InputError, MarginoptError, MarginoptWarning
 from marginopt.models import Nonnegative, SecondOrder
 from marginopt.models.model import as_model
 from marginopt.solvers.records import Options
-from marginopt.solvers.registry import all_solvers, get_solver, installed
+from marginopt.solvers.registry import all_solvers, get_solver, is_installed
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -50,7 +50,7 @@ def _wild() -> dict[str, Any]:
 @pytest.mark.filterwarnings("ignore")
 def test_solvers_print_nothing_and_raise_our_errors(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     solver = get_solver(name)
-    if not installed(solver) or not solver.licence().usable:
+    if not is_installed(solver) or not solver.licence().usable:
         pytest.skip(f"{name} is not installed or not licensed")
     for kind, program in _wild().items():
         try:
@@ -114,7 +114,7 @@ def test_a_start_that_is_not_used_is_warned_of(name: str) -> None:
 
 def test_gurobi_s_suboptimal_cone_has_a_point_and_no_multipliers() -> None:
     solver = get_solver("gurobi")
-    if not installed(solver) or not solver.licence().usable:
+    if not is_installed(solver) or not solver.licence().usable:
         pytest.skip("gurobi is not installed or not licensed")
     form = form_of([1.0, -1.0], [("cone", [[0.0, 0.0], [1e18, 0], [0, 1]], [1e18, 0, 0], SecondOrder(3))])
     result = mo.solve(form, "gurobi")

@@ -262,5 +262,5 @@ def test_licensed_mosek_updates_give_what_rebuilding_gives(parameter: str) -> No
     values = np.geomspace(0.05, 0.5, 10)
     updated_path = path(model, parameter, values, solver="mosek")
     anew = path(model, parameter, values, solver="mosek", update=False)
-    assert updated_path.updated == 9
+    assert updated_path.in_place_updates == 9
     np.testing.assert_allclose(updated_path.objectives, anew.objectives, rtol=1e-6)

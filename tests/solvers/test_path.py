@@ -45,8 +45,8 @@ def test_updates_give_what_rebuilding_gives(solver: str, model: mo.Model, parame
     # scaled for the first form, an update may be too inaccurate: then the form is built anew
     poor = "rebuilt: the update's answer was not accurate"
     assert {r.details["update"] for r in updated_path[1:]} <= {f"updated in place: {part}", poor}
-    assert updated_path.updated >= len(values) - 3
-    assert anew.updated == 0
+    assert updated_path.in_place_updates >= len(values) - 3
+    assert anew.in_place_updates == 0
     assert updated_path[0].details["update"] == "built"
     assert updated_path[1].details["update"] == f"updated in place: {part}"
     np.testing.assert_allclose(updated_path.objectives, anew.objectives, rtol=_TOL[solver])
@@ -69,7 +69,7 @@ def test_operator_splitting_keeps_its_workspace() -> None:
     values = [0.05, 0.05, 0.3, 0.3]
     updated_path = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="scs")
     anew = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="scs", update=False)
-    assert updated_path.updated == 3
+    assert updated_path.in_place_updates == 3
     np.testing.assert_allclose(updated_path.objectives, anew.objectives, rtol=1e-4)
     assert [updated_path[k].iterations * 5 <= anew[k].iterations for k in (1, 3)] == [True, True]
     lam = [mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 0.8], solver="scs", update=u).objectives for u in (True, False)]
@@ -84,8 +84,8 @@ def test_integer_models_are_updated(solver: str) -> None:
     model = mo.ZeroOneSVM(X, y, big_m=20.0)
     updated_path = mo.path(model, "lam", values, solver=solver)
     anew = mo.path(model, "lam", values, solver=solver, update=False)
-    assert updated_path.updated == 2
-    assert anew.updated == 0
+    assert updated_path.in_place_updates == 2
+    assert anew.in_place_updates == 0
     np.testing.assert_allclose(updated_path.objectives, anew.objectives, rtol=1e-5)
     moved = mo.path(mo.ZeroOneSVM(X, y), "lam", values, solver=solver)  # M moves with λ: coefficients too
     assert moved[1].details["update"] == "updated in place: F, q"
@@ -144,7 +144,7 @@ def test_a_new_structure_is_rebuilt_and_says_why() -> None:
 
 def test_solvers_that_keep_nothing_start_from_the_last_point() -> None:
     path = mo.path(mo.L2SVMDual(_X, _Y), "C", [0.5, 0.6], solver="smo")
-    assert path.updated == 0
+    assert path.in_place_updates == 0
     assert path[1].update is not None and path[1].update.kind is UpdateKind.WARM
     auto = mo.path(mo.L2SVMDual(_X, _Y, 1.0, mo.RBF(0.5)), "C", [1.0, 1.1])
     assert len({r.solver for r in auto}) == 1
@@ -155,7 +155,7 @@ def test_solvers_that_keep_nothing_start_from_the_last_point() -> None:
 
 def test_the_table() -> None:
     path = mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0], solver="clarabel")
-    assert path.updated == 1
+    assert path.in_place_updates == 1
     assert len(path) == len(list(path)) == 2
 
 

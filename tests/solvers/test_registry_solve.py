@@ -22,7 +22,7 @@ from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.interface.backend import Backend, BridgeChain, missing_features
 from marginopt.solvers.interface.solver import OPEN_LICENCE, Gives, Licence, LicenceState, Purpose, Solver, SolverInfo
 from marginopt.solvers.records import Answer, Options, Status
-from marginopt.solvers.registry import all_solvers, get_solver, installed, require, solvers, solvers_that_read
+from marginopt.solvers.registry import all_solvers, get_solver, is_installed, require, solvers, solvers_that_read
 from marginopt.solvers.solve import solve_problem
 
 ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD})
@@ -144,7 +144,7 @@ def test_forbidden_mixtures(overlapping: Any) -> None:
 def test_missing_package(overlapping: Any) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     absent = fake(name="absent", module="a_module_that_is_not_there", package="absent-package")
-    assert not installed(absent)
+    assert not is_installed(absent)
     with pytest.raises(MissingPackageError, check=missing("absent-package")):
         solve_problem(model, absent, Options())
     extra = fake(name="absent", module="not_there.at_all", package="x", extra="commercial")

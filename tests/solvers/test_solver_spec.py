@@ -99,6 +99,6 @@ def test_a_path_takes_objects_pairs_and_every_common_option(model: HingeSVM) -> 
     by_name = path(model, "lam", values, solver="clarabel")
     by_pair = path(model, "lam", values, solver=(Clarabel(), {"tol": 1e-8}), callback=watch, memory_limit=1e9)
     np.testing.assert_allclose(by_pair.objectives, by_name.objectives, rtol=1e-5)
-    assert by_pair.updated == by_name.updated == 2
+    assert by_pair.in_place_updates == by_name.in_place_updates == 2
     assert seen
     assert all(r.options["memory_limit"] == 1e9 for r in by_pair)

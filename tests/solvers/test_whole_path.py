@@ -67,12 +67,12 @@ def test_costs_that_differ_are_multiplied() -> None:
         result = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam * costs, intercept="free"), "zero-one-bb", tol=1e-8)
         assert whole.at(lam).objective == pytest.approx(result.objective, rel=1e-6)
     with pytest.raises(mo.errors.UnsupportedModelError):
-        whole.between()
+        whole.solve_between_corners()
 
 
 def test_points_between_corners_are_above_the_lines() -> None:
     whole = mo.path(instance(0, n=18, p=3), "lam", "all", lam_max=1e4)
-    for result in whole.between():
+    for result in whole.solve_between_corners():
         count = float(result.values["z"].sum())
         for point in whole.breakpoints:
             assert result.objective + point.lam * count >= point.bound * (1 - 1e-9)
@@ -103,7 +103,7 @@ def test_a_path_without_its_trivial_classifier_is_refused(seed: int, tmp_path: P
     """Near λ = 0 any other classifier is worse by any factor, however little the forged path states of its bounds."""
     whole = mo.path(instance(seed, n=10), "lam", "all", lam_max=1e3, proof=tmp_path)
     assert whole.check().valid and len(whole) > 1
-    first = replace(whole.corners[1], lam_low=0.0, bound=0.1)
+    first = replace(whole.corners[1], lam_low=0.0, proved_ratio=0.1)
     weaker = replace(whole.breakpoints[0], bound=0.1 * whole.breakpoints[0].value)
     corners, breakpoints = (first, *whole.corners[2:]), (weaker, *whole.breakpoints[1:])
     lie = replace(whole, corners=corners, breakpoints=breakpoints, proved=False)

@@ -38,7 +38,7 @@ class VerifierPool(Protocol):
     def size(self) -> int:
         """The number of tasks that run at a time."""
 
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+    def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
         """Return the results of ``job(task, threads)`` for all tasks, in order."""
 
 
@@ -58,12 +58,12 @@ class SpotCheckingPool:
         """The number of tasks that run at a time."""
         return self._verifiers.size
 
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+    def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
         """Return the results of all tasks, in order; raise InvalidProofError if a repeated task has another result."""
         task_list = list(tasks)
         sampled = random.SystemRandom().sample(range(len(task_list)), min(SPOT_CHECKS, len(task_list)))
         own_copies = {k: copy.deepcopy(task_list[k]) for k in sampled}  # a job may change its task
-        outcomes = self._verifiers.all(job, task_list)
+        outcomes = self._verifiers.run_all(job, task_list)
         for k, task in own_copies.items():
             if (outcome := job(task, None)) != outcomes[k]:
                 raise InvalidProofError(f"a worker verified {outcomes[k]} nodes of a part that has {outcome}")
@@ -312,7 +312,7 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
     nodes = _verify(rules, tree, pending, until=count)
     parts = divide_subtrees(tree, pending, count)
     tasks = [(rules, part, heads) for part, heads in parts]
-    return nodes + sum(verifiers.all(_verify_part, tasks))
+    return nodes + sum(verifiers.run_all(_verify_part, tasks))
 
 
 def _verify(rules: NodeRules[S], tree: Tree, pending: list[tuple[dict[str, Any], S]], until: int | None = None) -> int:

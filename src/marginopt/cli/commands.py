@@ -35,7 +35,7 @@ from ..solvers import (
     write_solution,
 )
 from ..solvers.certification.point_check import PointCheck, check_point
-from ..solvers.result_checks import certified_anew
+from ..solvers.result_checks import recertify
 from . import NOT_SOLVED, SOLVED
 from .data_options import load_instance, model_from_arguments, refuse_options_of_data
 from .parsing import comma_separated, print_message
@@ -320,7 +320,7 @@ def certify(args: argparse.Namespace) -> int:
     """
     program = _program(args.file, "certify")
     if args.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
-        result = certified_anew(replace(load_result(args.solution), digest="", unverified=""), program, args.solution)
+        result = recertify(replace(load_result(args.solution), digest="", unverified=""), program, args.solution)
         point: Mapping[str, FloatArray] | str | None = result.values
     else:
         result = read_solution(program, args.solution)

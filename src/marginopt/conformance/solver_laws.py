@@ -29,7 +29,7 @@ from ..solvers import load_result, solve
 from ..solvers.certification.result import Result
 from ..solvers.interface.solver import NONCONVEX_FEATURES, Gives, Solver
 from ..solvers.records import Status
-from ..solvers.registry import installed
+from ..solvers.registry import is_installed
 from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
 
 
@@ -162,7 +162,7 @@ SEARCH_SECONDS = 0.5
 
 def unusable_reason(solver: Solver) -> str:
     """Return the reason why a solver cannot be run on this machine; empty if it can."""
-    if not installed(solver):
+    if not is_installed(solver):
         return f"the package {solver.info.package or solver.info.module} is not installed"
     licence = solver.licence()
     return "" if licence.usable else f"licence: {licence.state.value}"

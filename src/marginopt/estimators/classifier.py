@@ -201,7 +201,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
             problem, options = self._state_problem(data, pair), self._options(self._start(data, pair))
             tasks.append((type(self)._solution, problem, resolve_solver(self._solver()), options, self._expected))
         with choose_executor(self.n_jobs, name="n_jobs") as team:
-            return team.all(run_fit_task, tasks)
+            return team.run_all(run_fit_task, tasks)
 
     def _prepare(self, X: Points, y: np.ndarray, sample_weight: Any) -> PreparedData:
         classes, sample, codes, cost = self._costs(X, y, sample_weight)

@@ -100,7 +100,7 @@ class CrossValidatedClassifier(PathClassifier):
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
         with choose_executor(self.n_jobs, name="n_jobs") as team:
-            scores = np.array(team.all(_fold_scores, tasks)).T
+            scores = np.array(team.run_all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():
             raise InputError("no value of the parameter gave a classifier in every fold; widen the range of values")

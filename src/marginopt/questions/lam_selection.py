@@ -187,7 +187,7 @@ def select_lam(
     folds_data = [_part(model, train) for train, _ in splits]
     tasks = [(part, full_path.lam_max, tol, deadline, folder) for part, folder in zip(folds_data, folders, strict=True)]
     with choose_executor(jobs) as executor:
-        paths = executor.all(_fold_path, tasks)
+        paths = executor.run_all(_fold_path, tasks)
     ends = _ends(paths, full_path.lam_max)
     errors = _piece_errors(model, ends, paths, splits)
     proved = all(path.proved for path in paths)

@@ -217,7 +217,7 @@ def _limits(solves: RestrictedSolver, columns: tuple[int, ...], width: float, jo
     ends = [(j, sign) for j in columns for sign in (-1, 1)]
     tasks = [(solves.branch(f"w{j}-{'lower' if sign < 0 else 'upper'}-"), j, sign, width) for j, sign in ends]
     with choose_executor(jobs) as executor:
-        searched = executor.all(_search_end, tasks)
+        searched = executor.run_all(_search_end, tasks)
     for branch, _ in searched:
         solves.merge(branch)
     reaches = iter(reach for _, reach in searched)

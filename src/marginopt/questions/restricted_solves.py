@@ -275,7 +275,7 @@ class RestrictedSolver:
             for number, restriction in enumerate(unsolved, first)
         ]
         with choose_executor(self._jobs) as executor:
-            results = (executor if len(tasks) > 1 else SerialExecutor()).all(_SolveTask.run, tasks)
+            results = (executor if len(tasks) > 1 else SerialExecutor()).run_all(_SolveTask.run, tasks)
         for restriction, result in zip(unsolved, results, strict=True):
             self.bounds[restriction.name] = result.bound
             self.proved = self.proved and result.proved

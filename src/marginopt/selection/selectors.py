@@ -46,7 +46,7 @@ class CrossValidation(Selector):
     def choose(self, sample: Sample) -> Choice:
         """Return the choice among folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
         splits, serial = folds_of(sample, self.folds), replace(sample, executor=SerialExecutor())
-        rows = sample.executor.all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
+        rows = sample.executor.run_all(_accuracies, [(self.trainer, serial, float(gamma), splits) for gamma in sample.gammas])
         accuracy = np.array([row.accuracy for row in rows])
         best = int(np.argmax(accuracy.T))
         j, i = divmod(best, sample.gammas.size)

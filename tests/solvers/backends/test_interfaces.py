@@ -120,7 +120,7 @@ def gurobi_through_pyomo():
     reads = get_solver("gurobi").info.reads
     suffixes, limits = ("dual", "rc"), {"iterations": "BarIterLimit", "time": "TimeLimit"}
     executable = pyomo_backend.Executable("gurobi_direct", "", reads, "", suffixes, **limits)
-    return pyomo_backend.of_executable(executable)
+    return pyomo_backend.executable_solver(executable)
 
 
 def test_multipliers_through_pyomo(assert_kkt):

@@ -10,7 +10,7 @@ from programs import INF, INFEASIBLE, QP, UNBOUNDED, bounded_qp, form_of, random
 import marginopt as mo
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.cones import smat, svec
-from marginopt.solvers.backends.scs import psd_order
+from marginopt.solvers.backends.scs import psd_positions
 from marginopt.solvers.certification.rays import farkas_residual, ray_residual
 from marginopt.solvers.records import Status
 from marginopt.solvers.registry import get_solver
@@ -88,7 +88,7 @@ def test_scs_order_of_semidefinite_entries():
     S = np.arange(16.0).reshape(4, 4)
     S = S + S.T
     lower_by_columns = [S[i, j] * (1 if i == j else np.sqrt(2)) for j in range(4) for i in range(j, 4)]
-    assert svec(S)[psd_order(4)] == pytest.approx(lower_by_columns)
+    assert svec(S)[psd_positions(4)] == pytest.approx(lower_by_columns)
 
 
 @pytest.mark.parametrize("name", ["clarabel", "scs"])

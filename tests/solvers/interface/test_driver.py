@@ -254,9 +254,9 @@ def test_parameters_are_native_options(problem: Model) -> None:
     with pytest.raises(InputError, check=about("step")):
         Counter().run(problem, Options(native={"step": 2}))
     original = Counter()
-    assert original.accept({"steps": 2}) == dataclasses.replace(original, steps=2)
+    assert original.with_native_options({"steps": 2}) == dataclasses.replace(original, steps=2)
     assert original.steps == 10
-    assert original.accept({}) is original
+    assert original.with_native_options({}) is original
 
 
 def test_progress_is_lines_on_stderr(problem: Model, capsys: pytest.CaptureFixture[str]) -> None:

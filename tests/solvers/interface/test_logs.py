@@ -74,10 +74,10 @@ def test_rows_are_so_many_iterations_apart_and_the_answer_is_the_same(solver: st
 
 def test_a_path_says_where_it_starts_warm() -> None:
     path = mo.path(mo.L2SVMDual(X, y, C=1.0), "C", [1.0, 2.0, 3.0], solver="smo")
-    assert path.warm == 2 and path.updated == 0
+    assert path.warm_starts == 2 and path.in_place_updates == 0
     assert str(path[0].update) == "built"
     updated_path = mo.path(mo.HingeSVM(X, y), "lam", [1.0, 2.0], solver="clarabel")
-    assert updated_path.warm == 0 and updated_path.updated == 1
+    assert updated_path.warm_starts == 0 and updated_path.in_place_updates == 1
 
 
 @pytest.mark.parametrize("option", [{"trace_every": 0}, {"trace_every": 1.5}, {"log_file": 3}])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.model import BareForm, Model
 from marginopt.solvers.backends.cvxpy import implied_bound, known_options, settings_of
+from marginopt.solvers.backends.pyomo import EXECUTABLES, executable_solver
 from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.solver import Solver, check_native, near_options
+from marginopt.solvers.interface.native_options import check_native, near_options
+from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.records import Options, Status
-from marginopt.solvers.registry import all_solvers, get_solver, installed
+from marginopt.solvers.registry import all_solvers, get_solver, is_installed
 from marginopt.solvers.solve import solve_problem
 
 
@@ -182,7 +185,7 @@ def _reads(solver: Solver, problem: Model) -> bool:
         return False
 
 
-_INSTALLED = [name for name, solver in all_solvers().items() if installed(solver)]
+_INSTALLED = [name for name, solver in all_solvers().items() if is_installed(solver)]
 
 
 @pytest.mark.parametrize("name", _INSTALLED)
@@ -244,6 +247,19 @@ def test_glpk_s_time_limit_is_in_milliseconds_and_its_options_are_told() -> None
     assert values == {"presolve": 1}
     assert {"glpk"} == known_options("GLPK")
     assert {"tm_lim", "mip_gap"} <= known_options("GLPK_MI")
+
+
+def test_mixed_integer_searches_of_interfaces_stop_below_the_tolerance() -> None:
+    """A point moved onto its rows afterwards may cost more: a search that stops at the tolerance leaves no reserve for that."""
+    options = Options(tol=1e-4)
+    settings, _ = settings_of("SCIPY", options, 1e-6, mixed=True)
+    assert settings["scipy_options"]["mip_rel_gap"] == options.search_gap(1e-6) < 1e-4
+    one = np.ones(1)
+    form = StandardForm("one", (Block("x", (1,)),), one, (), 0.0 * one, one, np.ones(1, dtype=bool))
+    for executable in (executable for executable in EXECUTABLES if executable.gap):
+        solver = SimpleNamespace(options={})
+        executable_solver(executable)._set(solver, form, options)
+        assert solver.options[executable.gap] == options.search_gap(1e-6)
 
 
 def test_glpk_s_word_optimal_is_a_bound() -> None:

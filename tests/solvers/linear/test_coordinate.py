@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import marginopt as mo
 from marginopt.models.views import LinearLoss, LinearProblem
 from marginopt.rows import MemoryRows
-from marginopt.solvers.linear.newton import CoordinateDescent
+from marginopt.solvers.linear.passes import CoordinateDescent
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 LOSSES = ["hinge", "squared-hinge"]

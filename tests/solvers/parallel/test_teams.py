@@ -21,7 +21,7 @@ from facts import about, lost_task, missing
 
 from marginopt.errors import ClusterError, InputError, MissingPackageError
 from marginopt.solvers.parallel import SerialExecutor, choose_executor, serialisation
-from marginopt.solvers.parallel.dask_executor import Placement
+from marginopt.solvers.parallel.cluster_executors import Placement
 from marginopt.solvers.parallel.serialisation import LARGE_ARRAY_BYTES, Packer, TaskArrays, unpack
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
@@ -100,7 +100,7 @@ def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
     for one in (payload, *(pickle.loads(pickle.dumps(payload, protocol)) for protocol in (4, 5))):
         _equal(unpack(one, packer.arrays.__getitem__)["own"].arrays, block)
     with choose_executor(cluster=client) as team:
-        _equal(team.all(gives_back, [TaskArrays(block)])[0], block)
+        _equal(team.run_all(gives_back, [TaskArrays(block)])[0], block)
 
 
 def _equal(values: dict[str, Any], entries: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypat
     with choose_executor(2) as team:
         assert team.size == 2
         for _ in range(2):
-            assert team.all(flags, [task] * 3) == [flags(task, None)] * 3
+            assert team.run_all(flags, [task] * 3) == [flags(task, None)] * 3
             written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
             assert len(written) == 3 and len(set(written.values()) | seen) <= 3
             seen |= set(written.values())
@@ -150,9 +150,9 @@ def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypat
 
 def test_one_process_where_nothing_is_asked_for() -> None:
     assert isinstance(choose_executor(), SerialExecutor) and isinstance(choose_executor(1), SerialExecutor)
-    assert SerialExecutor().all(fails, [0, 1, 2]) == [0, 1, 2]
+    assert SerialExecutor().run_all(fails, [0, 1, 2]) == [0, 1, 2]
     with joblib.parallel_config("threading", n_jobs=2), choose_executor() as team:
-        assert sorted(value for value, _ in team.all(total, [(X, 0.0)] * 4)) == [X.sum()] * 4
+        assert sorted(value for value, _ in team.run_all(total, [(X, 0.0)] * 4)) == [X.sum()] * 4
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(client, "submit", submitted)
     with choose_executor(cluster=client) as team:
-        results = [one for _ in range(3) for one in team.all(total, [(X.copy(), 0.0)] * 10)]
+        results = [one for _ in range(3) for one in team.run_all(total, [(X.copy(), 0.0)] * 10)]
     assert {value for value, _ in results} == {X.sum()}
     assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # once for all runs and copies: thirty times the data would be 30 X.nbytes
     assert _empty(client)
@@ -189,7 +189,7 @@ def test_tasks_do_not_wait_for_the_worker_that_has_their_data(client: Any, tmp_p
     client.run_on_scheduler(_stealing, "stop")
     try:
         with choose_executor(cluster=client) as team:
-            assert team.all(meets, [(X, k, tmp_path) for k in range(2)]) == [2, 2]
+            assert team.run_all(meets, [(X, k, tmp_path) for k in range(2)]) == [2, 2]
     finally:
         client.run_on_scheduler(_stealing, "start")
 
@@ -239,23 +239,23 @@ def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskC
         workers: set[int] = set()
         end = time.monotonic() + PATIENCE  # one may end a whole part while the other imports, or because it has the data
         while (newcomer not in workers or len(workers) < 2) and time.monotonic() < end:
-            workers |= {worker for _, worker in team.all(total, [(X, 0.1)] * 8)}
+            workers |= {worker for _, worker in team.run_all(total, [(X, 0.1)] * 8)}
     assert newcomer in workers and len(workers) == 2
 
 
 def test_a_slow_worker_holds_nobody_up(cluster: DaskCluster, client: Any, tmp_path: Path) -> None:
     slow = cluster.workers[-1].pid
     with choose_executor(cluster=client) as team:
-        results = team.all(lingers, [(task, slow, tmp_path) for task in range(40)])
+        results = team.run_all(lingers, [(task, slow, tmp_path) for task in range(40)])
     assert [task for task, _ in results] == list(range(40))
     assert len(list(tmp_path.iterdir())) >= 38  # the slow one held one task and had one to go on with
 
 
 def test_errors_come_back_as_they_are(client: Any) -> None:
     with choose_executor(cluster=client) as team, pytest.raises(InputError, check=lambda error: error.args == ("the third",)):
-        team.all(fails, range(6))
+        team.run_all(fails, range(6))
     with joblib.parallel_config("dask", client=client), choose_executor() as team:
-        assert team.all(fails, [0, 1]) == [0, 1]
+        assert team.run_all(fails, [0, 1]) == [0, 1]
 
 
 def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
@@ -265,9 +265,9 @@ def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
     with dask_cluster(tmp_path, workers=1) as lonely, Client(lonely.address, set_as_default=False) as client:
         client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
         with choose_executor(cluster=client) as team, pytest.raises(ClusterError, check=lost_task(0)):
-            team.all(dies, [0])
+            team.run_all(dies, [0])
     with pytest.raises(ClusterError, check=lost_task(None)):
-        choose_executor(cluster=client).all(total, [(X, 0.0)])
+        choose_executor(cluster=client).run_all(total, [(X, 0.0)])
 
 
 def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,9 +282,9 @@ def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
                     os.kill(worker, 9)
             assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
             with pytest.raises(InputError, check=lambda error: error.args == ("the third",)):
-                team.all(fails, range(6))
+                team.run_all(fails, range(6))
         from ray.util.joblib import register_ray
 
         register_ray()
         with joblib.parallel_config("ray"), choose_executor() as team:
-            assert team.all(fails, [0, 1, 2]) == [0, 1, 2]
+            assert team.run_all(fails, [0, 1, 2]) == [0, 1, 2]

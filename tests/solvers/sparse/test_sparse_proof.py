@@ -287,7 +287,7 @@ class _Crew:
 
     size = 2
 
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+    def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
         return [job(pickle.loads(pickle.dumps(task)), None) for task in tasks]
 
 

@@ -84,7 +84,7 @@ def problem_of(X, y, lam, free):
 
 def run(problem, seconds=60.0, start=None, native=None, **options):
     """Drive the algorithm on a bare view; the raw answer with its claims."""
-    algorithm = ZeroOneBB().accept(native or {})
+    algorithm = ZeroOneBB().with_native_options(native or {})
     options = Options(**options)
     state = algorithm.init(problem, options, np.random.default_rng(options.seed))
     outcome = algorithm.advance(state, 0.05)

@@ -24,14 +24,14 @@ class Honest:
 
     size = 2
 
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+    def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
         return [job(task, None) for task in tasks]
 
 
 class Believing(Honest):
     """It says that every node of a part was verified, and looks at none."""
 
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+    def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
         return [sum(isinstance(part, dict) for part in task[-2].values()) + len(task[-1]) for task in tasks]
 
 
@@ -72,7 +72,7 @@ def test_a_crew_that_believes_everything_is_found_out(log: Path) -> None:
 
 def test_a_crew_that_counts_wrongly_is_found_out(log: Path) -> None:
     class Guessing(Honest):
-        def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+        def run_all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
             return [10_000 for _ in tasks]
 
     report = check_proof(log, verifiers=Guessing())

@@ -1,10 +1,11 @@
-"""Executor of independent tasks on a Dask cluster, whose workers may join and leave."""
+"""Executors of independent tasks on clusters: Dask's workers, which may join and leave, and the Ray cluster of this session."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
@@ -12,14 +13,13 @@ from uuid import uuid4
 from .executor import AsynchronousExecutor, Job, TaskResult, worker_lost_error
 from .serialisation import Packer, Payload, unpack
 
-# Choice of the worker for a task: the one with the fewest tasks, and among equals one that has the task's data.
-
 
 class Placement:
-    """Open tasks and received arrays of each worker.
+    """The choice of a worker for each task, by the open tasks and the received arrays of each worker.
 
     By default Dask sends a task to a worker that holds its data. Idle workers take tasks over only as far as Dask expects them to
-    be long: short tasks would queue while other workers are idle.
+    be long: short tasks would queue while other workers are idle. Here a task goes to the worker with the fewest tasks for each
+    thread, and among equals to one that lacks the fewest of its arrays.
     """
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class DaskExecutor(AsynchronousExecutor):
         if self._client.status not in ("running", "connecting"):
             raise worker_lost_error(f"the connection to the Dask scheduler is {self._client.status}")
 
-    def wait(self) -> None:
+    def wait_for_worker(self) -> None:
         """Wait for the first worker.
 
         Raises
@@ -150,14 +150,14 @@ class DaskExecutor(AsynchronousExecutor):
         for key in keys:
             scattered = self._scattered.get(key)
             if scattered is None or scattered.status != "finished":
-                self.wait()
+                self.wait_for_worker()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
         submitted.tries += 1
         submitted.data = tuple(self._scattered[key] for key in keys)
         self._places.release(submitted.place)  # the task may have been submitted before
         submitted.place = self._places.assign(keys)
         submitted.future = self._client.submit(
-            _open, submitted.payload, list(submitted.data), pure=False,
+            _open_on_dask, submitted.payload, list(submitted.data), pure=False,
             key=f"{submitted.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
             fifo_timeout=0,  # in the order of submission
             workers=submitted.place, allow_other_workers=submitted.place is not None,
@@ -234,7 +234,94 @@ class DaskExecutor(AsynchronousExecutor):
             self._client.close()
 
 
-def _open(payload: Payload, arrays: list[Any]) -> Any:
+def _open_on_dask(payload: Payload, arrays: list[Any]) -> Any:
     """Run a task in a worker as a Dask task of its own, with one thread; a worker runs as many at a time as it has threads."""
     job, task = unpack(payload, dict(zip(payload.keys, arrays, strict=True)).__getitem__)
+    return job(task, 1)
+
+
+class RayExecutor(AsynchronousExecutor):
+    """Executor of tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
+
+    Ray itself runs a task again whose worker is gone, three times at most.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        Concurrent tasks; by default as many as the cluster has processors.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        super().__init__(jobs)
+        self._packer = Packer()
+        self._stored: dict[str, Any] = {}
+        self._sent: dict[Any, int] = {}
+
+    @property
+    def slots(self) -> int:
+        """Return the number of processors of the cluster."""
+        import ray
+
+        return int(ray.cluster_resources().get("CPU", 0))
+
+    def submit(self, number: int, job: Job, task: Any) -> None:
+        """Submit a task, and put its arrays into the object store if they are not there."""
+        import ray
+
+        payload = self._packer.pack((job, task))
+        for key in payload.keys:
+            if key not in self._stored:
+                self._stored[key] = ray.put(self._packer.arrays[key])
+        self._sent[_ray_function().remote(payload, {key: self._stored[key] for key in payload.keys})] = number
+
+    def collect(self, seconds: float) -> list[TaskResult]:
+        """Return results as they come."""
+        import ray
+
+        end = time.monotonic() + seconds
+        ready, _ = ray.wait(list(self._sent), num_returns=1, timeout=max(end - time.monotonic(), 0.0))
+        if ready:  # and the other results that are ready
+            ready, _ = ray.wait(list(self._sent), num_returns=len(self._sent), timeout=0.0)
+        return [self._result_of(self._sent.pop(ref), ref) for ref in ready]
+
+    def _result_of(self, number: int, ref: Any) -> TaskResult:
+        import ray
+
+        try:
+            return TaskResult(number, ray.get(ref))
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.ObjectLostError) as error:
+            return TaskResult(
+                number, error=worker_lost_error(f"task {number} was lost with every worker that took it: {error}", number)
+            )
+        except Exception as error:  # noqa: BLE001 -- whatever the task raised
+            return TaskResult(number, error=error)
+
+    def cancel(self) -> None:
+        """Cancel the tasks in progress; the data stay for later tasks."""
+        import ray
+
+        if ray.is_initialized():
+            for ref in self._sent:
+                ray.cancel(ref)
+        self._sent.clear()
+
+    def close(self) -> None:
+        """Release the cluster and the data; the session's connection stays."""
+        self.cancel()
+        self._stored.clear()
+        self._packer = Packer()
+
+
+@cache
+def _ray_function() -> Any:
+    import ray
+
+    return ray.remote(num_cpus=1)(_open_on_ray)
+
+
+def _open_on_ray(payload: Payload, references: dict[str, Any]) -> Any:
+    """Run a task in a worker; Ray fetches no array of a mapping before it is asked for."""
+    import ray
+
+    job, task = unpack(payload, lambda key: ray.get(references[key]))
     return job(task, 1)
