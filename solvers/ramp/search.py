@@ -53,7 +53,7 @@ class RampRule(BoundingRule[RampProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lowest = 0.0
+    lower_bound = 0.0
 
     def __init__(self, problem: RampProblem) -> None:
         super().__init__(problem)

@@ -30,7 +30,6 @@ from ..exact.dispatcher import (
     NUMBERS_PER_SUBPROBLEM,
     Dispatcher,
     check_numbers,
-    check_point_states,
     check_worker_fields,
     unpack_log_lines,
     worker_name,
@@ -228,7 +227,7 @@ class TreeProver:
         return [*lines, json.dumps(record) + "\n"]
 
     def _proved(self, node: ProofNode, cut: float) -> tuple[int, Any, float, Any]:
-        """Return the code of `prove_node` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
+        """Return the code of `prove_node` at a cutoff, and the states, cost of further deletions and active set after it."""
         start = clone_active_set(self._node_prover.empty_active_set() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = self._node_prover.prove(state, extra, start, cut)
@@ -313,6 +312,14 @@ def _bytes_of(node: ProofNode) -> int:
 def clone_active_set(active: Any) -> Any:
     """Return a copy of an `ActiveSet`."""
     return type(active)(*(np.array(part) for part in active))
+
+
+def check_point_states(state: Any, points: int) -> None:
+    """Raise ValueError unless ``state`` is an int8 vector of the states of all points: FREE, KEPT or DELETED."""
+    if type(state) is not np.ndarray or state.dtype != np.int8 or state.shape != (points,):
+        raise ValueError("states of other points")
+    if not np.isin(state, (FREE, KEPT, DELETED)).all():
+        raise ValueError("invalid states")
 
 
 #: Number of nodes that this process proves before nodes are dispatched, so that short proofs stay local.

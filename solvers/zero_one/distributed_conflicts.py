@@ -18,7 +18,6 @@ from ..exact.dispatcher import (
     check_counts,
     check_numbers,
     check_point,
-    check_point_states,
     check_worker_fields,
     worker_name,
 )
@@ -26,6 +25,7 @@ from ..exact.options import Limits
 from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor
 from .conflict_engine import COUNTERS, ConflictNode, ConflictSearchData, PassTargets, offer_candidate
+from .conflict_log import check_point_states
 from .engine import Engine, SharedState
 from .incumbent import HardMarginSolver, Incumbent
 from .loops.conflict_search import CANDIDATE
@@ -87,7 +87,7 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
 DISPATCH_EFFORT = 1e8
 
 
-class ConflictTeamEngine(Engine):
+class DistributedConflictEngine(Engine):
     """Branch and bound on norm-conflicts by remote workers; `ConflictEngine` explains the passes.
 
     At any time every solution below the cutoff of the pass lies in a node of the pool, of the local search, or of a subproblem in

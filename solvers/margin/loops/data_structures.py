@@ -1,5 +1,7 @@
 """The arrays that the compiled loops of `margin-bb` share: the problem, the search tree, the current node, and the log of events.
 
+The loops, compiled by `entry` and `inner`, call the `LoopProblem` r, the `LoopNode` k and the `SearchTree` ``tree``.
+
 The events of the search, from which `solvers.margin.proof` writes the proof log, are numbers in the array `SearchTree.log`.
 Without a proof log the array is empty.
 
@@ -15,10 +17,14 @@ Without a proof log the array is empty.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...exact.loops import loops_of
 from ...interface.numba_flags import by_reference
-from .compiled import inner
+
+_loops = loops_of(Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner
 
 
 @by_reference
@@ -79,7 +85,7 @@ class SearchTree(NamedTuple):
     boxes: Any  #: (capacity, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
     keys: Any  #: (capacity/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
     heap: Any  #: (capacity,) open nodes, the least bound first, followed by the free places
-    count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 in the frugal mode
+    count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 where memory is short and nodes are taken depth-first
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (capacity, 2) the number of a node's parent, and the side
@@ -100,7 +106,8 @@ class LoopNode(NamedTuple):
     bottom: Any
     w: Any  #: (p,) start of the relaxation, and its solution
     best: Any  #: (p,) start and end of a descent
-    polar: Any  #: (p,) a point of the polar that remembers earlier ones; the steepest one
+    #: (p,) a point p of the polar {p : |x_j'p| ≤ 1}, a mean of earlier maximisers of p'w; the latest maximiser
+    polar: Any
     steep: Any
     moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
     low: Any  #: (N,) least and greatest margin, and the one at ``mid``
@@ -144,7 +151,7 @@ class LoopNode(NamedTuple):
 
 
 def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
-    """Return the largest number of entries that the events of one node take."""
+    """Return the largest number of entries that one node's events take, for these largest numbers of pairs, hinges and rounds."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from ...exact.loops import EPS
 from ...exact.loops.newton import margins
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 from .norm import norm_at
 from .propagation import rates_are_met
 
@@ -27,7 +26,7 @@ _SHORT = 1e-9
 
 @inner
 def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
-    """Return the bounded part of a loss, the lesser value at a jump."""
+    """Return the bounded part of a loss, without its tail, at the margin m; at a jump the lesser value."""
     last, corners = r.sizes[kind] - 1, r.corners
     m = abs(m) if r.symmetric[kind] else m
     if m < corners[kind, 0]:
@@ -44,7 +43,7 @@ def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def loss(r: LoopProblem, kind: Any, m: float) -> float:
-    """Return ρ(m); a margin that is short of a jump by its rounding counts as at the jump."""
+    """Return ρ(m) of the loss ``kind``; a margin that is short of a jump at t by at most 1e-9 (1 + |t|) counts as t."""
     tail = r.tail[kind] * (r.rise_start[kind] - m) if m < r.rise_start[kind] else 0.0
     m = abs(m) if r.symmetric[kind] else m
     if r.jumps[kind]:
@@ -57,11 +56,10 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
-    """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - distance, t, t' the last
-    corners.
+    """Return the least cost of two points by the bounded parts of their losses ``one`` and ``other``.
 
-    As no loss rises, x + y is as large as possible; the minimum is at a corner of one of them, or one margin is far out and the
-    other costs its height.
+    This is min ρ(x) + ρ'(y) over x + y ≤ t + t' - ``distance``, with t and t' the last corners. As no loss rises, x + y is as
+    large as possible; the minimum is at a corner of one of them, or one margin is far out and the other costs its height.
     """
     last, end = r.corners[one, r.sizes[one] - 1], r.corners[other, r.sizes[other] - 1]
     minimum = min(r.height[one], r.height[other])

@@ -8,11 +8,12 @@ from typing import Any
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.newton import margins
-from .compiled import entry, inner
 from .data_structures import (
     LoopNode,
     LoopProblem,
     SearchTree,
+    entry,
+    inner,
     note_cut,
     note_node,
     note_round,
@@ -149,8 +150,8 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
     """Run the convex-concave procedure in the node's box, and return the objective of its end.
 
     It starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
-    objective, or ends. The node gives the box; its other fields are overwritten. ``infeasible_value`` is the objective of
-    infeasible points.
+    objective, or ends. The node gives the box; its other fields are overwritten. An infeasible point counts as one of objective
+    ``infeasible_value``. ``sharp`` is that of `relax`.
     """
     w = k.best
     for j in range(w.size):

@@ -11,8 +11,7 @@ from typing import Any
 
 from ....models.arrays import FloatArray
 from ...exact.loops import EPS
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 
 #: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9

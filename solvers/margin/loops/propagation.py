@@ -10,8 +10,7 @@ from typing import Any
 
 from ...exact.loops import EPS
 from ...exact.loops.newton import margins
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 
 #: Slack of a difference of shares in propagation, and of a feasible point. The checker allows the second one everywhere.
 _SLACK, _MET = 2e-9, 1e-9

@@ -221,7 +221,7 @@ def process_node(
     n = weights.size
     scalars, state = stack.scalars, stack.state
     active, is_kept, pairs, ok, priority, residual, mark, points = (
-        workspace.active, workspace.kept_points, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
+        workspace.active, workspace.kept_points, workspace.pairs, workspace.ok, workspace.priority, workspace.residual,
         workspace.mark, workspace.points,
     )  # fmt: skip
     scratch = workspace.scratch
@@ -421,7 +421,7 @@ def _probed_point(
     Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
     """
     scalars, level, points = stack.scalars, stack.scalars.level, workspace.probed
-    m = _best_candidates(rows, stack, level, order, points, workspace.promise)
+    m = _best_candidates(rows, stack, level, order, points, workspace.scores)
     unit = weights[0]
     for i in range(weights.size):
         unit = min(unit, weights[i])
@@ -504,10 +504,11 @@ def search_depth_first(
     cut: float,
     nodes: int,
 ) -> int:
-    """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the reason for stopping.
+    """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the code of the reason for stopping.
 
-    A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is
-    chosen by probes, which count as nodes here.
+    ``rows`` have the intercept as a stretched coordinate, ``exact`` none; ``weights`` are the costs of deletions, ``order`` the
+    branching priorities. A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree
+    the branching point is chosen by probes, which count as nodes here.
     """
     scalars, state = stack.scalars, stack.state
     if scalars.step == 0.0:
