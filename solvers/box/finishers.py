@@ -108,8 +108,9 @@ def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Cal
 def _step(
     view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free: BoolArray, solve: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return the point of one projected Newton step with Armijo's rule along the projection arc, and its gradient; None if no
-    step descends.
+    """Return the point of one projected Newton step, by Armijo's rule along the projection arc, and its gradient.
+
+    Return None if no step descends.
     """
     d = np.zeros(view.n)
     bound_variables = ~free & (diagonal > 0)
@@ -220,8 +221,9 @@ class _FreeVariables:
         return self.solve is not None
 
     def minimiser(self, x: FloatArray) -> FloatArray:
-        """Return the minimiser over the free variables, the others as in x; from the minimiser it is a step of iterative
-        refinement.
+        """Return the minimiser over the free variables, the others as in x.
+
+        From the minimiser it is a step of iterative refinement.
         """
         assert self.variables is not None
         assert self.solve is not None

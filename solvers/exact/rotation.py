@@ -140,12 +140,11 @@ class RotatedCoordinates:
         return np.asarray(self.V.T @ w)
 
     def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
-        """Return bounds of v_j at some optimal point of a value below ``value``: from the domain, squares, the norm, or an
-        intercept's losses.
+        """Return bounds (p,), (p,) of v at some optimal point, if the optimum is below ``value``.
 
-        For fixed other coefficients the objective is piecewise linear in an intercept. Some optimal intercept stands at a corner
-        of a point's loss, at margin 1 of a demanded or counted point, at a binding row, at an end of its domain, or, for an
-        integer, within 1 of one of these.
+        They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
+        objective is piecewise linear in an intercept. Some optimal intercept stands at a corner of a point's loss, at margin 1 of
+        a demanded or counted point, at a binding row, at an end of its domain, or, for an integer, within 1 of one of these.
         """
         problem, has_square = self.problem, self.problem.curvature > 0.0
         squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞

@@ -103,9 +103,7 @@ class MarginLog(LogWriter):
         return multipliers, ends[-1]
 
     def _multipliers(self, multipliers: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
-        """Add the multipliers of terms, rows, demanded points, demanded signs and prices, from the relaxation's rows
-        (`loops.relaxation`).
-        """
+        """Add the multipliers of terms, rows, demanded points and signs, and prices, by the rows of `loops.relaxation`."""
         n, p = self._terms, len(self._V)
         slopes = np.zeros(n)
         of_terms = rows < 2 * n

@@ -49,8 +49,9 @@ _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A box of coefficients; those in ``forced`` are not 0, and if ``needs_feature`` at least one of the `undecided` ones is
-    not 0.
+    """A box of integer coefficients with two marks.
+
+    Coefficients in ``forced`` are not 0. If ``needs_feature``, at least one of the `undecided` ones is not 0.
     """
 
     lower: tuple[int, ...]

@@ -371,7 +371,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
-        object.__setattr__(self, "restarts", as_integer(self.restarts, "restarts"))
+        for name in ("restarts", "neighbourhoods"):
+            object.__setattr__(self, name, as_integer(getattr(self, name), name))
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",

@@ -75,7 +75,7 @@ COUNTERS = {
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 
 
-class Dive:
+class DepthFirstSearch:
     """A depth-first search below one node that can stop and resume; its arrays serve the searches of later nodes as well.
 
     Parameters
@@ -195,16 +195,16 @@ class ConflictSearchData:
         rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
         return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
 
-    def new_dive(self) -> Dive:
+    def new_depth_first_search(self) -> DepthFirstSearch:
         """Return a depth-first search on these data, with arrays of its own."""
-        return Dive(self.rows, self.exact, self.weights, self.order)
+        return DepthFirstSearch(self.rows, self.exact, self.weights, self.order)
 
     def root(self) -> Any:
         """Return the states at the root: points that cost the incumbent's value or more are kept, all others free."""
         return np.where(self.weights >= self.upper, KEPT, FREE).astype(np.int8)
 
 
-def offer_candidate(shared: SharedState, dive: Dive) -> bool:
+def offer_candidate(shared: SharedState, dive: DepthFirstSearch) -> bool:
     """Polish the candidate at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
     w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
@@ -226,7 +226,7 @@ class LargeNeighbourhood:
     def __init__(self, shared: SharedState, rng: np.random.Generator, order: FloatArray) -> None:
         self._shared, self._rng = shared, rng
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
-        self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
+        self._dive = DepthFirstSearch(rows, shared.polish.rows, shared.reduced.weights, order)
         self._node_rate = NodeRate.initial(shared.limits, rows.a.size)
         self._start_nodes = 0
         self.running = False
@@ -353,7 +353,7 @@ class ConflictEngine(Engine):
     def __init__(self, shared: SharedState, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
         search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
-        self._dives = [search_data.new_dive() for _ in range(threads)]
+        self._dives = [search_data.new_depth_first_search() for _ in range(threads)]
         self._remaining = [0] * threads
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()

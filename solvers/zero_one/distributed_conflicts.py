@@ -64,7 +64,7 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)
     shared = SharedState(search_data.reduced, incumbent, HardMarginSolver.of(search_data.reduced), Limits(task.tol))
-    dive, pending, end = search_data.new_dive(), task.nodes[::-1], start + task.seconds
+    dive, pending, end = search_data.new_depth_first_search(), task.nodes[::-1], start + task.seconds
     while (pending or dive.running) and time.perf_counter() < end:
         cutoff = min(shared.cutoff, task.target)
         if not dive.running:
@@ -106,7 +106,7 @@ class DistributedConflictEngine(Engine):
     def __init__(self, shared: SharedState, order: FloatArray, executor: AsynchronousExecutor) -> None:
         super().__init__(shared)
         self.search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
-        self._dive = self.search_data.new_dive()
+        self._dive = self.search_data.new_depth_first_search()
         self._dispatcher = Dispatcher(executor, self, solve_subproblem)
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()

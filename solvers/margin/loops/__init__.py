@@ -122,8 +122,9 @@ def _least_of_two(one: PiecewiseLinearLoss, other: PiecewiseLinearLoss, distance
 
 
 def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return a basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}, by steps from 0 along directions that keep met atoms at
-    1.
+    """Return a basis of atoms, and their signs, at a vertex of the polar {p : |x_j'p| ≤ 1}.
+
+    It is found by steps from 0 along directions that keep met atoms at 1.
     """
     coordinates = atoms[:, atoms.any(axis=0)]
     q = coordinates.shape[1]
@@ -142,8 +143,9 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
-    """Return half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them
-    leaves it.
+    """Return half sides of a polar with as many pairs of faces as dimensions; empty for other polars.
+
+    They are shortened so that no rounded sum of them leaves the polar.
     """
     nonzero = atoms.any(axis=0)
     sides = np.zeros((len(atoms), atoms.shape[1]))

@@ -162,7 +162,7 @@ def _put(tree: SearchTree, number: Any) -> None:
 
 
 @inner
-def note_node(tree: SearchTree, node: int, number: int) -> None:
+def log_node(tree: SearchTree, node: int, number: int) -> None:
     """Append the event of a new node to the log."""
     if tree.log.size:
         for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
@@ -170,7 +170,7 @@ def note_node(tree: SearchTree, node: int, number: int) -> None:
 
 
 @inner
-def note_cut(tree: SearchTree, cut: float) -> None:
+def log_cutoff(tree: SearchTree, cut: float) -> None:
     """Append the event of a new cutoff, that of a better point."""
     if tree.log.size:
         _put(tree, 3)
@@ -178,7 +178,7 @@ def note_cut(tree: SearchTree, cut: float) -> None:
 
 
 @inner
-def note_split(tree: SearchTree, j: int, value: float) -> None:
+def log_split(tree: SearchTree, j: int, value: float) -> None:
     """Append the event of a split at a value of a coefficient."""
     if tree.log.size:
         _put(tree, 2)
@@ -187,7 +187,7 @@ def note_split(tree: SearchTree, j: int, value: float) -> None:
 
 
 @inner
-def note_sign(tree: SearchTree, i: int) -> None:
+def log_sign_split(tree: SearchTree, i: int) -> None:
     """Append the event of a split by the sign of a margin."""
     if tree.log.size:
         _put(tree, 5)
@@ -195,7 +195,7 @@ def note_sign(tree: SearchTree, i: int) -> None:
 
 
 @inner
-def note_support(tree: SearchTree, j: int) -> None:
+def log_support_split(tree: SearchTree, j: int) -> None:
     """Append the event of a split by whether a coefficient is 0."""
     if tree.log.size:
         _put(tree, 4)
@@ -203,7 +203,7 @@ def note_support(tree: SearchTree, j: int) -> None:
 
 
 @inner
-def note_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
+def log_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
     """Append the event of a round: its pairs, and the multipliers of its relaxation if that was solved (``relaxed``)."""
     if not tree.log.size:
         return

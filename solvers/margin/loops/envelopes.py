@@ -221,10 +221,10 @@ def _vertices(r: LoopProblem, k: LoopNode, kind: int, lower: float, upper: float
 
 @inner
 def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> bool:
-    """Store the loss itself if it is a hinge from ``begins`` to ``upper``: between two corners, or about a last one without a
-    jump.
+    """Store the loss itself if it is a hinge from ``begins`` to ``upper``; return whether it is.
 
-    Its corner is one of the loss, not an end of the box: hinges are smoothed about their corners.
+    That is so between two corners, or about a last one without a jump. The hinge's corner is one of the loss, not an end of the
+    box: hinges are smoothed about their corners.
     """
     corners, last = r.corners, r.sizes[kind] - 1
     if begins < corners[kind, 0] or begins >= corners[kind, last]:
@@ -243,9 +243,7 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
 
 @inner
 def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> None:
-    """Store the envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``upper`` or the last
-    corner.
-    """
+    """Store the envelope of a loss without a corner below a chord: the chord from ``begins`` to ``upper`` or the last corner."""
     last = r.corners[kind, r.sizes[kind] - 1]
     end, value = (last, 0.0) if upper >= last else (upper, bounded_part(r, kind, upper))
     slope = (bounded_part(r, kind, begins) - value) / max(end - begins, 1e-300)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
+from ...exact.loops import EPS, EPS_SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
 from .data_structures import LoopNode, LoopProblem, inner
@@ -43,8 +43,8 @@ def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
 def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     """Compute ``k.pair_slack``: the distance of the sum of two terms' margins below their last corners, less rounding.
 
-    Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
-    twice that is allowed.
+    Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·EPS_SINGLE·Σ|terms| with the rounding of
+    each; twice that is allowed.
     """
     A, half, mid, centre, P, above, rounding = (
         r.rows,
@@ -60,9 +60,9 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     for i in range(n):
         above[i] = centre[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
     for i in range(n):
-        rounding[i] = 2.0 * SINGLE * (p + 6) * abs(above[i]) + errors[i]
+        rounding[i] = 2.0 * EPS_SINGLE * (p + 6) * abs(above[i]) + errors[i]
     for j in range(p):
-        wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * SINGLE * (p + 6) * half[j]
+        wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * EPS_SINGLE * (p + 6) * half[j]
         for i in range(n):
             rounding[i] += abs(A[j, i]) * wide
     for i in range(n):

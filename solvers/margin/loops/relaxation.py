@@ -237,8 +237,7 @@ def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
 def relax(
     r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, node_bound: float, perturbation: float, sharp: bool
 ) -> float:
-    """Return a proved lower bound of the node, including the certain cost ``fixed_cost``; move w and p to the relaxation's
-    solution.
+    """Solve the node's relaxation, move w and p to its solution, and return a proved lower bound with the cost ``fixed_cost``.
 
     ``node_bound`` is the node's bound so far, ``perturbation`` the value s of the added square. The smoothing falls until the
     smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.

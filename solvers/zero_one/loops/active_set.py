@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
+from ...exact.loops import EPS, EPS_SINGLE
 from . import entry, inner
 from .conflict_records import (
     CONFLICT,
@@ -118,8 +118,9 @@ _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 @inner
 def row_divisor(tau: float, second: int) -> float:
-    """Return the divisor of a point's row in a constraint: its threshold τ = 1 - η (η: the reserve for rounding), or -(1 + η)
-    if the margin is to be at most 1 + η.
+    """Return the divisor of a point's row in a constraint: τ, or -(1 + η) if the point is to be violated.
+
+    The threshold is τ = 1 - η, with a reserve η for rounding; a margin that is to be violated is at most 1 + η.
     """
     return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
 
@@ -182,7 +183,7 @@ def _single_error(rows: ConflictRows, w: Any) -> float:
     size = rows.widest[p]
     for j in range(p):
         size += abs(w[j]) * rows.widest[j]
-    return VIOLATED_PRIORITY * SINGLE * (p + 4) * size
+    return VIOLATED_PRIORITY * EPS_SINGLE * (p + 4) * size
 
 
 @inner

@@ -1,8 +1,7 @@
-"""Compiled pair bound of a box: pairs of points of which no w of the box keeps both, and a packing of them: each pair has a
-price, which its points pay from their weights.
+"""Compiled pair bound of a box: a packing of pairs of points of which no w of the box keeps both.
 
-One point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
-every round.
+Each pair has a price, which its points pay from their weights. One point of each pair is violated, so the prices of a packing are
+a lower bound of the loss. The box search calls `pack_pairs` in every round.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
+from ...exact.loops import EPS, EPS_SINGLE
 from ...exact.loops.matching import WIDEST, MatchingArrays, match
 from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
@@ -55,10 +54,10 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchingArrays) -> N
 
 @inner
 def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchingArrays, side_number: int) -> tuple[int, int]:
-    """Write the points of one side (1: ``data.positive``, 0: the others) that pairs can use to ``P.side[side_number]``, by
-    decreasing margin; return the range to use.
+    """Write the points of one side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
 
-    The range has at most `WIDEST` points, those with margins nearest to 1.
+    Side 1 has the points of ``data.positive``, side 0 the others. The range has at most `WIDEST` points, those with margins
+    nearest to 1.
     """
     idx, order, u, residual, share, side = node.idx, P.queue, R.u, R.left, R.least_margin, P.side[side_number]
     positive = side_number == 1
@@ -75,10 +74,11 @@ def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Match
 
 @inner
 def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share: Any, half: Any, P: MatchingArrays) -> None:
-    """Set bit k of ``P.adjacent[r]`` if the box excludes the pair (rows[r], columns[k]), max (g_i + g_j)'w < 2, and the shares
-    ``share`` of a full loss that its points pay at w add up to less than 1.
+    """Set the bits of ``P.adjacent`` to the pairs of a row and a column that the box excludes and that may pay.
 
-    ``mid_excess`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
+    Bit k of ``P.adjacent[r]`` is set if max (g_i + g_j)'w < 2 over the box for i = rows[r] and j = columns[k], and if the shares
+    ``share`` of a full loss that both points pay at w add up to less than 1. ``mid_excess`` is g_i'mid - 1 plus an allowance for
+    the rounding of all later operations, which are in single precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
     M, sums, shares, acc = P.scaled, P.column_margins, P.column_losses, P.row_excess
@@ -168,9 +168,10 @@ def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Matchi
     The price of every pair is subtracted from the residual weights of its points, which stay in the relaxation. The partner of a
     kept point becomes violated. Two points are not paired if their hinge losses at w already add up to a full weight.
 
-    Single precision suffices for the ranges. A sum of p + 4 terms, in any order, has an error of at most (p + 6)·SINGLE·Σ|terms|
-    with the rounding of each term. The terms are each point's own |g_i'mid - 1| and |g_ij| half_j, and twice that error is
-    allowed. Underflow is negligible: near g_i'mid = 1 the allowance for double precision is at least 1e-15. NaN is no pair.
+    Single precision suffices for the ranges. A sum of p + 4 terms, in any order, has an error of at most (p +
+    6)·EPS_SINGLE·Σ|terms| with the rounding of each term. The terms are each point's own |g_i'mid - 1| and |g_ij| half_j, and
+    twice that error is allowed. Underflow is negligible: near g_i'mid = 1 the allowance for double precision is at least 1e-15.
+    NaN is no pair.
     """
     lo, hi, w, idx, z, l, G, residual = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
@@ -179,10 +180,10 @@ def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Matchi
     margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
-        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
+        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * EPS_SINGLE * (p + 6) * half[j]
     margins(G, m, mid, offset)
     for i in range(m):
-        err[i] = 2.0 * SINGLE * (p + 6) * abs(offset[i] - 1.0)
+        err[i] = 2.0 * EPS_SINGLE * (p + 6) * abs(offset[i] - 1.0)
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]

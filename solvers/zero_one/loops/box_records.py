@@ -1,5 +1,4 @@
-"""Records that the compiled loops of the box engine work on: the problem's data, the pool of open nodes, the current node, and
-the event buffer of the proof log.
+"""Arrays of the compiled loops of the box engine: the problem, the pool of open nodes, the current node, and the log's events.
 
 The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
 problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free

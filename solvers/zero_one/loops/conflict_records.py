@@ -1,4 +1,4 @@
-"""Records that the compiled loops of the conflict engine work on: the points' rows, an active set of the dual method, workspaces.
+"""Arrays of the compiled loops of the conflict engine: the points' rows, an active set of the dual method, and workspaces.
 
 The mathematics, with proofs, is in ``docs/explanation/zero-one-bb.md``. The rows here are the penalised parts a_i of the
 reduced rows, with thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b.

@@ -15,7 +15,7 @@ from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
-from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
+from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, DepthFirstSearch
 from marginopt.solvers.zero_one.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.loops import entry
@@ -95,7 +95,7 @@ def dive_of(stated, upper):
     reduced = reduce_problem(stated.view(ZeroOneProblem))
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
-    dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
+    dive = DepthFirstSearch(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
     dive.start_search(np.full(n, FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
