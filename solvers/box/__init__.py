@@ -1,4 +1,4 @@
-"""Convex quadratics over a box in factor form: coordinate descent with shrinking, finished by Newton or interior-point steps."""
+"""The solver `boxqp` of convex quadratics over a box in factor form; its record is read without the compiled loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`write_vipr`: prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers verify."""
+"""`write_vipr`, which proves the optimum of a mixed-integer linear program in the VIPR format, for the field's checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hinge relaxation of a 0-1-loss or ramp problem over a box: smoothed minimisation by Newton's method, and certified dual bounds.
+"""Smoothed hinge relaxation of a node of `zero-one-bb` and `margin-bb`, a box: Newton's method, and a certified dual bound.
 
 `newton` runs projected semismooth Newton steps. `rounding_error_bound` bounds the rounding error of its bound, and
 `reduced_cost_tightening` shrinks the box by the bound. Compiled searches call them at every node.

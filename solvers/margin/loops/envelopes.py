@@ -1,4 +1,4 @@
-"""Convex envelopes of the losses on a box, for the relaxation of a node, and the losses and the objective at a point.
+"""Convex envelopes of the losses on a box, for the relaxation of a node of `margin-bb`, and the objective at a point.
 
 The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
 constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a

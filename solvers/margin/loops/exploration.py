@@ -1,4 +1,4 @@
-"""The tasks of the compiled search: exploring nodes of the tree, best bound first, and convex-concave descents from a point."""
+"""The tasks of the compiled search of `margin-bb`: exploring nodes, least bound first, and convex-concave descents."""
 
 from __future__ import annotations
 
@@ -294,6 +294,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> 
         if fixed_cost >= cut:
             log_round(k, tree, 0.0, fixed_cost < cut, priced)
             return fixed_cost
+        # ``sharp`` is False by a comparison: a literal would compile `relax` for a second type
         perturbation = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, fixed_cost)))
         relaxation_bound = relax(r, k, fixed_cost, cut, max(bound, fixed_cost), perturbation, perturbation < 0.0)
         log_round(k, tree, perturbation, relaxation_bound > -math.inf, priced)
@@ -411,7 +412,7 @@ def run_task(r: LoopProblem, k: LoopNode, tree: SearchTree, task: int, nodes: in
     if task == EXPLORE:
         return float(_explore(r, k, tree, nodes))
     if task == DESCEND:
-        return descend(r, k, infeasible_value, task == DESCEND)
+        return descend(r, k, infeasible_value, task == DESCEND)  # a literal True would compile `relax` for a second type
     for j in range(k.w.size):
         k.w[j] = k.best[j]
     return objective(r, k, math.inf)

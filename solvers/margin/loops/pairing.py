@@ -1,4 +1,4 @@
-"""Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node.
+"""Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
 If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least their minimum over x + y ≤ S
 (`envelopes.pair_bound`). A matching pays that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs

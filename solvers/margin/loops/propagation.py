@@ -1,4 +1,4 @@
-"""Propagation: the tightening of a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
+"""Propagation in `margin-bb`: tightening a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
 
 A node may demand signs of scores; a demanded sign also decides on which side a score of 0 counts there.
 """

@@ -1,4 +1,4 @@
-"""The convex relaxation of a node, its dual bound, and the box that the bound leaves.
+"""The convex relaxation of a node of `margin-bb`, its dual bound, and the box that the bound leaves.
 
 With the remaining costs after pairs, a node costs at least
 
