@@ -263,7 +263,7 @@ class HalfspaceDepth:
 
     @property
     def proved(self) -> bool:
-        """Return whether it is proved that no closed half-space that holds z has fewer points."""
+        """True if it is proved that no closed half-space that holds z has fewer points."""
         return self.lower == self.depth
 
     def __str__(self) -> str:

@@ -165,7 +165,7 @@ class ViprCertificate:
 
     @property
     def gap(self) -> float:
-        """Return |value - bound| / max(1, |value|); infinite without a value, 0 if there is no point."""
+        """The relative gap |value - bound| / max(1, |value|); infinite without a value, 0 if there is no point."""
         if self.bound is None:
             return 0.0
         if self.value is None:

@@ -40,12 +40,12 @@ class ScoreBox:
 
     @cached_property
     def undecided(self) -> BoolArray:
-        """Return the mask of the coefficients that may be 0 or not."""
+        """The mask of the coefficients that may be 0 or not."""
         return np.asarray((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper) & ~self.forced)
 
     @property
     def is_single_system(self) -> bool:
-        """Return whether the box holds a single system."""
+        """True if the box holds a single system."""
         return bool((self.lower == self.upper).all())
 
 
@@ -134,7 +134,7 @@ class BoxSolution:
 
     @property
     def is_integral(self) -> bool:
-        """Return whether the solution is a system of integer coefficients."""
+        """True if the solution is a system of integer coefficients."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:

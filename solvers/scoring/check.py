@@ -163,7 +163,7 @@ class IntegerScoringProblem:
 
     @property
     def separation(self) -> int:
-        """Return the least difference of the scores of two points of opposite classes that are both right."""
+        """The least difference of the scores of two points of opposite classes that are both right."""
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
@@ -303,7 +303,7 @@ class LoggedScoringProblem:
 
     @property
     def digest(self) -> str:
-        """Return the empty string: reports of scoring systems have no digest."""
+        """The empty string: reports of scoring systems have no digest."""
         return ""
 
     def difference(self, other: LoggedScoringProblem) -> str | None:

@@ -184,9 +184,9 @@ class BudgetState:
 
     view: ZeroOneBudget
     reduced: ReducedZeroOneProblem
-    polish: HardMarginSolver
+    polish: HardMarginSolver  #: solver that improves points
     options: Options
-    tol: float
+    tol: float  #: relative gap at which the run ends
     rng: np.random.Generator
     max_norm: float  #: largest squared norm of interest
     high: BudgetPoint  #: the point of the hull's current edge with more than k violations
@@ -200,7 +200,7 @@ class BudgetState:
     nodes: int = 0  #: nodes of the finished λ problems
     at_checkpoint: bool = True  #: whether every repeated run passes through this state
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    recorder: ConflictLogWriter | None = None
+    recorder: ConflictLogWriter | None = None  #: writer of a log of the bound, while it proves the bound
     logged_bound: float = 0.0  #: bound that the log at the path claims
     next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
 

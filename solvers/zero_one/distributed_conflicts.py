@@ -96,16 +96,16 @@ class DistributedConflictEngine(Engine):
     Parameters
     ----------
     shared : SharedState
-    order : ndarray (m,)
+    branching_priority : ndarray (m,)
         Hinge violation of every point: points with the largest violation are deleted first.
     executor : AsynchronousExecutor
     """
 
     name: ClassVar[str] = "conflicts"
 
-    def __init__(self, shared: SharedState, order: FloatArray, executor: AsynchronousExecutor) -> None:
+    def __init__(self, shared: SharedState, branching_priority: FloatArray, executor: AsynchronousExecutor) -> None:
         super().__init__(shared)
-        self.search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
+        self.search_data = ConflictSearchData.of(shared.reduced, shared.upper, branching_priority)
         self._dive = self.search_data.new_depth_first_search()
         self._dispatcher = Dispatcher(executor, self, solve_subproblem)
         self._heap: list[tuple[float, int, ConflictNode]] = []

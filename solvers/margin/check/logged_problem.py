@@ -316,7 +316,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @property
     def field_arrays(self) -> dict[str, tuple[Array, ...]]:
-        """Return every field as arrays of numbers, by the keys of a log's header."""
+        """Every field as arrays of numbers, by the keys of a log's header."""
         plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "other_losses", "kinds")]
         arrays: dict[str, tuple[Array, ...]] = {HEADER_KEYS.get(name, name): (np.asarray(getattr(self, name)),) for name in plain}
         arrays["loss"] = _loss_parts(self.loss)
@@ -347,7 +347,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of all fields' shapes and numbers, in hexadecimal."""
+        """The SHA-256 of all fields' shapes and numbers, in hexadecimal."""
         sha256 = hashlib.sha256()
         for name, arrays in self.field_arrays.items():
             sha256.update(f"{name} {[array.shape for array in arrays]}".encode())

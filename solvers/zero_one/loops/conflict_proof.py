@@ -129,7 +129,7 @@ def prove_node(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
-    order: Any,
+    branching_priority: Any,
     activity: Any,
     workspace: ConflictWorkspace,
     state: Any,
@@ -142,7 +142,7 @@ def prove_node(
     """Process a node of a proof and record its steps; return the branching point, `PROVED` or `OPEN_LEAF`.
 
     The node is given, and changed in place, by the points' states ``state``, the proved cost ``extra`` of further deletions and
-    the active set ``start`` of the kept points. A point's branching score grows with ``order``, its priority, and ``activity``,
+    the active set ``start`` of the kept points. A point's branching score grows with ``branching_priority`` and ``activity``,
     the number of recent conflicts that hold it. With a finite ``budget`` of deletions, solutions have ||w||² < ``cut``. Otherwise
     the cost of deletions is subtracted from the cutoff.
     """
@@ -246,7 +246,7 @@ def prove_node(
     for i in range(n):
         if state[i] == FREE:
             violation = max(rows.tau[i] - dot(rows.a[i], start.w), 0.0) * rows.pull[i]
-            score = violation * activity[i] * order[i] * order[i]
+            score = violation * activity[i] * branching_priority[i] * branching_priority[i]
             if score > best_score:
                 best, best_score = i, score
     return best if best >= 0 else OPEN_LEAF
