@@ -26,7 +26,7 @@ def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
     """Return the points (p,) from which descents begin: 0, an intercept of ±1, a feasible one, and ``start``.
 
     0 and ±1 are clipped to the domain. The feasible point satisfies domain, rows, integers and demanded points; it is left out
-    if none is found. ``start`` is the last one, if it is not None.
+    if none is found, or the problem has none of the last three. ``start`` is the last one, if it is not None.
     """
     p = view.A.shape[1]
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]

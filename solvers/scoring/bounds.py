@@ -337,8 +337,8 @@ def _cells(data: Any, l: Any, u: Any, s: Any) -> Any:
 def tighten_and_bound(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
     """Tighten a node's box l ≤ ρ ≤ u in place; return its lower bound in units and its mark ``needs_feature``.
 
-    ``data`` is a `ScoringData`, s a `BoundWorkspace`. A bound that reaches ``cut`` is not improved further. The errors of pairs
-    (the largest flow) are added only with ``flows``; without it the bound has the prices and the errors of cells.
+    ``data`` is a `ScoringData`, s a `BoundWorkspace`. A bound that reaches ``cut`` is not improved further. The bound has
+    the prices, and the errors of the largest flow along pairs with ``flows``, else those of cells alone.
     """
     units, needs_feature = _tighten(data, l, u, forced, needs_feature)
     if units >= cut:

@@ -14,7 +14,7 @@ import numpy as np
 from ...interface.numba_flags import by_reference
 from . import EPS, entry, inner
 
-#: Largest numbers of Newton steps and of trial lengths of a step; warm starts need a few of either.
+#: Largest numbers of Newton steps, and of trial lengths of a step: the bound is valid wherever the method ends.
 _MAX_STEPS, _MAX_TRIALS = 40, 25
 
 

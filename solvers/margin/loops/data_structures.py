@@ -106,7 +106,7 @@ class LoopNode(NamedTuple):
     bottom: Any
     w: Any  #: (p,) start of the relaxation, and its solution
     best: Any  #: (p,) start and end of a descent
-    #: (p,) a point p of the polar {p : |x_j'p| ≤ 1}, a mean of earlier maximisers of p'w; the latest maximiser
+    #: (p,) a point p of the polar {p : |x_j'p| ≤ 1}, moved by each relaxation; the latest maximiser of p'w
     polar: Any
     steep: Any
     moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
