@@ -16,7 +16,7 @@ RECORDS = records_by_name(
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-8,
         reference="Hsieh et al. (2008); Hintermüller, Ito, Kunisch (2002); Bertsekas (1982); Ferris, Munson (2003)",
-    ),
+    )
 )
 
 #: Read by the registry.

@@ -132,10 +132,7 @@ class _Derivations:
         return f"{{ lin {_terms(used)} }}"
 
     def _union(
-        self,
-        node: ProofNode,
-        assumed: Mapping[tuple[Branch, ...], int],
-        shown: Mapping[tuple[Branch, ...], tuple[int, bool]],
+        self, node: ProofNode, assumed: Mapping[tuple[Branch, ...], int], shown: Mapping[tuple[Branch, ...], tuple[int, bool]]
     ) -> tuple[int, bool]:
         below, above = (child.path for child in node.children)
         empty = shown[below][1] and shown[above][1]

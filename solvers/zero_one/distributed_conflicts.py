@@ -13,14 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..exact.dispatcher import (
-    Dispatcher,
-    check_counts,
-    check_numbers,
-    check_point,
-    check_worker_fields,
-    worker_name,
-)
+from ..exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_worker_fields, worker_name
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor

@@ -14,14 +14,7 @@ import numpy as np
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.matching import MatchingArrays
-from ...exact.loops.newton import (
-    BoxRelaxation,
-    activity_bounds,
-    margins,
-    newton,
-    reduced_cost_tightening,
-    rounding_error_bound,
-)
+from ...exact.loops.newton import BoxRelaxation, activity_bounds, margins, newton, reduced_cost_tightening, rounding_error_bound
 from . import entry, inner
 from .box_pairs import pack_pairs, sort_by_decreasing_key
 from .box_records import (
