@@ -83,7 +83,7 @@ def curve(source: str, loss: str, C: float, most: int, limit: float) -> str:
         assert problem is not None
         begin = time.process_time()
         rule = SparseRule(problem)
-        rule.lowest = max(rule.lowest, bound)
+        rule.lower_bound = max(rule.lower_bound, bound)
         search = TreeSearch(rule, Incumbent(TOLERANCE))
         if w is not None:
             rule.improve(w, search.incumbent)

@@ -94,19 +94,19 @@ class Log:
 
     def __enter__(self) -> Log:
         self.rows: list[tuple[str, float, float, float]] = []  # worker, end, wall and processor seconds
-        self.begin, self._take_in = time.perf_counter(), rule.SubtreeEngine.add_result
+        self.begin, self._take_in = time.perf_counter(), rule.DistributedBoxEngine.add_result
         take_in, rows = self._take_in, self.rows
 
         def noted(engine: Any, number: int, result: Any) -> None:
             rows.append((result.who, time.perf_counter(), result.seconds, result.busy))
             take_in(engine, number, result)
 
-        rule.SubtreeEngine.add_result = noted  # type: ignore[method-assign]
+        rule.DistributedBoxEngine.add_result = noted  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end = time.perf_counter()
-        rule.SubtreeEngine.add_result = self._take_in  # type: ignore[method-assign]
+        rule.DistributedBoxEngine.add_result = self._take_in  # type: ignore[method-assign]
 
     def idle(self, workers: int) -> str:
         """Where the workers' time went: before their first slice, between slices, after their last."""
@@ -138,7 +138,7 @@ def killed(a: argparse.Namespace) -> None:
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
     batch_size.TARGET_SECONDS = 0.2  # seconds of a slice: a search of seconds shall have many
-    begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.add_result
+    begin, arrived, take_in = time.perf_counter(), [0], rule.DistributedBoxEngine.add_result
 
     def told(text: str) -> None:
         print(f"{time.perf_counter() - begin:7.2f} s  {text}", flush=True)
@@ -158,7 +158,7 @@ def killed(a: argparse.Namespace) -> None:
                 told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}")
                 coming.start()
 
-        rule.SubtreeEngine.add_result = watched
+        rule.DistributedBoxEngine.add_result = watched
         with Client(cluster.address, set_as_default=False) as client:
             result = mo.solve(model, "zero-one-bb", **common, cluster=client)
             told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['slices']} slices")
@@ -180,7 +180,7 @@ def continued(a: argparse.Namespace) -> None:
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
     # a search of seconds shall have many slices
     batch_size.TARGET_SECONDS, batch_size.LEAST_SECONDS, batch_size.FIRST_BATCH_NODES = 0.2, 0.05, 32
-    take_in, arrived = rule.SubtreeEngine.add_result, [0]
+    take_in, arrived = rule.DistributedBoxEngine.add_result, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 
         def watched(self: Any, number: int, result: Any) -> None:
@@ -191,7 +191,7 @@ def continued(a: argparse.Namespace) -> None:
                 kill(victim)
                 print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}", flush=True)
 
-        rule.SubtreeEngine.add_result = watched
+        rule.DistributedBoxEngine.add_result = watched
         remaining, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
         with Client(cluster.address, set_as_default=False) as client:
             leg, result = 0, None

@@ -1,4 +1,4 @@
-"""Convex quadratics over a box in factor form: coordinate descent with shrinking, finished by Newton or interior-point steps."""
+"""The solver `boxqp` of convex quadratics over a box in factor form; its record is read without the compiled loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORDS = records_by_name(
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-8,
         reference="Hsieh et al. (2008); Hintermüller, Ito, Kunisch (2002); Bertsekas (1982); Ferris, Munson (2003)",
-    ),
+    )
 )
 
 #: Read by the registry.

@@ -1,13 +1,11 @@
-"""``boxqp``: coordinate descent on convex quadratics over a box in factor form, finished by Newton or interior-point steps."""
+"""The algorithm class of `boxqp`: coordinate descent on a box QP, finished by Newton or interior-point steps."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
@@ -16,117 +14,8 @@ from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
 from . import RECORDS
-from .newton import FinishRun, active_set_steps, newton_steps
+from .finishers import FinishRun, active_set_steps, interior_point, interior_point_operations, newton_steps
 from .state import BoxState, load_descent, make_state
-
-# Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
-#
-# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ. A step solves (Θ + ZZ')Δ = ρ with
-# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
-
-_STEPS = 60
-#: Fraction of the step to the boundary.
-_FRACTION = 0.995
-
-
-def interior_point_operations(view: BoxQP) -> float:
-    """Return the scalar operations of a run of some twenty steps."""
-    m, r = view.n, view.Z.shape[1] if view.coarse is None else view.width
-    return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
-
-
-def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
-    """Iterate from the middle of the box until the duality gap is at most ``aim()`` or stops falling; fixed variables
-    stay fixed.
-    """
-    moving = view.upper > view.lower
-    Z, ridge = view.Z[moving], view.ridge[moving]
-    lower, upper = view.lower[moving], view.upper[moving]
-    point = np.where(moving, 0.0, view.lower)
-    q = (view.product(point) + view.q)[moving]
-    Q = view.submatrix(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
-
-    def product(x: FloatArray) -> FloatArray:
-        return np.asarray(Z @ (Z.T @ x) if Q is None else Q @ x)
-
-    a = 0.5 * (lower + upper)
-    scale = float(np.abs(product(a) + ridge * a + q).max(initial=0.0)) + 1e-300
-    z, y = np.full(a.size, scale), np.full(a.size, scale)
-    point[moving] = a
-    best, best_gap, failures, steps = point.copy(), np.inf, 0, 0
-    for _ in range(_STEPS):
-        point[moving] = a
-        gap = view.gap(point)
-        failures = 0 if gap < 0.9 * best_gap else failures + 1
-        if gap < best_gap:
-            best, best_gap = point.copy(), gap
-        if gap <= aim() or failures >= 5:
-            break
-        s, t = a - lower, upper - a
-        gradient = product(a) + ridge * a + q
-        mu = float(s @ z + t @ y) / (2 * a.size)
-        try:
-            solve = _factor(Z, Q, ridge + z / s + y / t)
-        except np.linalg.LinAlgError:
-            break
-        steps += 1
-        da = solve(-gradient)  # predictor: the multipliers' terms cancel with μ = 0
-        dz, dy = -z - z / s * da, -y + y / t * da
-        primal, dual = _length(s, t, da), _length(z, y, None, dz, dy)
-        predicted_gap = float((s + primal * da) @ (z + dual * dz) + (t - primal * da) @ (y + dual * dy)) / (2 * a.size)
-        centre = mu * (max(predicted_gap, 0.0) / mu) ** 3 if mu > 0 else 0.0
-        low, high = (centre - da * dz) / s, (centre + da * dy) / t
-        step = solve(-gradient + low - high)
-        if not np.isfinite(step).all():  # costs whose squares overflow
-            break
-        dz, dy = low - z - z / s * step, high - y + y / t * step
-        primal, dual = _FRACTION * _length(s, t, step), _FRACTION * _length(z, y, None, dz, dy)
-        length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
-        a, z, y = a + length * step, z + length * dz, y + length * dy
-        a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
-        if not (a > lower).all() or not (a < upper).all():  # or the numbers have overflowed
-            break
-    return FinishRun(best, best_gap, steps, interior_point_operations(view) * steps / 20.0)
-
-
-def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the solver of (diag(θ) + ZZ')x = b."""
-    if Q is not None:
-        matrix = Q.copy()
-        matrix[np.diag_indices(theta.size)] += theta
-        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b, check_finite=False))
-    root = Z / np.sqrt(theta)[:, None]
-    small = root.T @ root
-    small[np.diag_indices(Z.shape[1])] += 1.0
-    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
-
-    def once(b: FloatArray) -> FloatArray:
-        scaled = b / theta
-        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled, check_finite=False)) / theta)
-
-    def solve(b: FloatArray) -> FloatArray:
-        x = once(b)
-        return x + once(b - theta * x - Z @ (Z.T @ x))  # one refinement: the update formula cancels near the end
-
-    return solve
-
-
-def _length(
-    s: FloatArray, t: FloatArray, d: FloatArray | None, ds: FloatArray | None = None, dt: FloatArray | None = None
-) -> float:
-    """Return the longest step in [0, 1] that keeps s + αd and t - αd (or s + αds, t + αdt) nonnegative."""
-    if d is not None:
-        ds, dt = d, -d
-    assert ds is not None
-    assert dt is not None
-    longest = 1.0
-    for value, change in ((s, ds), (t, dt)):
-        falling = change < 0
-        if falling.any():
-            longest = min(longest, float((-value[falling] / change[falling]).min()))
-    return longest
-
 
 #: Scalar operations a second of the compiled loop and of BLAS, which decide between the two and the length of a round.
 _LOOP, _BLAS = 1.5e9, 1.5e10
@@ -294,10 +183,10 @@ def _check_size(view: BoxQP) -> None:
 def box_minimum(
     view: BoxQP, start: FloatArray | None = None, tol: float = 1e-8, seed: int = 1, deadline: float = np.inf
 ) -> tuple[FloatArray, float]:
-    """Return a point of the box with relative gap ≤ ``tol`` (or as small as float64 allows) and its duality gap, without the
-    driver.
+    """Minimise a box QP by `BoxDescent`, for callers without a model; return the point (m,) and its duality gap.
 
-    At ``deadline``, by the clock of `time.perf_counter`, return the current point with its gap.
+    The relative gap is at most ``tol``, or as small as float64 allows. At ``deadline``, by the clock of `time.perf_counter`, the
+    current point is returned. ``seed`` is that of the random order of coordinates.
     """
     algorithm = BoxDescent()
     state = make_state(view, start, tol, np.inf, seed)

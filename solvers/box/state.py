@@ -90,12 +90,9 @@ def _epoch(p: Any, gram: bool) -> None:
 
 @entry
 def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
-    """Run epochs until the spread of the projected gradients of *all* variables is at most ``violation``, or ``work`` is used up.
+    """Run epochs until the spread of the projected gradients of *all* variables is at most ``violation``; return whether it is.
 
-    Returns
-    -------
-    bool
-        Whether the violation was reached.
+    ``p`` is a `LoopProgram`, ``gram`` says whether ``p.Z`` is ZZ' itself, and ``work`` limits the scalar operations.
     """
     m, scalars = p.q.size, p.scalars
     stop = scalars.work + work
@@ -129,7 +126,7 @@ _SCALARS = integers_and_floats("active epochs work updates stream", "high low")
 
 
 @by_reference
-class Coordinates(NamedTuple):
+class LoopProgram(NamedTuple):
     """The program min ½a'(ZZ' + D)a + q'a over the box as the compiled loop reads it; it changes a, w, order and scalars."""
 
     Z: Any  #: (m, r), or (m, m) if ZZ' itself is stored
@@ -184,7 +181,7 @@ class BoxState:
 
     @property
     def objective_and_bound(self) -> tuple[float, float]:
-        """Return objective and bound in the sense of the model's form."""
+        """Objective and bound in the sense of the model's form."""
         return self._pair(self.objective, self.gap)
 
     def _pair(self, objective: float, gap: float) -> tuple[float, float]:
@@ -243,7 +240,7 @@ class BoxState:
         """Run the compiled loop for about ``work`` scalar operations; return whether it reached the violation."""
         view = self.view
         dense = view.Z if view.gram is None else view.gram
-        problem = Coordinates(
+        problem = LoopProgram(
             Z=dense if view.coarse is None else view.coarse.Z,
             q=self.linear,
             lower=view.lower,
@@ -349,7 +346,7 @@ def load_descent(*, single: bool = False) -> None:
     scalars.active = scalars.stream = 1
     Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
     descend(
-        Coordinates(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), scalars),
+        LoopProgram(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), scalars),
         False,
         1e-9,
         1,

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -65,8 +66,9 @@ def _shorten(columns: list[list[int]], j: int, k: int) -> bool:
     return True
 
 
-def _dot(a: list[int], b: list[int]) -> int:
-    return sum(x * y for x, y in zip(a, b, strict=True))
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Return the inner product of integers or of fractions."""
+    return sum(x * y for x, y in zip(a, b, strict=True) if x and y)
 
 
 def _integer_depth(A: FloatArray, weights: FloatArray, limit: int, end: float = math.inf) -> _IntegerDepth:
@@ -128,7 +130,7 @@ _Candidate = tuple[int, Vector]
 
 def _closed_halfspace_weight(points: Sequence[Vector], weights: Sequence[int], u: Vector) -> int:
     """Return the weight of the points with u'a ≥ 0."""
-    return sum(w for a, w in zip(points, weights, strict=True) if _depth_dot(u, a) >= 0)
+    return sum(w for a, w in zip(points, weights, strict=True) if _dot(u, a) >= 0)
 
 
 def _independent_coordinates(points: Sequence[Vector]) -> list[int]:
@@ -179,7 +181,7 @@ def _best_side_of_ray(points: Sequence[Vector], weights: Sequence[int], subset: 
     r = _orthogonal([points[k] for k in subset])
     if r is None:
         return None
-    values = [_depth_dot(r, point) for point in points]
+    values = [_dot(r, point) for point in points]
     on_hyperplane = [k for k, v in enumerate(values) if v == 0]
     if len(on_hyperplane) == len(subset):
         tilt = solve_linear([points[k] for k in on_hyperplane], [Fraction(-1)] * len(on_hyperplane))
@@ -195,19 +197,19 @@ def _best_side_of_ray(points: Sequence[Vector], weights: Sequence[int], subset: 
 
 def _move_off_points(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
     """Return a direction that agrees with u on the side of all points off its hyperplane, and has no point on its hyperplane."""
-    values = [_depth_dot(u, point) for point in points]
+    values = [_dot(u, point) for point in points]
     on_hyperplane = [point for v, point in zip(values, points, strict=True) if v == 0]
     if not on_hyperplane:
         return u
     # on the directions of the moment curve a point's values are a polynomial, with fewer roots than the point has coordinates
     powers = ([Fraction(s) ** j for j in range(len(u))] for s in itertools.count(1))
-    tilt = next(t for t in powers if all(_depth_dot(t, point) for point in on_hyperplane))
+    tilt = next(t for t in powers if all(_dot(t, point) for point in on_hyperplane))
     return _tilted(u, tilt, points, values)
 
 
 def _tilted(u: Vector, tilt: Vector, points: Sequence[Sequence[Fraction]], values: Sequence[Fraction]) -> Vector:
     """Return u moved along ``tilt`` by so little that no point changes its side, ``values`` their products with ±u."""
-    shifts = [abs(_depth_dot(tilt, point)) for point in points]
+    shifts = [abs(_dot(tilt, point)) for point in points]
     step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
     return [a + step * b for a, b in zip(u, tilt, strict=True)]
 
@@ -224,10 +226,6 @@ def _orthogonal(rows: Sequence[Vector]) -> Vector | None:
     for j, v in zip(columns, solution, strict=True):
         r[j] = v
     return r
-
-
-def _depth_dot(u: Sequence[Fraction], a: Sequence[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(u, a, strict=True) if x and y), Fraction(0))
 
 
 #: Largest number of subsets that are recorded for rational arithmetic.
@@ -263,7 +261,7 @@ class HalfspaceDepth:
 
     @property
     def proved(self) -> bool:
-        """Return whether it is proved that no closed half-space that holds z has fewer points."""
+        """True if it is proved that no closed half-space that holds z has fewer points."""
         return self.lower == self.depth
 
     def __str__(self) -> str:

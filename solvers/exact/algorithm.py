@@ -1,5 +1,7 @@
-"""The algorithm class of an exact solver that supplies a bounding rule: `ExactSearch` runs the branch and bound of `search` with
-limits, proof log, checkpoint and remote workers. A subclass adds its rule and the checker of its logs.
+"""Base class of the exact solvers that search a tree by a bounding rule: `sparse-bb`, `risk-bb`, `ramp-bb`.
+
+`ExactSearch` runs the branch and bound of `search` with limits, proof log, checkpoint and remote workers. A subclass adds its
+rule and the checker of its logs.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ class ExactSearch(Algorithm[V, SearchState]):
     def init(self, view: V, options: Options, rng: np.random.Generator) -> SearchState:
         """Create the search at the root with the user's starting point, or restore it from the checkpoint."""
         rule, limits = self.rule()(self.problem(view)), Limits.of(options, self.info.tolerance or 0.0)
-        rule.lowest, rule.deadline = max(rule.lowest, self.known_bound(view)), limits.deadline
+        rule.lower_bound, rule.deadline = max(rule.lower_bound, self.known_bound(view)), limits.deadline
         checkpoint_file = None if self.checkpoint is None else SearchCheckpoint(self.checkpoint, self.info.name, rule, limits.tol)
         stopped = None if checkpoint_file is None else checkpoint_file.read(self.proof)
         search = TreeSearch.from_saved(rule, limits.tol, stopped)
@@ -104,7 +106,7 @@ class ExactSearch(Algorithm[V, SearchState]):
         return state
 
     def advance(self, state: SearchState, seconds: float) -> Outcome:
-        """Process nodes for about ``seconds``, at least one node."""
+        """Process nodes for about ``seconds``, at least one if a node is open and no limit is reached."""
         search, limits, end = state.search, state.limits, time.perf_counter() + seconds
         if state.checkpoint_file is not None and state.checkpoint_file.due:
             self._save(state)

@@ -114,7 +114,7 @@ class SubproblemOutcome(Protocol):
         """Name of the worker: its machine and process."""
 
 
-class WorkerPool(Protocol):
+class NodePool(Protocol):
     """Protocol of a search's pool of open nodes, from which a `Dispatcher` takes nodes and to which it returns results."""
 
     @property
@@ -147,7 +147,7 @@ class Dispatcher:
         Whether a worker has answered `preload_workers`, so that a subproblem would begin at once.
     """
 
-    def __init__(self, executor: AsynchronousExecutor, pool: WorkerPool, job: Job) -> None:
+    def __init__(self, executor: AsynchronousExecutor, pool: NodePool, job: Job) -> None:
         self._team, self._pool, self._job = executor, pool, job
         self._batch_size = BatchSize()
         self.in_progress: dict[int, Any] = {}
@@ -264,12 +264,6 @@ def check_point(w: Any, length: int) -> None:
     if w is not None:
         _require(type(w) is np.ndarray and w.dtype == np.float64 and w.shape == (length,), "an incumbent of another shape")
         _require(bool(np.isfinite(w).all()), "an incumbent that is not finite")
-
-
-def check_point_states(state: Any, points: int) -> None:
-    """Raise ValueError unless ``state`` is an int8 vector of -1 (free), 0 (kept) and 1 (deleted) for all points."""
-    _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
-    _require(bool(np.isin(state, (-1, 0, 1)).all()), "invalid states")
 
 
 def worker_name() -> str:

@@ -257,7 +257,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual multipliers α = numbers · 2^exponent as a log stores them, exact in float64, as are sums that balance classes."""
+    """Dual multipliers α = numbers · 2^exponent as a log stores them: float64 holds them, and their balance, exactly."""
 
     numbers: IntArray  #: (n,) integers from 0 to 2^31 - 1
     exponent: int

@@ -88,7 +88,7 @@ def solved_pairs(earlier: object) -> tuple[SolvedPair, ...]:
 
 
 def earlier_bound(checker: ProofChecker[Any], model: Model, evidence: Result | str | Path) -> float:
-    """Return the lower bound of a solved model that its result or proof log proves; -∞ without a proof.
+    """Return the lower bound of a solved model that its result or proof log proves; -∞ for a result without a proof.
 
     A result proves its bound if this process judged it, for these data, and it has not been changed. Any other result counts by
     its proof log, which ``checker`` verifies.

@@ -1,15 +1,18 @@
 """Orthonormal coordinates for branch and bound over boxes of w, rotated so that a box excludes many pairs of opposite points.
 
-The exact solvers compute them once, before the search: `constant_column` finds the intercept, `singular_basis` spans the data,
-`rotated_basis` rotates that basis, and
-`basis_errors` bounds the rounding errors.
+`zero-one-bb` and `margin-bb` compute them once, before the search: `constant_column` finds the intercept, `singular_basis` spans
+the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors. `choose_coordinates` rotates a whole
+margin problem.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
+from ...models.views import MarginProblem
 
 _EPS = 2.0**-53
 #: Largest number of coordinates that are rotated, since boxes are not searched in more.
@@ -18,6 +21,8 @@ MAX_BOX_COORDINATES = 10
 _ANGLES, _SWEEPS, _LEAST_GAIN = 16, 4, 1e-3
 #: Number of sampled sums of opposite rows, large enough against overfitting of the rotation.
 _SUMS = 600
+#: Error of a margin that counts as rounding if losses jump.
+_SHORT = 1e-10
 #: Fractional part of the golden ratio, for a low-discrepancy sequence.
 _GOLDEN = 0.6180339887498949
 
@@ -118,3 +123,85 @@ def _sparsify(Q: FloatArray, sums: FloatArray) -> FloatArray:
         if float(np.abs(rows).sum()) > norm_before * (1.0 - _LEAST_GAIN):
             break
     return Q
+
+
+@dataclass(frozen=True, eq=False)
+class RotatedCoordinates:
+    """A margin problem in coordinates v = V'w, in which boxes bound margins more tightly, with bounds of the rounding errors."""
+
+    #: the rotated problem. Its norm of v is that of w up to the rounding of the atoms, which the loops allow for.
+    problem: MarginProblem
+    V: FloatArray  #: (p, p) orthogonal up to rounding; the identity on a free intercept
+    skew: FloatArray  #: (n, p) margins of v and of w differ by at most skew |v|
+    stretch: float  #: ||v||² is at most (1 + stretch) ||w||²
+
+    def rotate(self, w: FloatArray) -> FloatArray:
+        """Return v of w."""
+        return np.asarray(self.V.T @ w)
+
+    def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
+        """Return bounds (p,), (p,) of v at some optimal point, if the optimum is below ``value``.
+
+        They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
+        objective is piecewise linear in an intercept. Some optimal intercept stands at a corner of a point's loss, at margin 1 of
+        a demanded or counted point, at a binding row, at an end of its domain, or, for an integer, within 1 of one of these.
+        """
+        problem, has_square = self.problem, self.problem.curvature > 0.0
+        squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
+        np.divide(value, problem.curvature, out=squares, where=has_square)
+        span = np.abs(problem.atoms).max(axis=0, initial=0.0)  # |w_j| of a combination with ||α||_1 ≤ 1
+        bounds = np.minimum(np.sqrt(squares), np.where(span > 0.0, span * value, np.inf)) * (1.0 + 1e-9) + 1e-12
+        bounds[np.isnan(bounds)] = np.inf
+        lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
+        if problem.intercept:
+            magnitudes = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
+            b = max(1.0, *(loss.farthest for loss in problem.losses)) + float(
+                (np.abs(problem.A[:, 1:]) @ magnitudes).max(initial=0.0)
+            )
+            for row, limit in zip(problem.rows, problem.row_lower, strict=True):
+                if row[0] != 0.0:
+                    b = max(b, (abs(limit) + float(np.abs(row[1:]) @ magnitudes)) / abs(row[0]))
+            b = max(b, *(abs(end) for end in (problem.lower[0], problem.upper[0], 0.0) if np.isfinite(end)))
+            b = (b + float(problem.integer[0])) * (1.0 + 1e-9)
+            lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
+        return lower, upper
+
+    def margin_errors(self, value: float) -> FloatArray:
+        """Return the possible error of margins of points better than ``value``."""
+        return (
+            np.asarray(self.skew @ np.abs(self.coordinate_bounds(value)).max(axis=0))
+            if self.skew.any()
+            else np.zeros(len(self.skew))
+        )
+
+    def loss_error(self, value: float) -> float:
+        """Return the possible error of the losses of points better than ``value``; ∞ if losses jump and margins are inexact."""
+        problem, errors = self.problem, self.margin_errors(value)
+        if any((loss.below > loss.at).any() for loss in problem.losses):
+            return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
+        return float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ errors)
+
+    def original_bound(self, bound: float) -> float:
+        """Return a bound of the rotated problem as a bound of the problem."""
+        return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
+
+
+def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
+    """Return a problem in its own coordinates, v = w, without rounding errors."""
+    return RotatedCoordinates(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
+
+
+def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
+    """Return a problem in coordinates rotated to its rows; in its own if its squares differ or anything restricts w."""
+    A = problem.A
+    p, V = A.shape[1], np.eye(A.shape[1])
+    in_norm = np.arange(p) >= problem.intercept
+    if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
+        return original_coordinates(problem)
+    labels = A[:, 0] if problem.intercept else None
+    V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)
+    turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 8.0 * p * _EPS
+    candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
+    skew = 4.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))
+    skew[:, in_norm] += 2.0 * turn * np.linalg.norm(A[:, in_norm], axis=1)[:, None]
+    return RotatedCoordinates(candidate, V, skew, 2.0 * turn)

@@ -44,6 +44,8 @@ P = TypeVar("P")
 NodeArrays: TypeAlias = Mapping[str, Any]
 #: Share of the incumbent's value, which is rounded, by which the proved bound stays below it.
 _ROUNDING = 1e-12
+#: Bytes of a node's objects beside its arrays, about.
+_NODE_BYTES = 400.0
 #: Nodes after which workers load their code, since shorter searches need none, and after which nodes are dispatched even if no
 #: worker is ready.
 PRELOAD_NODES, DISPATCH_NODES = 20, 500
@@ -76,7 +78,7 @@ class Node:
 
     bound: float  #: proved lower bound of the node's points
     arrays: NodeArrays  #: data of the node
-    origin: tuple[int, int] = (0, 0)  #: number of the parent, 0 for the root, and the node's place among the parent's children
+    origin: tuple[int, int] = (0, 0)  #: the parent's number, and the place among its children; (0, 0) for the root
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ class BoundingRule(ABC, Generic[P]):
     format: ClassVar[str]
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
-    lowest: float = -math.inf
+    lower_bound: float = -math.inf
     #: Value of ``time.perf_counter`` from which a node that takes long is bounded with less effort; workers have none.
     deadline: float = math.inf
 
@@ -324,8 +326,8 @@ class TreeSearch:
         self._distributed = False
         if incumbent.value == math.inf:
             rule.improve(rule.first_point(), incumbent)
-        self._push([Node(rule.lowest, rule.root())] if nodes is None else nodes)
-        self._node_bytes = 400.0 + sum(a.nbytes for a in rule.root().values())
+        self._push([Node(rule.lower_bound, rule.root())] if nodes is None else nodes)
+        self._node_bytes = _NODE_BYTES + sum(a.nbytes for a in rule.root().values())
 
     @classmethod
     def from_saved(cls, rule: BoundingRule[Any], tol: float, stopped: StoppedSearch | None) -> TreeSearch:
@@ -366,7 +368,7 @@ class TreeSearch:
 
     @property
     def memory(self) -> float:
-        """Approximate bytes of the open nodes."""
+        """Approximate bytes of the open nodes, without those of subproblems in progress."""
         return len(self._heap) * self._node_bytes
 
     @property
@@ -385,7 +387,7 @@ class TreeSearch:
         return CheckpointContent({"closed": self.closed_bound, "explored": self.explored}, arrays, position, next_id)
 
     def process_node(self) -> None:
-        """Process the open node of the least bound."""
+        """Process the open node of the least bound, or close it if its bound reaches the cutoff."""
         *_, node = heapq.heappop(self._heap)
         if node.bound >= self.incumbent.cutoff:
             self.closed_bound = min(self.closed_bound, node.bound)

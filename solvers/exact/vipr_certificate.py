@@ -1,4 +1,4 @@
-"""`write_vipr`: prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers verify."""
+"""`write_vipr`, which proves the optimum of a mixed-integer linear program in the VIPR format, for the field's checkers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ from ...models.model import Model, as_model
 from ...models.program.form import StandardForm
 from .vipr_tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
-# Writer of VIPR files: sections of the program, its points, and one derivation for each node and branch (version 1.1).
 
-
-def bound_of(root: ProofNode) -> Fraction | None:
-    """Return the least bound of the leaves; None if every leaf is empty."""
+def least_leaf_bound(root: ProofNode) -> Fraction | None:
+    """Return the least bound of the leaves below a root, which the tree proves; None if every leaf is empty."""
     sides = [node.proof.side for node in _leaves(root) if not node.empty]
     return min(sides) if sides else None
 
 
 def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
-    """Yield the lines of the file."""
+    """Yield the lines of the VIPR file (version 1.1): the program, its best point, and a derivation for each node and branch."""
     form = program.form
-    bound = bound_of(tree.root)
+    bound = least_leaf_bound(tree.root)
     yield "VER 1.1"
     yield f"VAR {form.n}"
     yield from ("_".join(name.split()) for name in form.names())
@@ -134,10 +132,7 @@ class _Derivations:
         return f"{{ lin {_terms(used)} }}"
 
     def _union(
-        self,
-        node: ProofNode,
-        assumed: Mapping[tuple[Branch, ...], int],
-        shown: Mapping[tuple[Branch, ...], tuple[int, bool]],
+        self, node: ProofNode, assumed: Mapping[tuple[Branch, ...], int], shown: Mapping[tuple[Branch, ...], tuple[int, bool]]
     ) -> tuple[int, bool]:
         below, above = (child.path for child in node.children)
         empty = shown[below][1] and shown[above][1]
@@ -167,7 +162,7 @@ class ViprCertificate:
 
     @property
     def gap(self) -> float:
-        """Return |value - bound| / max(1, |value|); infinite without a value, 0 if there is no point."""
+        """The relative gap |value - bound| / max(1, |value|); infinite without a value, 0 if there is no point."""
         if self.bound is None:
             return 0.0
         if self.value is None:
@@ -242,7 +237,7 @@ def write_vipr(
     with atomic_file(target) as file:
         for line in certificate_lines(program, tree):
             file.write(line.encode() + b"\n")
-    bound, value = bound_of(tree.root), None if tree.best is None else program.value(tree.best)
+    bound, value = least_leaf_bound(tree.root), None if tree.best is None else program.value(tree.best)
     sign, constant = (-1 if form.maximise else 1), Fraction(form.r)
     return ViprCertificate(
         target,

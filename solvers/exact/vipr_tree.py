@@ -64,7 +64,7 @@ class LinearProgram:
 
     @property
     def form(self) -> StandardForm:
-        """Return the form of the program."""
+        """The form whose numbers the program takes."""
         return self.exact.form
 
     def value(self, x: Vector) -> Fraction:
@@ -98,8 +98,7 @@ class RationalSum:
 
 
 def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> RationalSum | None:
-    """Return the sum with multipliers near y whose left side is ``cost``; None if a variable without a bound has a non-zero
-    slope.
+    """Return the sum with multipliers near y whose left side is ``cost``; None if it needs a bound that a variable lacks.
 
     Any y ≥ 0 (of inequalities) gives a true inequality; the nearer to optimal multipliers, the larger its right side.
     """
@@ -172,6 +171,7 @@ def _correct(program: LinearProgram, rows: dict[int, Fraction], loose: list[int]
 
 # Linear relaxations of nodes by HiGHS: the point and the multipliers from which a node's rational sum is computed.
 
+#: HiGHS's feasibility tolerance of rows, bounds and reduced costs.
 _TOLERANCE = 1e-9
 #: Relative tightenings of inequalities with which a rounded point satisfies them exactly; tried in turn.
 _MARGINS = (1e-13, 1e-11, 1e-9, 1e-7)
@@ -221,9 +221,7 @@ class RelaxationSolver:
         raise SolverError(f"the relaxation of a node has no bound: HiGHS ends with {status.name}", solver="highs")
 
     def exact_point(self, x: FloatArray) -> Vector | None:
-        """Return a point with the integers of x that satisfies all of the program in rational arithmetic; None if none
-        is found.
-        """
+        """Return a point with the rounded integers of x that satisfies the program exactly; None if none is found."""
         program, form = self._program, self._program.form
         rounded = np.where(form.integer, np.round(x), x)
         point = program.exact.point(rounded)
@@ -320,11 +318,11 @@ class ProofNode:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The whole search tree: its root, the number of nodes, and the best exactly feasible point."""
+    """The whole search tree."""
 
     root: ProofNode
-    nodes: int
-    best: Vector | None
+    nodes: int  #: number of nodes
+    best: Vector | None  #: (n,) the best exactly feasible point found; None without one
 
 
 class _Search:

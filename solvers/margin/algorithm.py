@@ -1,6 +1,6 @@
-"""The solver `margin-bb`: options, starting points, coordinates, incumbents, limits, checkpoint and answer of its search.
+"""The algorithm class of `margin-bb`, exact branch and bound over boxes of w: set-up, slices, limits, checkpoint and answer.
 
-The search itself, branch and bound over boxes of w, is compiled (`loops`).
+The search itself is compiled (`loops`); `heuristic` finds incumbents, and `solvers.exact.rotation` the coordinates of the boxes.
 """
 
 from __future__ import annotations
@@ -13,246 +13,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError, WriteError
+from ...errors import WriteError
 from ...models.arrays import FloatArray, as_integer
 from ...models.model import Model
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import CheckpointContent, open_log_file
 from ..exact.log_file import LogPosition
 from ..exact.options import Limits, check_path
-from ..exact.rotation import rotated_basis, singular_basis
+from ..exact.rotation import RotatedCoordinates, choose_coordinates, original_coordinates
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
-from ..interface.timeouts import call_outside_fork
 from ..records import Answer, Options
 from .check import MarginChecker
+from .heuristic import ConvexConcaveDescents, domain_cost_bound, has_bounded_domain, starting_points, wide_ramp
 from .proof import MarginCheckpoint, MarginLog, StoppedMarginSearch
 
 if TYPE_CHECKING:
     from . import loops
-
-# Starting points of a search, an upper bound of the optimum, and descents into boxes.
-
-#: Bound of coefficients that nothing else bounds, as a multiple of the coefficient that makes a margin of 1 of a row of the
-#: median length.
-_FAR = 1e4
-#: Share of an initial objective below which a value counts as zero.
-_NOTHING = 1e-12
-
-
-def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
-    """Return the points from which descents begin: 0, an intercept of ±1, one that meets rows, demands and integers, the user's.
-
-    The first ones are clipped to the domain. The user's ``start`` is the last one, if it is not None.
-    """
-    p = view.A.shape[1]
-    starts = [np.clip(np.zeros(p), view.lower, view.upper)]
-    if view.intercept:
-        starts += [np.clip(np.where(np.arange(p) == 0, b, 0.0), view.lower, view.upper) for b in (-1.0, 1.0)]
-    if len(view.rows) or view.kept_points.any() or view.integer.any():
-        starts += _feasible_point(view)
-    if start is not None:
-        w = np.asarray(start, dtype=np.float64)
-        if w.shape != (p,) or not np.isfinite(w).all():
-            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}", name="start")
-        starts.append(w)
-    return starts
-
-
-def _feasible_point(view: MarginProblem) -> list[FloatArray]:
-    """Return, in a list, the point of least ||w||_1 that satisfies domain, rows, integers and demanded points, if any."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # imported here: the import is slow, and few problems need it
-
-    p = view.A.shape[1]
-    rows, limits = (
-        np.vstack([view.rows, view.A[view.kept_points]]),
-        np.concatenate([view.row_lower, np.ones(int(view.kept_points.sum()))]),
-    )
-    signed_rows = np.hstack([rows, -rows])
-    low, high = np.maximum(view.lower, 0.0), np.maximum(view.upper, 0.0)
-    below, above = np.maximum(-view.upper, 0.0), np.maximum(-view.lower, 0.0)
-    bounds = Bounds(np.concatenate([low, below]), np.concatenate([high, above]))
-    constraints = [LinearConstraint(signed_rows, limits, np.inf)] if len(rows) else []
-    cost, integrality = np.ones(2 * p), np.tile(view.integer, 2).astype(np.int64)
-    solution = call_outside_fork("scipy", lambda: milp(cost, integrality=integrality, bounds=bounds, constraints=constraints))
-    return [] if solution.x is None else [np.asarray(solution.x[:p] - solution.x[p:])]
-
-
-def has_bounded_domain(view: MarginProblem) -> bool:
-    """Return whether the domain is bounded, except for a free intercept."""
-    is_finite = np.isfinite(view.lower) & np.isfinite(view.upper)
-    return bool(is_finite[int(view.intercept) :].all())
-
-
-def domain_cost_bound(view: MarginProblem) -> float:
-    """Return a strict upper bound of the cost over the domain, free coefficients taken up to 1e4 over the median row length."""
-    free = int(view.intercept)
-    largest = np.maximum(np.abs(view.lower), np.abs(view.upper))
-    lengths = np.linalg.norm(view.A[:, free:], axis=1)
-    scale = float(np.median(lengths[lengths > 0.0])) if lengths.any() else 1.0
-    largest = np.where(np.isfinite(largest), largest, _FAR / scale)
-    if view.intercept:
-        largest_margin = float((np.abs(view.A[:, 1:]) @ largest[1:]).max(initial=0.0))
-        largest[0] = min(max(abs(view.lower[0]), abs(view.upper[0])), _farthest(view) + 1.0 + largest_margin)
-    norm = 0.0
-    if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
-        in_norm = view.atoms.any(axis=0)
-        norm = float(np.abs(np.linalg.pinv(view.atoms[:, in_norm].T)).sum(axis=0) @ largest[in_norm])
-    tails = view.per_point(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
-    losses = view.costs @ (view.per_point(lambda loss: loss.height) + tails)
-    return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
-
-
-def _farthest(view: MarginProblem) -> float:
-    """Return the largest |margin| at which a loss turns."""
-    return max(loss.largest_breakpoint for loss in view.losses)
-
-
-def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
-    """Return a ramp of the loss's greatest slope, wider by 1 than the loss's corners are apart; a symmetric loss as it is."""
-    if loss.symmetric:
-        return loss
-    last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
-    height = (loss.largest_slope or loss.height) * span
-    values = np.array([height, 0.0])
-    return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
-
-
-@dataclass(eq=False)
-class ConvexConcaveDescents:
-    """The primal heuristic: the convex-concave procedure in a box, whose best point becomes the tree's incumbent."""
-
-    problem: loops.LoopProblem
-    node: loops.LoopNode  #: workspace
-    low: FloatArray  #: (p,) ends of the box
-    high: FloatArray
-    infeasible_value: float  #: the objective that infeasible points count as
-    tree: Any = None  #: `loops.SearchTree` whose state and incumbent are written to; None without one
-
-    def descend(self, w: FloatArray) -> FloatArray:
-        """Return the end of a descent from w; if zeros count, also try descents with ever more coefficients fixed at 0."""
-        end = self._descend_to(w.copy(), np.zeros(w.size, dtype=bool))
-        if not self.problem.sparse:
-            return end
-        point, dropped = end, np.zeros(w.size, dtype=bool)
-        counts = ((self.problem.price > 0.0) | self.problem.counted) & (self.low <= 0.0) & (self.high >= 0.0)
-        while (counts & (point != 0.0)).any():
-            support = np.flatnonzero(counts & (point != 0.0))
-            dropped |= counts & (point == 0.0)
-            dropped[support[np.abs(point[support]).argmin()]] = True
-            point = self._descend_to(np.where(dropped, 0.0, point), dropped)
-        return end
-
-    def _descend_to(self, w: FloatArray, fixed: FloatArray) -> FloatArray:
-        """Run a descent with some coefficients held at 0; w is changed."""
-        from . import loops
-
-        node = self.node
-        node.lo[:], node.hi[:], node.marks[:] = np.where(fixed, 0.0, self.low), np.where(fixed, 0.0, self.high), 0.0
-        np.clip(w, node.lo, node.hi, out=w)
-        value = loops.descend(self.problem, node, w, self.infeasible_value)
-        if value < _NOTHING * self.infeasible_value:  # an optimum of 0, at which margins should not be short in their last digits
-            rounded = np.array([float(f"{x:.10g}") for x in w.tolist()])
-            rounded_value = loops.objective(self.problem, node, rounded)
-            value, w = (rounded_value, rounded) if rounded_value <= value else (value, w)
-            stretched = np.clip(w * (1.0 + 1e-9), node.lo, node.hi)
-            stretched_value = loops.objective(self.problem, node, stretched)
-            value, w = (stretched_value, stretched) if stretched_value < value else (value, w)  # it may violate a row
-        if self.tree is not None and value < self.tree.state[0]:
-            self.tree.state[0], self.tree.state[3], self.tree.incumbent[:] = value, 1.0, w
-        return w
-
-
-# The coordinates of the boxes, and bounds of the error that the rotation causes.
-
-_EPS = 2.0**-52
-#: Error of a margin that counts as rounding if losses jump.
-_SHORT = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class RotatedCoordinates:
-    """The problem in coordinates v = V'w, in which boxes bound margins more tightly, with bounds of its rounding."""
-
-    #: the rotated problem. Its norm of v is that of w up to the rounding of the atoms, which the loops allow for.
-    problem: MarginProblem
-    V: FloatArray  #: (p, p) orthogonal up to rounding; the identity on a free intercept
-    skew: FloatArray  #: (n, p) margins of v and of w differ by at most skew |v|
-    stretch: float  #: ||v||² is at most (1 + stretch) ||w||²
-
-    def rotate(self, w: FloatArray) -> FloatArray:
-        """Return v of w."""
-        return np.asarray(self.V.T @ w)
-
-    def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
-        """Return bounds of v_j at some optimal point of a value below ``value``: from the domain, squares, the norm, or an
-        intercept's losses.
-
-        For fixed other coefficients the objective is piecewise linear in an intercept. Some optimal intercept stands at a corner
-        of a point's loss, at margin 1 of a demanded or counted point, at a binding row, at an end of its domain, or, for an
-        integer, within 1 of one of these.
-        """
-        problem, has_square = self.problem, self.problem.curvature > 0.0
-        squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
-        np.divide(value, problem.curvature, out=squares, where=has_square)
-        span = np.abs(problem.atoms).max(axis=0, initial=0.0)  # |w_j| of a combination with ||α||_1 ≤ 1
-        bounds = np.minimum(np.sqrt(squares), np.where(span > 0.0, span * value, np.inf)) * (1.0 + 1e-9) + 1e-12
-        bounds[np.isnan(bounds)] = np.inf
-        lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
-        if problem.intercept:
-            magnitudes = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
-            b = max(1.0, _farthest(problem)) + float((np.abs(problem.A[:, 1:]) @ magnitudes).max(initial=0.0))
-            for row, limit in zip(problem.rows, problem.row_lower, strict=True):
-                if row[0] != 0.0:
-                    b = max(b, (abs(limit) + float(np.abs(row[1:]) @ magnitudes)) / abs(row[0]))
-            b = max(b, *(abs(end) for end in (problem.lower[0], problem.upper[0], 0.0) if np.isfinite(end)))
-            b = (b + float(problem.integer[0])) * (1.0 + 1e-9)
-            lower[0], upper[0] = max(problem.lower[0], -b), min(problem.upper[0], b)
-        return lower, upper
-
-    def margin_errors(self, value: float) -> FloatArray:
-        """Return the possible error of margins of points better than ``value``."""
-        return (
-            np.asarray(self.skew @ np.abs(self.coordinate_bounds(value)).max(axis=0))
-            if self.skew.any()
-            else np.zeros(len(self.skew))
-        )
-
-    def loss_error(self, value: float) -> float:
-        """Return the possible error of the losses of points better than ``value``; ∞ if losses jump and margins are inexact."""
-        problem, errors = self.problem, self.margin_errors(value)
-        if any((loss.below > loss.at).any() for loss in problem.losses):
-            return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
-        return float((problem.costs * problem.per_point(lambda loss: loss.largest_slope)) @ errors)
-
-    def original_bound(self, bound: float) -> float:
-        """Return a bound of the rotated problem as a bound of the problem."""
-        return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
-
-
-def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return the problem in its own coordinates, without rounding."""
-    return RotatedCoordinates(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
-
-
-def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return the problem in coordinates rotated to its rows; in its own if squares differ, or anything restricts it."""
-    A = problem.A
-    p, V = A.shape[1], np.eye(A.shape[1])
-    in_norm = np.arange(p) >= problem.intercept
-    if not problem.is_unrestricted or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
-        return original_coordinates(problem)
-    labels = A[:, 0] if problem.intercept else None
-    V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)
-    turn = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
-    candidate = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
-    skew = 2.0 * (p + 4) * _EPS * (np.abs(A) @ np.abs(V))
-    skew[:, in_norm] += 2.0 * turn * np.linalg.norm(A[:, in_norm], axis=1)[:, None]
-    return RotatedCoordinates(candidate, V, skew, 2.0 * turn)
-
-
-# State of a run of `margin-bb`.
 
 #: Nodes of the first call of the compiled loop. Later calls go by the clock, with at most twice the nodes of the last call: the
 #: first nodes may be far quicker than later ones.
@@ -261,14 +39,14 @@ _FIRST_NODES = 20
 
 @dataclass(eq=False)
 class MarginState:
-    """State of a run."""
+    """The state of one run: the problem, its coordinates, the search tree, the heuristic, and the files."""
 
     problem: MarginProblem
-    rotated: RotatedCoordinates
+    rotated: RotatedCoordinates  #: the coordinates of the boxes
     limits: Limits
     tree: loops.SearchTree
     descents: Any = None  #: `ConvexConcaveDescents`
-    loops: Any = None  #: the problem as the loops read it, `loops.LoopProblem`
+    loop_problem: Any = None  #: the problem as the loops read it, `loops.LoopProblem`
     node: Any = None  #: workspace of a node, `loops.LoopNode`
     log: MarginLog | None = None
     rate: float = 0.0  #: nodes per second, as measured
@@ -278,17 +56,17 @@ class MarginState:
 
     @property
     def has_point(self) -> bool:
-        """Return whether a feasible point is known."""
+        """True if a feasible point is known."""
         return bool(self.tree.state[3] > 0.0)
 
     @property
     def value(self) -> float:
-        """Return the incumbent's objective; without one, more than any point's."""
+        """The incumbent's objective; without an incumbent an upper bound of the cost over the domain (`domain_cost_bound`)."""
         return float(self.tree.state[0])
 
     @property
-    def best(self) -> FloatArray:
-        """Return the incumbent in the problem's own coordinates."""
+    def incumbent(self) -> FloatArray:
+        """The incumbent (p,) in the problem's own coordinates."""
         return np.asarray(self.rotated.V @ self.tree.incumbent)
 
 
@@ -311,7 +89,7 @@ def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
 
 
 #: Initial capacity for open nodes, and bytes that nodes may take without a memory limit.
-_ROOM, _MEMORY = 4096, 2e9
+_CAPACITY, _MEMORY = 4096, 2e9
 #: Share of the tolerance that rounding of rotated coordinates may cost; above it the problem's own coordinates are searched.
 _LOST = 0.1
 #: Capacity of the buffer of a log, in numbers.
@@ -322,7 +100,7 @@ _HELD = 1 << 20
 class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
 
-    Losses are piecewise linear and do not rise with the margin, or with its absolute value, jumps included. Squares, a
+    Losses are piecewise linear, with or without jumps, and do not rise with the margin, or with its absolute value. Squares, a
     polyhedral norm and prices of non-zero coefficients regularise; domains, rows, demanded points, budgets of errors and equal
     rates restrict. A node is a box of w. Two points whose margins have a small sum there have a positive least total loss: a
     matching of such pairs is paid first. The remaining costs have convex envelopes, constants and hinges. They form a small
@@ -391,7 +169,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     @property
     def for_start_search(self) -> MarginBB:
-        """Return the algorithm without its limit on coefficients, for its convex-concave procedure as a source of starts."""
+        """The algorithm without its limit on coefficients, as a source of starting points by its convex-concave procedure."""
         return replace(self, max_coefficients=2**31)
 
     def load(self, view: MarginProblem) -> None:
@@ -405,7 +183,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         axes = choose_coordinates(view)
         limits = Limits.of(options, self.info.tolerance)
         tol = limits.tol
-        tree = loops.new_tree(view.A.shape[1], _ROOM, 0.25 * tol, len(view.A) if view.rates else 0)
+        tree = loops.new_tree(view.A.shape[1], _CAPACITY, 0.25 * tol, len(view.A) if view.rates else 0)
         state = MarginState(view, axes, limits, tree)
         if self.checkpoint is not None:
             state.checkpoint_file = MarginCheckpoint(self.checkpoint, view, tol)
@@ -414,7 +192,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         starts = starting_points(view, None if options.start is None else options.start.get("w"))
         self._search(state, [axes.rotate(w) for w in starts], rng)
         if state.has_point and axes.loss_error(state.value) > _LOST * tol * state.value:
-            starts, state.rotated, tree.state[0], tree.state[3] = [state.best], original_coordinates(view), np.inf, 0.0
+            starts, state.rotated, tree.state[0], tree.state[3] = [state.incumbent], original_coordinates(view), np.inf, 0.0
             replace(self, restarts=0)._search(state, starts, rng)
         if not state.has_point:
             tree.state[0] = domain_cost_bound(view)
@@ -437,7 +215,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             state.rotated = original_coordinates(state.problem)
         replace(self, restarts=0)._search(state, [stopped.incumbent] if stopped.state[3] > 0.0 else [], rng)
         tree, m = state.tree, len(stopped.keys)
-        resumed_tree = loops.new_tree(stopped.incumbent.size, max(_ROOM, 2 * m + 4), 0.0, stopped.signs.shape[1])
+        resumed_tree = loops.new_tree(stopped.incumbent.size, max(_CAPACITY, 2 * m + 4), 0.0, stopped.signs.shape[1])
         for name in ("boxes", "origin", "signs"):
             getattr(resumed_tree, name)[:m] = getattr(stopped, name)
         resumed_tree.keys.reshape(-1)[:m] = stopped.keys
@@ -459,15 +237,15 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         from . import loops
 
         axes, state.first_value = state.rotated, first_value
-        state.loops = loops.loop_problem(axes.problem, axes.margin_errors(first_value))
-        state.node = loops.new_node(state.loops)
+        state.loop_problem = loops.loop_problem(axes.problem, axes.margin_errors(first_value))
+        state.node = loops.new_node(state.loop_problem)
 
     def _begin_log(self, state: MarginState, path: str, position: LogPosition | None = None) -> None:
         """Begin the log, or continue it, and allocate the buffer of its events."""
         from . import loops
 
         node, file = state.node, open_log_file(path, state.checkpoint_file, position)
-        state.log = MarginLog(file, state.problem, state.rotated.V, state.loops, self._cutoff(state))
+        state.log = MarginLog(file, state.problem, state.rotated.V, state.loop_problem, self._cutoff(state))
         numbers = loops.max_numbers_of_node(node.paired.shape[1], node.hinges.size, node.w.size, 2 * loops.ROUNDS)
         state.tree = state.tree._replace(log=np.zeros(2 * numbers + _HELD))
 
@@ -508,7 +286,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST_NODES
             nodes = int(min(nodes_left, timely, state.batch))
             begin, before = time.perf_counter(), int(state.tree.count[1])
-            code = loops.explore(state.loops, state.node, state.tree, nodes)
+            code = loops.explore(state.loop_problem, state.node, state.tree, nodes)
             state.rate = max(1.0, (int(state.tree.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
             state.batch = 2 * nodes
             if state.log is not None:
@@ -518,7 +296,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
                     return Outcome.UNWRITTEN
             if code == loops.DONE:
                 return self._end(state)
-            if state.loops.restricted:
+            if state.loop_problem.restricted:
                 self._descend(state)
             if 2 * max(int(state.tree.count[0]), 2 * loops.RESERVE) < state.tree.heap.size:
                 state.tree.count[3] = 0
@@ -564,7 +342,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             state.log.discard()
 
     def measure(self, state: MarginState) -> ProgressState:
-        """Return incumbent, proved bound, nodes and open nodes."""
+        """Return the value of the incumbent, the proved bound, and the numbers of processed and of open nodes."""
         bound = max(state.rotated.original_bound(self._global_bound(state)), 0.0)
         return ProgressState(
             iteration=int(state.tree.count[1]),
@@ -582,7 +360,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     def answer(self, state: MarginState) -> Answer:
         """Return the incumbent, if there is one, and the proved bound."""
-        w = state.best if state.has_point else None
+        w = state.incumbent if state.has_point else None
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
         if w is None and not has_bounded_domain(state.problem):
             details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"

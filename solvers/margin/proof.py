@@ -3,9 +3,9 @@
 The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
 The log holds the problem and its coordinates, the rounds and the split of every node, the claim and a seal. Each line is one JSON
-object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all
-of the remaining lesser cost; slopes of terms, multipliers of rows and of demanded points, slopes of prices; a point of the polar,
-in the problem's own coordinates; the box, and the part of the bound that squares with value 0 at its ends cost.
+object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all of the remaining lesser
+cost; slopes of terms, multipliers of rows and of demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤
+1}, in the problem's own coordinates; the box, and the part of the bound that squares with value 0 at its ends cost.
 `solvers.margin.check` recomputes everything else.
 """
 
@@ -23,7 +23,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import MarginProblem, PiecewiseLinearLoss
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogFile, LogPosition, LogWriter
-from .check.logged_problem import FORMAT, HEADER_KEYS, LoggedMarginProblem, exact_value, least_combination
+from .check.logged_problem import FORMAT, HEADER_KEYS, VERSION, LoggedMarginProblem, exact_value, least_combination
 
 if TYPE_CHECKING:
     from . import loops
@@ -47,11 +47,11 @@ class MarginLog(LogWriter):
     loops : loops.LoopProblem
         The problem as the loops have it: terms, and prices of budgets.
     cut : float
-        The first cutoff.
+        The cutoff at the start of the search.
     """
 
     def __init__(self, file: LogFile, problem: MarginProblem, V: FloatArray, loops: loops.LoopProblem, cut: float) -> None:
-        header = {"format": FORMAT, "version": 2, **header_fields(problem), "T": V.tolist(), "cut": cut}
+        header = {"format": FORMAT, "version": VERSION, **header_fields(problem), "T": V.tolist(), "cut": cut}
         super().__init__(file, header)
         self._V, self._problem = V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.row_lower.size
@@ -62,7 +62,7 @@ class MarginLog(LogWriter):
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the nodes of these events (`loops.data_structures`), which contain whole nodes only."""
+        """Append the records of nodes from their events, whose kinds `loops.data_structures` lists; no node may be cut short."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):
@@ -103,9 +103,7 @@ class MarginLog(LogWriter):
         return multipliers, ends[-1]
 
     def _multipliers(self, multipliers: dict[str, Any], rows: Any, alpha: FloatArray) -> None:
-        """Add the multipliers of terms, rows, demanded points, demanded signs and prices, from the relaxation's rows
-        (`loops.relaxation`).
-        """
+        """Add the multipliers of terms, rows, demanded points and signs, and prices, by the rows of `loops.relaxation`."""
         n, p = self._terms, len(self._V)
         slopes = np.zeros(n)
         of_terms = rows < 2 * n

@@ -1,21 +1,21 @@
 """An independent checker of the proof logs of `ramp-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a set of points that are given up, a_i'w ≤ c, and a lower bound l_i of each margin for the points that cost less than
-the claimed bound B; at the root these follow from B (`RampRules.root`). With h, r and c of the ramp (0 from r on, h at c), costs
-c_i, σ_i = (r - min(l_i, c))/h and ρ̄ = min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
+A node is a set of points that are given up, a_i'w ≤ q, and a lower bound l_i of each margin for the points that cost less than
+the claimed bound B; at the root these follow from B (`RampRules.root`). With h, r and q of the ramp (0 from r on, h at q), costs
+c_i, σ_i = (r - min(l_i, q))/h and ρ̄ = min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
 
 *Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i with V_b = 0 for a free intercept, η = max_j |x_j'V| and t = r Σ u_i. If all
-points of u have m_i ≥ c, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - c)/h; else one with ρ̄_i = h and l_i <
-c pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - c)/h where l_i ≥ c, else max(u_i (r - c), t)/h where u_i > 0.
+points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else one with ρ̄_i = h and l_i <
+q pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - q)/h where l_i ≥ q, else max(u_i (r - q), t)/h where u_i > 0.
 
 *A record's multipliers* β ≥ 0 of points and λ ≥ 0 of conflicts prove, with loads g = Σ_k λ_k L_k, V = Σ ±β_i a_i (minus where i
 is given up), V_b = 0, θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, and by adding up the inequalities,
 
     θ f(w) ≥ θ h Σ_{given up} c_i + D,
-    D = r Σ_{others} β - c Σ_{given up} β + Σ λ_k t_k - h Σ_{given up} g - h Σ_{others} (β_i σ_i + g_i - θ c_i)_+.
+    D = r Σ_{others} β - q Σ_{given up} β + Σ λ_k t_k - h Σ_{given up} g - h Σ_{others} (β_i σ_i + g_i - θ c_i)_+.
 
-With V - a_i for V they prove m_i ≥ D + θ (h Σ_{given up} c - B) where f(w) < B. Margins are raised in the record's order; then
-the node is bounded, and closed, or split into m_i ≥ c and m_i ≤ c.
+With V - a_i for V they prove m_i ≥ D + θ (h Σ_{given up} c_i - B) where f(w) < B. Margins are raised in the record's order; then
+the node is bounded, and closed, or split into m_i ≥ q and m_i ≤ q.
 
 Multipliers are whole multiples of a power of two, so that a free intercept balances exactly. Products with the data have the
 a-priori error bound γ_n max_i |a_ij| Σβ; sums are exact before their last rounding.
@@ -66,7 +66,7 @@ class LoggedRampProblem(LoggedMarginProblem):
 
     @property
     def field_arrays(self) -> dict[str, tuple[FloatArray, ...]]:
-        """Return every field but the conflicts as arrays: these are part of the proof, not of the problem."""
+        """Every field but the conflicts as arrays: these are part of the proof, not of the problem."""
         return {name: arrays for name, arrays in super().field_arrays.items() if name != "conflicts"}
 
 
@@ -96,7 +96,7 @@ class RampRules(NodeRules[_OpenNode]):
         above = np.array([sum_up(row) for row in u]).reshape(len(u), 1) * max(r, 0.0) * _ABOVE
         self._kept_loads = u * (r - self._corner) * _ABOVE / self._height * _ABOVE
         self._loads = np.where(u > 0.0, np.maximum(self._kept_loads, above / self._height * _ABOVE), 0.0)
-        self._shares = np.array([self._share(row, None) for row in u]).reshape(len(u))
+        self._dual_norms = np.array([self._dual_norm_bound(row, None) for row in u]).reshape(len(u))
 
     def root(self) -> _Node:
         """Return the root node, which holds all points that cost less than the claim.
@@ -118,7 +118,7 @@ class RampRules(NodeRules[_OpenNode]):
             lower = np.maximum(lower, round_down(problem.loss.rise_start - excess * _ABOVE))
         return _Node(np.zeros(len(problem.A), dtype=np.bool_), round_down(lower * _ABOVE), 0.0)
 
-    def _share(self, signed: FloatArray, target: int | None) -> float:
+    def _dual_norm_bound(self, signed: FloatArray, target: int | None) -> float:
         """Return an upper bound of max_j |x_j'V|, once V_b = 0 is verified."""
         problem = self._problem
         if problem.intercept:
@@ -141,8 +141,8 @@ class RampRules(NodeRules[_OpenNode]):
         beta, weights, theta = numbers[:n], numbers[n:], float(entry[2])
         if not 0.0 <= theta < math.inf:
             raise InvalidProofError("the multiplier of the objective must be a number that is not negative")
-        share = self._share(np.where(given_up, -beta, beta), target)
-        theta = max(theta, (share + sum_up(weights * self._shares * _ABOVE)) * _ABOVE, 1e-290)
+        share = self._dual_norm_bound(np.where(given_up, -beta, beta), target)
+        theta = max(theta, (share + sum_up(weights * self._dual_norms * _ABOVE)) * _ABOVE, 1e-290)
         loads = np.where(node.lower >= self._corner, weights @ self._kept_loads, weights @ self._loads)
         loads *= (1.0 + gamma(weights.size + 2)) * _ABOVE
         slack = round_up(round_up(self._reach - np.minimum(node.lower, self._corner)) / self._height)

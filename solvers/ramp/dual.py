@@ -37,7 +37,7 @@ from ..exact.log_file import DualPoint
 
 #: The reserve for rounding is this many times that of the checker, which accepts each bound.
 _RESERVE = 4.0
-#: The largest number of a record.
+#: Largest integer of a dual point (`DualPoint`).
 _LARGEST = 2**31 - 1
 
 
@@ -48,7 +48,7 @@ class RampConflicts:
     loads: FloatArray  #: (K, n) L of points that may be given up
     kept_loads: FloatArray  #: (K, n) L of points that are kept
     thresholds: FloatArray  #: (K,) t
-    shares: FloatArray  #: (K,) η
+    dual_norms: FloatArray  #: (K,) η
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,22 +68,22 @@ class RampProblem:
 
     @property
     def height(self) -> float:
-        """Return the loss h of a point that is given up."""
+        """The loss h of a point that is given up."""
         return self.view.loss.height
 
     @property
     def corner(self) -> float:
-        """Return the margin q at which ρ is h: a point that is given up has at most this margin."""
+        """The margin q at which ρ is h: a point that is given up has at most this margin."""
         return float(self.view.loss.margins[0])
 
     @property
     def reach(self) -> float:
-        """Return the margin r from which on the loss is 0."""
+        """The margin r from which on the loss is 0."""
         return float(self.view.loss.margins[1])
 
     @cached_property
     def column_sizes(self) -> FloatArray:
-        """Return the largest absolute value of each column of A."""
+        """The largest absolute value (p,) of each column of A."""
         largest: FloatArray = np.abs(self.view.A).max(axis=0, initial=0.0)
         return largest
 
@@ -91,8 +91,8 @@ class RampProblem:
         """Return σ_i = (r - min(l_i, q))/h, an upper bound of (r - m_i)_+ per unit of the loss ρ̄_i."""
         return (self.reach - np.minimum(lower, self.corner)) / self.height
 
-    def norm_share(self, signed: FloatArray, target: int | None = None) -> float:
-        """Return an upper bound of max_j |x_j'V| for V = Σ signed_i a_i, or for V - a_i, i the ``target``."""
+    def dual_norm_bound(self, signed: FloatArray, target: int | None = None) -> float:
+        """Return an upper bound of the dual norm max_j |x_j'V| of V = Σ signed_i a_i, or of V - a_i, i the ``target``."""
         view = self.view
         v, total = view.A.T @ signed, float(np.abs(signed).sum())
         if target is not None:
@@ -105,13 +105,13 @@ class RampProblem:
 
     @cached_property
     def conflict_arrays(self) -> RampConflicts:
-        """Return the data of all conflicts as arrays."""
+        """The data of all conflicts as arrays."""
         u = np.array([point.alpha for point in self.conflicts]).reshape(len(self.conflicts), len(self.view.A))
         thresholds = self.reach * u.sum(axis=1)
         kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
         loads = np.where(u > 0.0, np.maximum(kept_loads, thresholds[:, None] / self.height * (1.0 + 1e-12)), 0.0)
-        shares = np.array([self.norm_share(row) for row in u])
-        return RampConflicts(loads, kept_loads, thresholds - 1e-12 * np.abs(thresholds), shares)
+        dual_norms = np.array([self.dual_norm_bound(row) for row in u])
+        return RampConflicts(loads, kept_loads, thresholds - 1e-12 * np.abs(thresholds), dual_norms)
 
     def rounded_multipliers(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
         """Return multipliers (of the points, then of the conflicts) as whole multiples that balance a free intercept exactly.
@@ -146,7 +146,9 @@ class RampProblem:
         view, n = self.view, len(self.view.A)
         beta, weights = point.alpha[:n], point.alpha[n:]
         conflicts = self.conflict_arrays
-        share = self.norm_share(np.where(given_up, -beta, beta), target) + float(conflicts.shares @ weights) * (1.0 + 1e-12)
+        share = self.dual_norm_bound(np.where(given_up, -beta, beta), target) + float(conflicts.dual_norms @ weights) * (
+            1.0 + 1e-12
+        )
         theta = max(share, theta, 1e-290)
         loads = np.where(lower >= self.corner, weights @ conflicts.kept_loads, weights @ conflicts.loads)
         excess = np.maximum(beta * self.shortfall_per_loss(lower) + loads - theta * view.costs, 0.0)

@@ -98,9 +98,7 @@ class RampProgram:
         _add_rows(self._highs, rows, np.concatenate([self._ends[2], np.zeros(p), [-np.inf]]), free)
 
     def add_conflicts(self, conflicts: RampConflicts) -> None:
-        """Add rows of conflicts, with the loads of points that are not kept: only while no point is, as before the first node
-        or at the root.
-        """
+        """Add rows of conflicts with the loads of points that are not kept; it may be called only while no point is kept."""
         self._loads = np.vstack([self._loads, conflicts.loads / self._view.costs])
         self._kept_loads = np.vstack([self._kept_loads, conflicts.kept_loads / self._view.costs])
         count = conflicts.thresholds.size
@@ -119,7 +117,7 @@ class RampProgram:
         self._keep(lower >= self._problem.corner)
 
     def fit(self, given_up: BoolArray) -> RampSolution | None:
-        """Return the best point if the losses of these points are constant, at any margin, and the others' hinges."""
+        """Return the best point if the points given up pay h at any margin, and the others a hinge; None if HiGHS fails."""
         problem, costs = self._problem, self._view.costs
         infinite, zero = np.full(costs.size, np.inf), np.zeros(costs.size)
         slack = np.where(given_up, 0.0, problem.shortfall_per_loss(np.full(costs.size, problem.corner)) / costs)

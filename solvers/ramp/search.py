@@ -53,7 +53,7 @@ class RampRule(BoundingRule[RampProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lowest = 0.0
+    lower_bound = 0.0
 
     def __init__(self, problem: RampProblem) -> None:
         super().__init__(problem)
@@ -149,8 +149,9 @@ class RampRule(BoundingRule[RampProblem]):
     def _tighten(
         self, bound: float, lower: FloatArray, given_up: BoolArray, incumbent: Incumbent, level: float, record: _Record
     ) -> tuple[float, RampSolution | None]:
-        """Raise the lower bounds of all margins of points below ``level``, in place, as long as that helps; return bound and
-        relaxation of the node.
+        """Raise the lower bounds of all margins of points below ``level`` in place; return the node's bound and relaxation.
+
+        It goes on in rounds as long as that helps.
         """
         problem, solution = self.problem, None
         for _ in range(_ROUNDS):

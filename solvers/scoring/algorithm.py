@@ -1,4 +1,4 @@
-"""The solver `supports-bb` of scoring systems: options, progress, limits, proof log and answer of the search in `search`."""
+"""The algorithm class of `supports-bb`, the exact solver of scoring systems, and the writer of its proof log."""
 
 from __future__ import annotations
 
@@ -13,18 +13,62 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import as_integer
+from ...models.arrays import IntArray, as_integer
 from ...models.formulations.margin.problems import ScoringProblem
 from ...models.rounding import round_down
+from ..exact.log_file import LogFile, LogWriter
 from ..exact.options import Limits, check_path
 from ..interface.algorithm import Algorithm, Outcome
 from ..interface.recorder import ProgressState
 from ..interface.solver import Gives, Purpose, SolverInfo
 from ..records import Answer, Options
-from .check import ScoringChecker
+from .check import FORMAT, ScoringChecker
+from .reduced_problem import ReducedScoringProblem, reduce_problem
 
 if TYPE_CHECKING:
-    from .search import SupportsLog, SupportsSearch
+    from .box_program import PairMultipliers
+    from .search import SupportsSearch
+
+
+class SupportsLog(LogWriter):
+    """Writer of the proof log: the problem, the splits of the tree, multipliers of nodes, the claim and a seal.
+
+    A node that is not split is closed: `solvers.scoring.check` bounds it anew.
+
+    Parameters
+    ----------
+    path : str
+    reduced : ReducedScoringProblem
+    """
+
+    def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
+        p = reduced.problem
+        super().__init__(LogFile(path), {
+            "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
+            "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
+            "size_price": str(p.size_price), "most": p.max_nonzeros, "threshold": str(p.threshold),
+        })  # fmt: skip
+        self._reduced, self._written = reduced, set[int]()
+
+    def append_splits(self, splits: IntArray) -> None:
+        """Append splits, the rows of `tree.NodeStack.splits`."""
+        self._file.write([{"splits": splits.tolist()}])
+
+    def append_multipliers(self, number: int, multipliers: PairMultipliers) -> None:
+        """Append the multipliers of a node, at its first call; pairs of rows become pairs of points."""
+        if number in self._written:
+            return
+        self._written.add(number)
+        plus, minus = (self._reduced.points[c][multipliers.pairs[:, c]].tolist() for c in (0, 1))
+        pairs = [list(pair) for pair in zip(plus, minus, multipliers.cover, multipliers.margin, strict=True)]
+        denominator = str(multipliers.denominator * self._reduced.unit)
+        record = {"node": number, "denominator": denominator, "limit": multipliers.limit, "pairs": pairs}
+        self._file.write([{"multipliers": [record]}])
+
+    def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
+        """Write the claim and the seal."""
+        self._seal({"bound": str(bound), "rho0": rho0, "rho": rho.tolist()})
+
 
 #: Number of nodes between two descents, once the first ones are done.
 _NODES_A_DESCENT = 4_000
@@ -96,8 +140,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
         """Return the state of a new search: the problem with equal rows merged, and the given start as the incumbent."""
-        from .reduced_problem import reduce_problem
-        from .search import SupportsLog, SupportsSearch
+        from .search import SupportsSearch
 
         limits = Limits.of(options, 0.0)
         low, high = view.intercept
@@ -109,8 +152,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         reduced = reduce_problem(view)
         log = None if self.proof is None else SupportsLog(str(self.proof), reduced)
         listeners = (None, None) if log is None else (log.append_splits, log.append_multipliers)
-        search = SupportsSearch(reduced, rng, listeners[0], self.branching, listeners[1], limits.deadline)
-        m, d = search.reduced.Z.shape
+        search = SupportsSearch(reduced, rng, self.branching, limits.deadline, *listeners)
+        m, d = reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
         descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))
         state = SupportsState(search, limits, descents, log)
@@ -120,19 +163,19 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             if w.shape != (d + free,) or not np.isfinite(w).all():
                 raise InputError(f"start['w'] must hold {d + free} finite numbers; it has shape {w.shape}", name="start")
             rounded = np.rint(w).astype(np.int64)
-            search.offer(int(rounded[0]) if free else 0, rounded[free:])
+            search.incumbent.offer(int(rounded[0]) if free else 0, rounded[free:])
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
         """Run descents, or a stretch of the search, for about ``seconds``; their order depends on nodes, not on time."""
-        search, limits = state.search, state.limits
+        search, limits, incumbent = state.search, state.limits, state.search.incumbent
         if search.done:
             return Outcome.CONVERGED
         due, end = state.first_descents + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
-        if search.descents < due and search.value > 0:
-            search.run_descent()  # one in any case
-            while search.descents < due and search.value > 0 and time.perf_counter() < end:
-                search.run_descent()
+        if incumbent.descents < due and incumbent.value > 0:
+            incumbent.run_descent()  # one in any case
+            while incumbent.descents < due and incumbent.value > 0 and time.perf_counter() < end:
+                incumbent.run_descent()
             return Outcome.RUNNING
         if limits.nodes_left(search.nodes) <= 0:
             return Outcome.NODE_LIMIT
@@ -140,7 +183,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         state.lower_bound = max(state.lower_bound, search.bound)
         if state.log is not None and state.log.write_error is not None:
             return Outcome.UNWRITTEN
-        if search.value - state.lower_bound <= Fraction(limits.tol) * search.value:
+        if incumbent.value - state.lower_bound <= Fraction(limits.tol) * incumbent.value:
             return Outcome.CONVERGED
         if search.memory > limits.memory_or(math.inf):
             return Outcome.MEMORY_LIMIT
@@ -156,24 +199,24 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         search = state.search
         bound = round_down(max(state.lower_bound, search.bound))
         return ProgressState(
-            search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents"
+            search.nodes, float(search.incumbent.value), bound, search.open_nodes, step="search" if search.nodes else "descents"
         )
 
     def answer(self, state: SupportsState) -> Answer:
         """Return the incumbent, and the proved bound."""
-        search, problem = state.search, state.search.reduced.problem
+        search, incumbent, problem = state.search, state.search.incumbent, state.search.reduced.problem
         free = problem.intercept != (0, 0)
-        w = np.concatenate([[search.rho0] * free, search.rho]).astype(np.float64)
+        w = np.concatenate([[incumbent.rho0] * free, incumbent.rho]).astype(np.float64)
         bound = max(state.lower_bound, search.bound)
         details: Mapping[str, Any] = {
-            "value": str(search.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
+            "value": str(incumbent.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
             "distinct_rows": len(search.reduced.Z), "branching": search.branching,
         }  # fmt: skip
         unwritten = None
         if state.log is not None:
-            for node_bound in search.multipliers:
-                state.log.append_multipliers(node_bound.number, node_bound.multipliers)
-            state.log.finish(search.bound, search.rho0, search.rho)
+            for certificate in search.certificates:
+                state.log.append_multipliers(certificate.number, certificate.multipliers)
+            state.log.finish(search.bound, incumbent.rho0, incumbent.rho)
             unwritten = state.log.write_error
         return Answer(
             values={"w": w}, bound=round_down(bound), proved=True, nodes=search.nodes, write_error=unwritten,
@@ -184,7 +227,6 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 @functools.cache
 def _load() -> None:
     """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
-    from .reduced_problem import reduce_problem
     from .search import SupportsSearch
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0], [0.0, 2.0]])
@@ -193,6 +235,6 @@ def _load() -> None:
         bounds = np.array([3.0, 3.0])
         problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
         search = SupportsSearch(reduce_problem(problem), np.random.default_rng(0), branching=branching)
-        search.run_descent()
+        search.incumbent.run_descent()
         while not search.done:
             search.step()

@@ -35,7 +35,7 @@ _WORK = 10_000_000
 
 @inner
 def _heaviest(chosen: Any, count: Any, weight: Any, capacity: Any) -> Any:
-    """Keep at most so many of the chosen cells, the heaviest: above a weight that leaves few enough, found by halving."""
+    """Keep the ``capacity`` heaviest of the chosen cells, above a weight found by bisection; return their number."""
     if count <= capacity:
         return count
     low, high = np.int64(0), np.int64(0)
@@ -63,9 +63,9 @@ def _heaviest(chosen: Any, count: Any, weight: Any, capacity: Any) -> Any:
 
 
 @inner
-def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> Any:
+def _pairs(data: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> Any:
     """Return the cells of class +1 (m of them) and of class -1 (k) that are not both right, with a first flow and its value."""
-    Z, total = rows.Z, np.int64(0)
+    Z, total = data.Z, np.int64(0)
     for side in range(2):
         chosen, count, score = (s.plus, m, s.high) if side == 0 else (s.minus, k, s.low)
         for a in range(count):
@@ -79,12 +79,12 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
         x = s.first[s.plus[a]]
         for b in range(k):
             bound = s.high[a] - s.low[b]
-            if bound < rows.separation:
+            if bound < data.separation:
                 z = s.first[s.minus[b]]
                 for t in range(active):
                     j = s.active[t]
                     bound += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
-            s.pair[a, b] = bound < rows.separation
+            s.pair[a, b] = bound < data.separation
             s.flow[a, b] = 0
             if s.pair[a, b] and s.left[a] > 0 and s.right[b] > 0:
                 amount = min(s.left[a], s.right[b])
@@ -125,7 +125,7 @@ def _path(m: Any, k: Any, s: Any) -> Any:
 
 @inner
 def _push(end: Any, s: Any) -> Any:
-    """Send what fits along the path that ends here: how much."""
+    """Augment the flow along the path that ends at ``end``; return the amount."""
     amount, b = s.right[end], end
     a = s.from_plus[b]
     while s.from_minus[a] >= 0:
@@ -147,33 +147,33 @@ def _push(end: Any, s: Any) -> Any:
 
 
 @inner
-def _flow(rows: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
-    """Return the largest flow between the cells' classes, or one that reaches ``demand``."""
+def _flow(data: Any, l: Any, u: Any, active: Any, count: Any, demand: Any, s: Any) -> Any:
+    """Return the value of a flow between the cells' classes: the largest, unless it reaches ``demand`` or takes too long."""
     m, k, base = 0, 0, np.int64(0)
     for c in range(count):
-        m += s.P[c] > 0
-        k += s.Q[c] > 0
+        m += s.plus_cost[c] > 0
+        k += s.minus_cost[c] > 0
     if m > s.pair.shape[0] or k > s.pair.shape[1]:  # too many: each cell's own pair first, the heaviest of what is left after it
         for c in range(count):
-            cell_flow = min(s.P[c], s.Q[c])
+            cell_flow = min(s.plus_cost[c], s.minus_cost[c])
             base += cell_flow
-            s.P[c] -= cell_flow
-            s.Q[c] -= cell_flow
+            s.plus_cost[c] -= cell_flow
+            s.minus_cost[c] -= cell_flow
     m, k = 0, 0
     for c in range(count):
-        if s.P[c] > 0:
+        if s.plus_cost[c] > 0:
             s.plus[m] = c
             m += 1
-        if s.Q[c] > 0:
+        if s.minus_cost[c] > 0:
             s.minus[k] = c
             k += 1
-    m = _heaviest(s.plus, m, s.P, s.pair.shape[0])
-    k = _heaviest(s.minus, k, s.Q, s.pair.shape[1])
+    m = _heaviest(s.plus, m, s.plus_cost, s.pair.shape[0])
+    k = _heaviest(s.minus, k, s.minus_cost, s.pair.shape[1])
     for a in range(m):
-        s.left[a] = s.P[s.plus[a]]
+        s.left[a] = s.plus_cost[s.plus[a]]
     for b in range(k):
-        s.right[b] = s.Q[s.minus[b]]
-    total = base + _pairs(rows, l, u, active, m, k, s)
+        s.right[b] = s.minus_cost[s.minus[b]]
+    total = base + _pairs(data, l, u, active, m, k, s)
     paths = 5 + _WORK // (m * k + 1)
     while total < demand and paths > 0:
         paths -= 1
@@ -192,7 +192,7 @@ _SEEN = 4_000_000
 
 @by_reference
 class ScoringData(NamedTuple):
-    """The arrays and numbers of a `ReducedScoringProblem` that the compiled loops read; fields of the same names."""
+    """The arrays and numbers of a `ReducedScoringProblem` that the compiled loops read; its fields of the same names."""
 
     Z: Any
     codes: Any
@@ -207,14 +207,14 @@ class ScoringData(NamedTuple):
 
 
 @by_reference
-class Scratch(NamedTuple):
+class BoundWorkspace(NamedTuple):
     """Workspace of the bound of one node: cells of rows, their costs, and the graph of pairs of cells."""
 
     cell: Any  #: (m,) the cell of each row
     visited: Any  #: table from a cell and a column's value to the finer cell; -1 before
     first: Any  #: (cells,) a row of each cell
-    P: Any  #: (cells,) cost in units of the points of class +1, and of class -1
-    Q: Any
+    plus_cost: Any  #: (cells,) cost in units of the points of class +1, and of class -1
+    minus_cost: Any
     active: Any  #: (d,) the columns whose coefficients may be other than 0
     plus: Any  #: the cells with points of class +1, and of class -1, that take part in the flow
     minus: Any
@@ -238,13 +238,13 @@ def scoring_data(reduced: ReducedScoringProblem) -> ScoringData:
     )  # fmt: skip
 
 
-def new_scratch(reduced: ReducedScoringProblem) -> Scratch:
+def new_bound_workspace(reduced: ReducedScoringProblem) -> BoundWorkspace:
     """Return a workspace for the problem's nodes."""
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
     side = (min(plus, m), min(minus, m)) if plus * minus <= _PAIR_LIMIT else (int(_PAIR_LIMIT**0.5), int(_PAIR_LIMIT**0.5))
     table_size = int(min(max(int(reduced.levels.max(initial=1)) * m, 1), _SEEN))
-    arrays: dict[str, Any] = {name: np.zeros(m, np.int64) for name in Scratch._fields}
+    arrays: dict[str, Any] = {name: np.zeros(m, np.int64) for name in BoundWorkspace._fields}
     arrays |= {
         "visited": np.zeros(table_size, np.int64),
         "active": np.zeros(d, np.int64),
@@ -252,11 +252,11 @@ def new_scratch(reduced: ReducedScoringProblem) -> Scratch:
         "low": np.zeros(m),
     }
     arrays |= {"flow": np.zeros(side, np.int64), "pair": np.zeros(side, np.bool_)}
-    return Scratch(**arrays)
+    return BoundWorkspace(**arrays)
 
 
 @inner
-def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
+def _tighten(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
     """Tighten by the marks and the limit; return (least units of the prices, or INFEASIBLE; needs_feature)."""
     d = l.size
     for _ in range(2):
@@ -271,32 +271,32 @@ def _tighten(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any) -> Any:
                 return INFEASIBLE, needs_feature
             if l[j] > 0 or u[j] < 0 or forced[j]:
                 used += 1
-                units += rows.price + rows.size_price * max(l[j], -u[j], 1)
+                units += data.price + data.size_price * max(l[j], -u[j], 1)
             elif l[j] < u[j]:
                 undecided += 1
                 last = j
         if needs_feature and undecided == 0:
             return INFEASIBLE, needs_feature
-        if used + needs_feature > rows.max_nonzeros:
+        if used + needs_feature > data.max_nonzeros:
             return INFEASIBLE, needs_feature
         if needs_feature and undecided == 1:
             forced[last] = True
             needs_feature = 0
             continue
-        if used == rows.max_nonzeros and undecided > 0:
+        if used == data.max_nonzeros and undecided > 0:
             for j in range(d):
                 if l[j] <= 0 <= u[j] and not forced[j]:
                     l[j] = u[j] = 0
         break
     if needs_feature:
-        units += rows.price + rows.size_price
+        units += data.price + data.size_price
     return units, needs_feature
 
 
 @inner
-def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
-    """Merge the rows that agree on the active columns: (number of cells, of active columns); costs in P and Q, a row of each."""
-    m, d = rows.Z.shape
+def _cells(data: Any, l: Any, u: Any, s: Any) -> Any:
+    """Merge the rows that agree on the active columns into cells, stored in s; return the numbers of cells and active columns."""
+    m, d = data.Z.shape
     active, count, merged = 0, 1, True
     for i in range(m):
         s.cell[i] = 0
@@ -305,7 +305,7 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
             continue
         s.active[active] = j
         active += 1
-        levels = rows.levels[j]
+        levels = data.levels[j]
         merged = merged and count < m and levels * count <= s.visited.size
         if not merged:
             continue
@@ -313,7 +313,7 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
             s.visited[k] = -1
         new = 0
         for i in range(m):
-            k = levels * s.cell[i] + rows.codes[j, i]
+            k = levels * s.cell[i] + data.codes[j, i]
             if s.visited[k] < 0:
                 s.visited[k] = new
                 new += 1
@@ -321,37 +321,38 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
         count = new
     if not merged:
         for i in range(m):
-            s.first[i], s.P[i], s.Q[i] = i, rows.positive[i], rows.negative[i]
+            s.first[i], s.plus_cost[i], s.minus_cost[i] = i, data.positive[i], data.negative[i]
         return m, active
     for c in range(count):
-        s.P[c] = s.Q[c] = 0
+        s.plus_cost[c] = s.minus_cost[c] = 0
     for i in range(m):
         c = s.cell[i]
         s.first[c] = i
-        s.P[c] += rows.positive[i]
-        s.Q[c] += rows.negative[i]
+        s.plus_cost[c] += data.positive[i]
+        s.minus_cost[c] += data.negative[i]
     return count, active
 
 
 @inner
-def tighten_and_bound(rows: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
-    """Tighten a node's box in place; return its lower bound in units and its mark ``needs_feature``.
+def tighten_and_bound(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
+    """Tighten a node's box l ≤ ρ ≤ u in place; return its lower bound in units and its mark ``needs_feature``.
 
-    Bounds of ``cut`` or more are not improved further. With ``flows`` the bound is that of the largest flow.
+    ``data`` is a `ScoringData`, s a `BoundWorkspace`. A bound that reaches ``cut`` is not improved further. The bound has
+    the prices, and the errors of the largest flow along pairs with ``flows``, else those of cells alone.
     """
-    units, needs_feature = _tighten(rows, l, u, forced, needs_feature)
+    units, needs_feature = _tighten(data, l, u, forced, needs_feature)
     if units >= cut:
         return units, needs_feature
-    count, active = _cells(rows, l, u, s)
+    count, active = _cells(data, l, u, s)
     errors = np.int64(0)
     for c in range(count):
-        errors += min(s.P[c], s.Q[c])
+        errors += min(s.plus_cost[c], s.minus_cost[c])
     if units + errors >= cut or not flows:
         return units + errors, needs_feature
-    wide = rows.integer_scores
+    wide = data.integer_scores
     for t in range(active):  # whole rows that differ can differ by 2 in score: no pairs but those of one cell
         j = s.active[t]
-        wide = wide and l[j] <= -rows.separation and u[j] >= rows.separation
+        wide = wide and l[j] <= -data.separation and u[j] >= data.separation
     if wide:
         return units + errors, needs_feature
-    return units + _flow(rows, l, u, active, count, cut - units, s), needs_feature
+    return units + _flow(data, l, u, active, count, cut - units, s), needs_feature

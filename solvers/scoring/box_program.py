@@ -40,12 +40,12 @@ class ScoreBox:
 
     @cached_property
     def undecided(self) -> BoolArray:
-        """Return the mask of the coefficients that may be 0 or not."""
+        """The mask of the coefficients that may be 0 or not."""
         return np.asarray((self.lower <= 0) & (self.upper >= 0) & (self.lower < self.upper) & ~self.forced)
 
     @property
     def is_single_system(self) -> bool:
-        """Return whether the box holds a single system."""
+        """True if the box holds a single system."""
         return bool((self.lower == self.upper).all())
 
 
@@ -63,7 +63,7 @@ class PairMultipliers:
 class NodeCertificate(NamedTuple):
     """The multipliers that prove an open node's bound, and the number of the node that they were computed for."""
 
-    number: int  #: that of the node itself, or of a node above it
+    number: int  #: the number of the node itself, or of a node above it
     multipliers: PairMultipliers
 
 
@@ -79,7 +79,7 @@ class ExactPairBound:
         for j, (column, codes) in enumerate(zip(values, reduced.codes, strict=True)):
             self._rows[:, j] = np.array([int(Fraction(x) * self.scale) for x in column], dtype=object)[codes]
 
-    def at(self, box: ScoreBox, multipliers: PairMultipliers) -> int:
+    def lower_bound(self, box: ScoreBox, multipliers: PairMultipliers) -> int:
         """Return the lower bound in units that the multipliers prove for every system of the box."""
         r, K = self.reduced, multipliers.denominator * self.scale
         v = self._rows[multipliers.pairs[:, 0]] - self._rows[multipliers.pairs[:, 1]]
@@ -134,7 +134,7 @@ class BoxSolution:
 
     @property
     def is_integral(self) -> bool:
-        """Return whether the solution is a system of integer coefficients."""
+        """True if the solution is a system of integer coefficients."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
@@ -420,16 +420,16 @@ class PairRelaxation:
         self.reduced, self.exact_bound, self.separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
 
     def bound(
-        self, box: ScoreBox, node_bound: NodeCertificate | None, cut: int, deadline: float = math.inf
+        self, box: ScoreBox, certificate: NodeCertificate | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
         """Return a lower bound in units of every system of the box, and the solution; (0, None) if none is found in time.
 
-        The first program has the pairs of ``node_bound``. Rounds end at a bound of ``cut``, and none begins after the deadline,
+        The first program has the pairs of ``certificate``. Rounds end at a bound of ``cut``, and none begins after the deadline,
         by the clock of `time.perf_counter`.
         """
         best, values = None, []
         program = BoxProgram(
-            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if node_bound is None else node_bound.multipliers.pairs
+            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if certificate is None else certificate.multipliers.pairs
         )
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
@@ -448,4 +448,4 @@ class PairRelaxation:
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.exact_bound.at(box, best.multipliers), best)
+        return (0, None) if best is None else (self.exact_bound.lower_bound(box, best.multipliers), best)

@@ -49,8 +49,9 @@ _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A box of coefficients; those in ``forced`` are not 0, and if ``needs_feature`` at least one of the `undecided` ones is
-    not 0.
+    """A box of integer coefficients with two marks.
+
+    Coefficients in ``forced`` are not 0. If ``needs_feature``, at least one of the `undecided` ones is not 0.
     """
 
     lower: tuple[int, ...]
@@ -162,7 +163,7 @@ class IntegerScoringProblem:
 
     @property
     def separation(self) -> int:
-        """Return the least difference of the scores of two points of opposite classes that are both right."""
+        """The least difference of the scores of two points of opposite classes that are both right."""
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
@@ -302,7 +303,7 @@ class LoggedScoringProblem:
 
     @property
     def digest(self) -> str:
-        """Return the empty string: reports of scoring systems have no digest."""
+        """The empty string: reports of scoring systems have no digest."""
         return ""
 
     def difference(self, other: LoggedScoringProblem) -> str | None:

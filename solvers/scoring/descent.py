@@ -1,17 +1,21 @@
-"""Compiled coordinate descent over scoring systems, the primal heuristic of `supports-bb`.
+"""The primal heuristic of `supports-bb`: the incumbent, and compiled coordinate descents that improve it.
 
-One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. ``rows``
-is a `ScoringData`, t the threshold, ``box`` the ends of the coefficients and of the intercept, rho the coefficients.
+One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. The loops
+call the `ScoringData` ``data``, the threshold t, the coefficients rho, and the ends (lower, upper, low, high) of the coefficients
+and of the intercept ``box``.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...models.arrays import IntArray
 from ..interface.numba_flags import by_reference
-from .bounds import INFEASIBLE, entry, inner
+from .bounds import INFEASIBLE, entry, inner, scoring_data
+from .box_program import BoxSolution
 from .reduced_problem import ReducedScoringProblem
 
 #: Length of the range of intercepts up to which errors are counted by intercept; for a longer range points are sorted.
@@ -42,17 +46,17 @@ def _right_from(t: Any, score: Any) -> Any:
 
 
 @inner
-def _counted(rows: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> Any:
+def _counted(data: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> Any:
     """Return the best intercept by counting: (errors in units, intercept)."""
     width, wrong = high - low + 1, np.int64(0)
     for v in range(width + 1):
         hist[0, v] = hist[1, v] = 0
     for i in range(score.size):
         above, below = _right_from(t, score[i])
-        if rows.positive[i] > 0:
-            hist[0, max(min(np.int64(above) - low, width), 0)] += rows.positive[i]  # wrong below here
-        if rows.negative[i] > 0:
-            hist[1, max(min(np.int64(below) - low + 1, width), 0)] += rows.negative[i]  # wrong from here on
+        if data.positive[i] > 0:
+            hist[0, max(min(np.int64(above) - low, width), 0)] += data.positive[i]  # wrong below here
+        if data.negative[i] > 0:
+            hist[1, max(min(np.int64(below) - low + 1, width), 0)] += data.negative[i]  # wrong from here on
     for v in range(width + 1):
         wrong += hist[0, v]
     best, best_value, has_best = wrong, low, False
@@ -79,18 +83,18 @@ def _sort(keys: Any, values: Any, count: Any) -> None:
 
 
 @inner
-def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
+def _sorted(data: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
     """Return the best intercept of a long range: (errors in units, intercept)."""
     count, wrong = 0, np.int64(0)
     turns, gain = workspace.turns, workspace.gain
     for i in range(score.size):
         above, below = _right_from(t, score[i])
-        if rows.positive[i] > 0:
-            turns[count], gain[count] = max(above, float(low)), -rows.positive[i]
-            wrong += rows.positive[i]
+        if data.positive[i] > 0:
+            turns[count], gain[count] = max(above, float(low)), -data.positive[i]
+            wrong += data.positive[i]
             count += 1
-        if rows.negative[i] > 0:
-            turns[count], gain[count] = max(below + 1.0, float(low)), rows.negative[i]
+        if data.negative[i] > 0:
+            turns[count], gain[count] = max(below + 1.0, float(low)), data.negative[i]
             count += 1
     _sort(turns, gain, count)
     best, best_value, is_sorted = wrong, low, False
@@ -106,104 +110,104 @@ def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) 
 
 
 @inner
-def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
+def _offset(data: Any, t: Any, low: Any, high: Any, score: Any, workspace: Any) -> Any:
     """Return the best intercept for these scores: (errors in units, intercept)."""
     if high - low + 2 <= workspace.hist.shape[1]:
-        return _counted(rows, t, low, high, score, workspace.hist)
-    return _sorted(rows, t, low, high, score, workspace)
+        return _counted(data, t, low, high, score, workspace.hist)
+    return _sorted(data, t, low, high, score, workspace)
 
 
 @inner
-def _add(rows: Any, score: Any, j: Any, value: Any) -> None:
+def _add(data: Any, score: Any, j: Any, value: Any) -> None:
     for i in range(score.size):
-        score[i] += value * rows.Z[i, j]
+        score[i] += value * data.Z[i, j]
 
 
 @inner
-def _scores(rows: Any, rho: Any, score: Any) -> None:
+def _scores(data: Any, rho: Any, score: Any) -> None:
     for i in range(score.size):
         score[i] = 0.0
     for j in range(rho.size):
         if rho[j] != 0:
-            _add(rows, score, j, rho[j])
+            _add(data, score, j, rho[j])
 
 
 @entry
-def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, workspace: Any) -> Any:
+def best_intercept(data: Any, t: Any, low: Any, high: Any, rho: Any, workspace: Any) -> Any:
     """Return the least cost of errors in units over the intercepts from ``low`` to ``high``, and the best intercept."""
-    _scores(rows, rho, workspace.score)
-    return _offset(rows, t, low, high, workspace.score, workspace)
+    _scores(data, rho, workspace.score)
+    return _offset(data, t, low, high, workspace.score, workspace)
 
 
 @inner
-def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
+def _best_value(data: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, workspace: Any) -> Any:
     """Return (cost of errors and of it, value, intercept) of the best value of a coefficient that the scores do not hold."""
     lower, upper, low, high = box
     best, value, best_size = INFEASIBLE, 0, 0
     for v in range(lower[j], upper[j] + 1):
-        if v != 0 and used >= rows.max_nonzeros:
+        if v != 0 and used >= data.max_nonzeros:
             continue
-        size_cost = 0 if v == 0 else rows.price + rows.size_price * abs(v)
+        size_cost = 0 if v == 0 else data.price + data.size_price * abs(v)
         if size_cost >= best:
             continue
         for i in range(workspace.score.size):
-            workspace.other[i] = workspace.score[i] + v * rows.Z[i, j]
-        errors, b = _offset(rows, t, low, high, workspace.other, workspace)
+            workspace.other[i] = workspace.score[i] + v * data.Z[i, j]
+        errors, b = _offset(data, t, low, high, workspace.other, workspace)
         if errors + size_cost < best:
             best, value, best_size = errors + size_cost, v, b
     return best, value, best_size
 
 
 @inner
-def _total(rows: Any, rho: Any) -> Any:
+def _total(data: Any, rho: Any) -> Any:
     units, used = np.int64(0), 0
     for j in range(rho.size):
         if rho[j] != 0:
-            units += rows.price + rows.size_price * abs(rho[j])
+            units += data.price + data.size_price * abs(rho[j])
             used += 1
     return units, used
 
 
 @inner
-def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace: Any) -> Any:
+def _swap(data: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace: Any) -> Any:
     """Put another coefficient in the place of this one, the first that helps: return (cost, intercept), or ``best``."""
-    units, used = _total(rows, rho)
-    units -= rows.price + rows.size_price * abs(rho[out])
-    _add(rows, workspace.score, out, -rho[out])
+    units, used = _total(data, rho)
+    units -= data.price + data.size_price * abs(rho[out])
+    _add(data, workspace.score, out, -rho[out])
     for j in range(rho.size):
         if rho[j] == 0:
-            cost, value, size = _best_value(rows, t, box, rho, j, used - 1, workspace)
+            cost, value, size = _best_value(data, t, box, rho, j, used - 1, workspace)
             if cost + units < best and value != 0:
                 rho[j], rho[out] = value, 0
-                _add(rows, workspace.score, j, value)
+                _add(data, workspace.score, j, value)
                 return cost + units, size
-    _add(rows, workspace.score, out, rho[out])
+    _add(data, workspace.score, out, rho[out])
     return best, np.int64(0)
 
 
 @entry
-def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
+def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
     """Improve rho in place, coordinates in the given order; return its cost in units and its intercept.
 
-    At most ``swaps`` coefficients are tried to be replaced by another one.
+    A swap replaces a non-zero coefficient by another one; at most ``swaps`` coefficients are tried.
     """
-    _scores(rows, rho, workspace.score)
-    errors, intercept = _offset(rows, t, box[2], box[3], workspace.score, workspace)
-    units, used = _total(rows, rho)
+    _scores(data, rho, workspace.score)
+    errors, intercept = _offset(data, t, box[2], box[3], workspace.score, workspace)
+    units, used = _total(data, rho)
     best, improved = errors + units, True
     while improved:
         improved = False
         for k in range(order.size):
             j = order[k]
-            units, used = _total(rows, rho)
+            units, used = _total(data, rho)
             if rho[j] != 0:
-                units -= rows.price + rows.size_price * abs(rho[j])
+                units -= data.price + data.size_price * abs(rho[j])
                 used -= 1
-                _add(rows, workspace.score, j, -rho[j])
-            cost, value, value_at = _best_value(rows, t, box, rho, j, used, workspace)
+                _add(data, workspace.score, j, -rho[j])
+            cost, value, value_at = _best_value(data, t, box, rho, j, used, workspace)
             if cost + units < best:
                 best, rho[j], intercept, improved = cost + units, value, value_at, True
-            _add(rows, workspace.score, j, rho[j])
+            _add(data, workspace.score, j, rho[j])
         if improved:
             continue
         for k in range(order.size):
@@ -211,8 +215,134 @@ def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, works
             if rho[out] == 0 or swaps <= 0:
                 continue
             swaps -= 1
-            cost, value_at = _swap(rows, t, box, rho, out, best, workspace)
+            cost, value_at = _swap(data, t, box, rho, out, best, workspace)
             if cost < best:
                 best, intercept, improved = cost, value_at, True
                 break
     return best, intercept
+
+
+#: Starting points on a small support, of which the best one is descended from.
+_TRIES = 6
+#: Share a^+ + a^- of a feature in a linear program's solution above which the rounded system uses the feature.
+_USED = 0.1
+
+
+class ScoringIncumbent:
+    """The best scoring system found so far, with its objective as a fraction, and the descents that improve it.
+
+    Parameters
+    ----------
+    reduced : ReducedScoringProblem
+    rng : numpy Generator
+        Source of the descents' starting points.
+    order : ndarray of int (d,)
+        The features by usefulness (`greedy_feature_order`); starting points on few features prefer the first ones.
+
+    Attributes
+    ----------
+    rho0 : int
+        Intercept.
+    rho : ndarray of int (d,)
+        Coefficients.
+    value : Fraction
+        Objective.
+    cut : int
+        The objective in units, rounded up: a node whose bound reaches it holds no better system.
+    descents : int
+        Number of descents so far.
+    """
+
+    def __init__(self, reduced: ReducedScoringProblem, rng: np.random.Generator, order: IntArray) -> None:
+        problem = reduced.problem
+        self._reduced, self._rng, self._order = reduced, rng, order
+        self._data, self._workspace = scoring_data(reduced), new_workspace(reduced)
+        self._lower, self._upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
+        self._box = (self._lower, self._upper, *map(np.int64, problem.intercept))
+        self._t = float(problem.threshold) if not reduced.integer_scores else reduced.separation / 2.0
+        self.descents = 0
+        zeros = np.zeros(reduced.Z.shape[1], dtype=np.int64)
+        intercept = self._intercept(zeros)
+        self._replace(problem.value(intercept, zeros.astype(np.float64)), intercept, zeros)
+
+    def _intercept(self, rho: IntArray) -> int:
+        return int(best_intercept(self._data, self._t, self._box[2], self._box[3], rho, self._workspace)[1])
+
+    def offer(self, rho0: int, rho: IntArray) -> bool:
+        """Make a system the incumbent if it is feasible and better, in exact arithmetic; return whether it is."""
+        problem, floats = self._reduced.problem, rho.astype(np.float64)
+        if not problem.allows(rho0, floats):
+            return False
+        value = problem.value(rho0, floats)
+        if value < self.value:
+            self._replace(value, rho0, rho)
+            return True
+        return False
+
+    def _replace(self, value: Fraction, rho0: int, rho: IntArray) -> None:
+        self.value, self.rho0, self.rho = value, rho0, rho.copy()
+        self.cut = min(self._reduced.to_units(value), int(INFEASIBLE) - 1)
+
+    def run_descent(self) -> None:
+        """Run one descent: the first from 0, then in turn from a system on few features and from the perturbed incumbent."""
+        d, problem = self.rho.size, self._reduced.problem
+        turn, self.descents = self.descents, self.descents + 1
+        if turn == 0:
+            rho = np.zeros(d, dtype=np.int64)
+        elif turn % 2:
+            rho = self._small(turn // 2)
+        else:
+            rho = self.rho.copy()
+            count = min(int(self._rng.integers(1, 5)), d)
+            for j in self._rng.choice(d, size=count, replace=False):
+                rho[j] = self._rng.integers(self._lower[j], self._upper[j] + 1) if self._rng.random() < 0.7 else 0
+            used = np.flatnonzero(rho)
+            if used.size > problem.max_nonzeros:
+                rho[self._rng.choice(used, size=used.size - problem.max_nonzeros, replace=False)] = 0
+        self._descend(rho, self._rng.permutation(d), 2 * d)
+
+    def _small(self, turn: int) -> IntArray:
+        """Return a good system on few features: the first ones of the greedy order, later drawn with a preference for them."""
+        d = self.rho.size
+        count = min(1 + turn % 5, self._reduced.problem.max_nonzeros, d)
+        support = self._order[:count]
+        if turn >= 5:
+            support = np.unique(self._order[np.minimum(self._rng.geometric(0.2, size=count) - 1, d - 1)])
+        best, chosen = None, np.zeros(d, dtype=np.int64)
+        low, high = self._lower[support], self._upper[support] + 1
+        for coefficients in self._rng.integers(low, high, size=(_TRIES, support.size)):
+            rho = np.zeros(d, dtype=np.int64)
+            rho[support] = coefficients
+            units = self._descend(rho, support, 0)
+            if best is None or units < best:
+                best, chosen = units, rho
+        return chosen
+
+    def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
+        """Improve rho in place and offer it; return its cost in units."""
+        units, rho0 = descend(self._data, self._t, self._box, rho, order, swaps, self._workspace)
+        if not self._reduced.integer_scores or units < self.cut:  # integer scores are counted exactly
+            self.offer(int(rho0), rho)
+        return int(units)
+
+    def descend_from_solution(self, relaxed: BoxSolution) -> None:
+        """Round the solution of a box's linear program to integers, and descend from there on the features that it uses."""
+        rho = np.clip(np.rint(relaxed.rho), self._lower, self._upper).astype(np.int64)
+        used = relaxed.use.sum(axis=0)
+        support = np.flatnonzero(used > _USED)
+        support = support[np.argsort(-used[support], kind="stable")[: self._reduced.problem.max_nonzeros]]
+        chosen = np.zeros_like(rho)
+        chosen[support] = rho[support]
+        self._descend(chosen, support, 0)
+
+    def offer_coefficients(self, rho: IntArray) -> None:
+        """Offer a system with its best intercept; if scores are not integers, with each at which some point changes sides."""
+        self.offer(self._intercept(rho), rho)
+        if self._reduced.integer_scores:
+            return
+        problem = self._reduced.problem
+        scores, t = problem.X @ rho, float(problem.threshold)
+        turns = np.where(problem.y > 0, np.ceil(t - scores), np.floor(-t - scores))
+        intercepts = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
+        for rho0 in intercepts:
+            self.offer(int(np.clip(rho0, *problem.intercept)), rho)

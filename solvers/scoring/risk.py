@@ -43,7 +43,7 @@ class RiskRule(BoundingRule[RiskProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lowest = 0.0
+    lower_bound = 0.0
 
     def __init__(self, problem: RiskProblem) -> None:
         super().__init__(problem)

@@ -47,7 +47,7 @@ class LoggedRiskProblem:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the data."""
+        """The SHA-256 of the data."""
         p = self.problem
         facts = f"{p.X.shape} {[getattr(p, name) for name in _NUMBERS]}"
         return data_digest(facts, [getattr(p, name) for name in _VECTORS])

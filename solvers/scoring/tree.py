@@ -7,7 +7,8 @@ A call visits a given number of nodes, in arrays that Python keeps between calls
 - *By sign* (`SIGN`): ρ_j = 0 (where it may be), ρ_j ≥ 1, ρ_j ≤ -1.
 - *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
 
-Each child's number is the next free one, in this order. Every split and every node that is closed goes into ``events``.
+Each child's number is the next free one, in this order. Every split goes into ``splits``, which the proof log
+holds. The loops call the `ScoringData` ``data``, and the `NodeStack` k.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ import numpy as np
 
 from ..interface.named_scalars import integers_and_floats, named_scalars
 from ..interface.numba_flags import by_reference
-from .bounds import Scratch, entry, inner, new_scratch, tighten_and_bound
+from .bounds import BoundWorkspace, entry, inner, new_bound_workspace, tighten_and_bound
 from .reduced_problem import ReducedScoringProblem
 
-#: Kinds of events: a node was closed, or split in one of these ways.
-CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
-#: `Stack.scalars`: nodes on the stack, nodes bounded so far, the next free number, events and single systems stored so far.
-_SCALARS = integers_and_floats("top nodes next noted systems", "")
-#: Capacities: nodes of the stack, events, and single systems.
-_NODES, _EVENTS, _SYSTEMS = 4096, 1 << 14, 256
+#: Kinds of splits, as the proof log has them; no split, where the node is a single system.
+BEGIN, SUPPORT, SIGN, HALVES = 1, 2, 3, 4
+_NO_SPLIT = 0
+#: `NodeStack.scalars`: nodes on the stack, nodes bounded so far, the next free number, splits and single systems stored so far.
+_SCALARS = integers_and_floats("top nodes next splits systems", "")
+#: Capacities: nodes of the stack, splits, and single systems.
+_NODES, _SPLITS, _SYSTEMS = 4096, 1 << 14, 256
 
 
 @by_reference
-class Stack(NamedTuple):
-    """The stack of open nodes, the last one on top, with the events and candidate systems of the last call."""
+class NodeStack(NamedTuple):
+    """The stack of open nodes, the last one on top, with the splits and candidate systems of the last call."""
 
     lower: Any  #: (nodes, d) box of a node
     upper: Any
@@ -39,46 +41,36 @@ class Stack(NamedTuple):
     needs_feature: Any  #: (nodes,) 1 if an undecided coefficient is not 0
     bound: Any  #: (nodes,) in units
     number: Any  #: (nodes,) number of the node in the log
-    events: Any  #: (events, 4) kind, number of the node, coefficient, half
+    splits: Any  #: (splits, 4) kind, number of the node, coefficient, largest value of the lower half
     candidates: Any  #: (systems, d) single systems of closed nodes, whose intercept is not chosen yet
     spread: Any  #: (d,) mean distance of the two classes along a feature
     order: Any  #: (d,) order of splits by support
     scalars: Any  #: the numbers, by name (`_SCALARS`)
-    scratch: Scratch
+    workspace: BoundWorkspace
 
 
-def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> Stack:
+def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> NodeStack:
     """Return an empty stack with the given order of splits by support and spread of features."""
     d = reduced.Z.shape[1]
     boxes = {name: np.zeros((_NODES, d), np.int64) for name in ("lower", "upper")}
     numbers = {name: np.zeros(_NODES, np.int64) for name in ("needs_feature", "bound", "number")}
-    return Stack(
-        **boxes, **numbers, forced=np.zeros((_NODES, d), np.bool_), events=np.zeros((_EVENTS, 4), np.int64),
+    return NodeStack(
+        **boxes, **numbers, forced=np.zeros((_NODES, d), np.bool_), splits=np.zeros((_SPLITS, 4), np.int64),
         candidates=np.zeros((_SYSTEMS, d), np.int64), spread=spread, order=order, scalars=named_scalars(_SCALARS),
-        scratch=new_scratch(reduced),
+        workspace=new_bound_workspace(reduced),
     )  # fmt: skip
 
 
 @inner
-def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
-    place = k.scalars.noted
-    k.events[place, 0], k.events[place, 1], k.events[place, 2], k.events[place, 3] = kind, number, j, half
-    k.scalars.noted += 1
-
-
-@inner
-def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
-    """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
+def _push(data: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
+    """Bound the child that lies at ``slot``, and number it; return whether its bound is below the cut."""
     units, needs_feature = tighten_and_bound(
-        rows, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.scratch
+        data, k.lower[slot], k.upper[slot], k.forced[slot], k.needs_feature[slot], cut, flows, k.workspace
     )
     k.needs_feature[slot], k.bound[slot], k.number[slot] = needs_feature, max(units, parent), k.scalars.next
     k.scalars.next += 1
     k.scalars.nodes += 1
-    if k.bound[slot] >= cut:
-        _event(k, CLOSED, k.number[slot], 0, 0)
-        return False
-    return True
+    return k.bound[slot] < cut
 
 
 @inner
@@ -95,13 +87,13 @@ def _undecided(k: Any, slot: Any, j: Any) -> Any:
 
 @inner
 def _choose(k: Any, slot: Any, by_support: Any) -> Any:
-    """Choose the split of a node: (kind, coefficient); kind CLOSED where the node is a single system."""
+    """Return the split of a node, (kind, coefficient); the kind is `_NO_SPLIT` if the node is a single system."""
     d = k.spread.size
     if by_support:
         for t in range(d):
             if _undecided(k, slot, k.order[t]):
                 return (SUPPORT if k.needs_feature[slot] else BEGIN), k.order[t]
-    best, chosen, kind = -1.0, -1, CLOSED
+    best, chosen, kind = -1.0, -1, _NO_SPLIT
     for j in range(d):
         l, u = k.lower[slot, j], k.upper[slot, j]
         if l == u:
@@ -166,10 +158,12 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
 
 
 @inner
-def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
-    """Put in the place of the node above the top those of its children that are not closed."""
+def _split(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
+    """Replace the node just above the top of the stack by its children that are below the cut."""
     node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
-    _event(k, kind, number, j, half)
+    place = k.scalars.splits
+    k.splits[place, 0], k.splits[place, 1], k.splits[place, 2], k.splits[place, 3] = kind, number, j, half
+    k.scalars.splits += 1
     children = 3 if kind in (SUPPORT, SIGN) else 2
     origin = k.bound.size - 2
     _copy(k, node, origin)
@@ -178,23 +172,23 @@ def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
         slot = node + pushed
         _copy(k, origin, slot)
         _child(k, slot, kind, j, half, c)
-        pushed += _push(rows, k, slot, cut, flows, parent)
+        pushed += _push(data, k, slot, cut, flows, parent)
     _worst_first(k, node, pushed)
     k.scalars.top += pushed
 
 
 @entry
-def split_node(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
+def split_node(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
     """Replace the one node on the stack by its children that are below ``cut``, bounded by prices and errors of equal rows.
 
     ``kind`` is `SUPPORT`, `BEGIN`, `SIGN` or `HALVES`, j the coefficient, ``half`` its largest value in the lower half.
     """
     k.scalars.top = 0
-    _split(rows, k, kind, j, half, cut, False)
+    _split(data, k, kind, j, half, cut, False)
 
 
 @entry
-def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
+def search_below(data: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or an array is full.
 
     With ``by_support`` nodes are split by support first. Nodes whose bound reaches ``cut`` are closed.
@@ -202,22 +196,20 @@ def search_below(rows: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) 
     end = k.scalars.nodes + node_limit
     while k.scalars.top > 0 and k.scalars.nodes < end:
         if (
-            k.scalars.noted + 8 > k.events.shape[0]
+            k.scalars.splits == k.splits.shape[0]
             or k.scalars.systems == k.candidates.shape[0]
             or k.scalars.top + 5 > k.bound.size
         ):
             return
         k.scalars.top -= 1
-        node, number, parent = k.scalars.top, k.number[k.scalars.top], k.bound[k.scalars.top]
-        if parent >= cut:
-            _event(k, CLOSED, number, 0, 0)
+        node = k.scalars.top
+        if k.bound[node] >= cut:
             continue
         kind, j = _choose(k, node, by_support)
-        if kind == CLOSED:
-            _event(k, CLOSED, number, 0, 0)
+        if kind == _NO_SPLIT:
             for t in range(k.spread.size):
                 k.candidates[k.scalars.systems, t] = k.lower[node, t]
             k.scalars.systems += 1
             continue
         half = (k.lower[node, j] + k.upper[node, j]) // 2
-        _split(rows, k, kind, j, half, cut, True)
+        _split(data, k, kind, j, half, cut, True)

@@ -64,7 +64,7 @@ class LoggedSparseProblem:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of the data."""
+        """The SHA-256 of the data."""
         p = self.problem
         return data_digest(f"{p.A.shape} {p.loss.name} {p.max_nonzeros}", [getattr(p, name) for name in _ARRAYS])
 

@@ -67,10 +67,10 @@ def _balance(numbers: IntArray, y: FloatArray, slack: FloatArray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FeatureGains:
-    """The two parts of the bound that a dual point gives, each on the safe side of rounding."""
+    """The terms of the bound that a dual point gives: gains of features, and the rest; on the safe side of rounding."""
 
-    base: float  #: the first terms, with g_0
-    values: FloatArray  #: (p,) g
+    base: float  #: -Σ c_i ℓ*(-α_i/c_i) - g_0
+    values: FloatArray  #: (p,) g_j
     size: float  #: sum of the absolute values of what is added
     low: FloatArray  #: (p,) bounds of v
     high: FloatArray

@@ -104,7 +104,7 @@ class SparseRule(BoundingRule[SparseProblem]):
     """
 
     format, version = FORMAT, VERSION
-    lowest = 0.0
+    lower_bound = 0.0
 
     def __init__(self, problem: SparseProblem) -> None:
         super().__init__(problem)

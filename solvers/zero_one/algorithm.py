@@ -44,8 +44,8 @@ from .reuse import SolvedProblem, TransferredBound, ends_first, transferred_boun
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..certification.result import Result
-    from .box_engine import BoxEngine
-    from .distributed_boxes import StoppedSearch, SubtreeEngine, ZeroOneCheckpoint
+    from .box_engine import BoxEngine, BoxSearchCheckpoint, StoppedBoxSearch
+    from .distributed_boxes import DistributedBoxEngine
 
 #: Effort of the conflict engine, about nanoseconds, from which a proof log of the bound so far is written before a deadline may
 #: end the search, and the growth of the effort between two such logs.
@@ -74,10 +74,10 @@ class ZeroOneState:
         default_factory=TransferredBound
     )  #: bounds of earlier problems that imply ``transferred_bound``
     next_heuristic: int = 0  #: node count of the engine at which the heuristic runs again
-    checkpoint_file: ZeroOneCheckpoint | None = None
-    stopped: StoppedSearch | None = None  #: the saved search, until it continues
+    checkpoint_file: BoxSearchCheckpoint | None = None
+    stopped: StoppedBoxSearch | None = None  #: the saved search, until it continues
     executor: AsynchronousExecutor | None = None  #: remote workers
-    checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
+    at_checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
 
     @property
     def hinge_violations(self) -> FloatArray:
@@ -85,14 +85,14 @@ class ZeroOneState:
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.hinge_violations
 
     @property
-    def logging_engine(self) -> BoxEngine | SubtreeEngine | None:
+    def logging_engine(self) -> BoxEngine | DistributedBoxEngine | None:
         """The box search whose log is written, alone or as the first engine of a portfolio; None without one."""
         from .box_engine import BoxEngine
-        from .distributed_boxes import SubtreeEngine
+        from .distributed_boxes import DistributedBoxEngine
         from .engine import Portfolio
 
         first = self.engine.first if isinstance(self.engine, Portfolio) else self.engine
-        return first if self.writer is not None and isinstance(first, BoxEngine | SubtreeEngine) else None
+        return first if self.writer is not None and isinstance(first, BoxEngine | DistributedBoxEngine) else None
 
     @property
     def log_closes_gap(self) -> bool:
@@ -163,7 +163,7 @@ class ZeroOneState:
         self.transferred_bound = self.shared.lower_bound
 
 
-def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
+def resume_search(state: ZeroOneState, stopped: StoppedBoxSearch) -> None:
     """Restore incumbent, bound and counters from the search that a checkpoint holds."""
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
@@ -175,8 +175,8 @@ def resume_search(state: ZeroOneState, stopped: StoppedSearch) -> None:
 def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a search with a checkpoint or remote workers: boxes, or conflicts with workers."""
     from .box_engine import BoxEngine
-    from .distributed_boxes import SubtreeEngine
-    from .distributed_conflicts import ConflictTeamEngine
+    from .distributed_boxes import DistributedBoxEngine
+    from .distributed_conflicts import DistributedConflictEngine
 
     shared, stopped = state.shared, state.stopped
     state.stopped = None
@@ -184,15 +184,15 @@ def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> En
         shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
     shared.polish = HardMarginSolver.of(shared.reduced)
     if state.executor is not None and state.engine_name == "conflicts":
-        return ConflictTeamEngine(shared, state.hinge_violations, state.executor)
+        return DistributedConflictEngine(shared, state.hinge_violations, state.executor)
     if proof is not None:
         state.writer = _writer(state, stopped, proof)
     local_threads = 1 if state.executor is not None else threads
     local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.snapshot)
-    return local_engine if state.executor is None else SubtreeEngine(shared, local_engine, state.executor, state.writer)
+    return local_engine if state.executor is None else DistributedBoxEngine(shared, local_engine, state.executor, state.writer)
 
 
-def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> BoxLogWriter:
+def _writer(state: ZeroOneState, stopped: StoppedBoxSearch | None, proof: str) -> BoxLogWriter:
     """Return the writer of the log of a new tree, or of one that continues from a checkpoint."""
     if state.writer is not None:
         state.writer.discard()
@@ -205,16 +205,16 @@ def _writer(state: ZeroOneState, stopped: StoppedSearch | None, proof: str) -> B
 def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     """Write the checkpoint, or remove it after a finished search; return the error of an unwritable file."""
     from .box_engine import BoxEngine
-    from .distributed_boxes import SubtreeEngine
+    from .distributed_boxes import DistributedBoxEngine
 
     checkpoint, engine, shared = state.checkpoint_file, state.engine, state.shared
-    if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
+    if checkpoint is None or not isinstance(engine, BoxEngine | DistributedBoxEngine):
         return None
 
     def content(position: LogPosition | None) -> CheckpointContent:
         return checkpoint.content(shared, engine.snapshot, state.earlier_nodes + engine.nodes, position)
 
-    return checkpoint.update(shared.closed or not engine.open_count, state.writer, content)
+    return checkpoint.update(shared.gap_closed or not engine.open_count, state.writer, content)
 
 
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
@@ -372,7 +372,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
-        object.__setattr__(self, "restarts", as_integer(self.restarts, "restarts"))
+        for name in ("restarts", "neighbourhoods"):
+            object.__setattr__(self, name, as_integer(getattr(self, name), name))
         if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
             raise InputError(
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}",
@@ -428,11 +429,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and evaluate the starting points, or restore the checkpoint."""
-        from .distributed_boxes import ZeroOneCheckpoint
+        from .box_engine import BoxSearchCheckpoint
 
         limits = Limits.of(options, self.info.tolerance)
         reduced = reduce_problem(view)
-        checkpoint = None if self.checkpoint is None else ZeroOneCheckpoint(self.checkpoint, view, limits.tol)
+        checkpoint = None if self.checkpoint is None else BoxSearchCheckpoint(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read(self.proof)
         reduced = reduced if stopped is None else stopped.snapshot.search_data.reduced
         engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
@@ -474,12 +475,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def _advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         end = time.perf_counter() + seconds
-        if state.transferred_bound > 0.0 and state.shared.closed:
+        if state.transferred_bound > 0.0 and state.shared.gap_closed:
             return Outcome.CONVERGED
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.improve_bound(0.0)
             return Outcome.CONVERGED
-        state.checkpoint = False
+        state.at_checkpoint = False
         if state.checkpoint_file is not None and state.checkpoint_file.due:
             write_checkpoint(state)
         if state.recorder is None:
@@ -487,7 +488,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 return Outcome.RUNNING
             engine = engine_at_checkpoint(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
-            state.checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
+            state.at_checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.write_error is not None:
                 return Outcome.UNWRITTEN
             if self.proof is None or not state.needs_log(outcome):
@@ -497,7 +498,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 engine.release()  # the proof numbers its subproblems from 1
             state.recorder = self._recorder(self.proof, state, state.shared.lower_bound)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
-        state.checkpoint = state.recorder.finished
+        state.at_checkpoint = state.recorder.finished
         if state.recorder.write_error is not None:
             return Outcome.UNWRITTEN
         if not state.recorder.finished:
@@ -517,10 +518,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return ProgressState(
             iteration=0 if engine is None else engine.nodes,
             objective=shared.incumbent.value,
-            bound=shared.lower_bound if state.checkpoint else max(shared.lower_bound, shared.provisional_bound),
+            bound=shared.lower_bound if state.at_checkpoint else max(shared.lower_bound, shared.provisional_bound),
             active=0 if engine is None else engine.open_count,
             step="start" if engine is None else engine.name,
-            checkpoint=state.checkpoint,
+            checkpoint=state.at_checkpoint,
         )
 
     def answer(self, state: ZeroOneState) -> Answer:
@@ -536,7 +537,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             details |= {"open_nodes": engine.open_count, **figures}
         if self.earlier:
             details["carried_bound"] = state.transferred_bound
-            update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
+            update = Update(UpdateKind.CLOSED if engine is None and shared.gap_closed else UpdateKind.STARTED)
         if state.executor is not None:
             state.executor.close()
         logging_engine = state.logging_engine

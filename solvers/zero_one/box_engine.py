@@ -1,4 +1,4 @@
-"""The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w.
+"""The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w, and its checkpoints.
 
 Pair bounds and a hinge relaxation bound a box; the compiled loops are `solvers.zero_one.loops.box_search`.
 """
@@ -6,14 +6,19 @@ Pair bounds and a hinge relaxation bound a box; the compiled loops are `solvers.
 from __future__ import annotations
 
 import math
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
+from ...models.model import fingerprint
+from ...models.views import ZeroOneProblem
+from ..exact.checkpoint import Checkpoint, CheckpointContent
+from ..exact.log_file import LogPosition
 from ..exact.loops.matching import WIDEST
 from ..exact.rotation import constant_column
 from ..interface.algorithm import Outcome
@@ -35,7 +40,7 @@ from .reduced import ReducedZeroOneProblem
 
 
 @dataclass(frozen=True, eq=False)
-class SearchData:
+class BoxSearchData:
     """The data that all nodes of one box search share, in every process.
 
     Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
@@ -48,7 +53,7 @@ class SearchData:
     leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
 
     @classmethod
-    def of(cls, reduced: ReducedZeroOneProblem, upper: float) -> SearchData:
+    def of(cls, reduced: ReducedZeroOneProblem, upper: float) -> BoxSearchData:
         """Return the data of a search that begins with an incumbent of value ``upper``."""
         rows = reduced.relaxed_rows(upper)
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
@@ -95,7 +100,7 @@ class BoxLog(Protocol):
 class BoxSearchSnapshot:
     """The state of a box search, from which a file or another process continues it."""
 
-    search_data: SearchData
+    search_data: BoxSearchData
     nodes: OpenNodes  #: the open nodes
     unresolved: float = math.inf  #: least lower bound of the leaves that rounding left unresolved; ∞ without such leaves
     first_id: int = 0  #: number of the next node in the proof log
@@ -132,7 +137,7 @@ class BoxEngine(Engine):
     ) -> None:
         super().__init__(shared)
         self.search_data = (
-            SearchData.of(reduced_problem or shared.reduced, shared.upper) if snapshot is None else snapshot.search_data
+            BoxSearchData.of(reduced_problem or shared.reduced, shared.upper) if snapshot is None else snapshot.search_data
         )
         self._data = self.search_data.data
         self._threads = 1 if log is not None else threads
@@ -355,3 +360,59 @@ class BoxEngine(Engine):
             self.unresolved = min(self.unresolved, max(bound, violated))
         elif self._log is not None:
             self._log.append_leaf(active, self._leaf_rows.tau, target)
+
+
+_ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedBoxSearch:
+    """An interrupted box search, in this process or with remote workers, as its checkpoint holds it."""
+
+    snapshot: BoxSearchSnapshot
+    w: FloatArray  #: (p,) the incumbent
+    lower_bound: float  #: proved lower bound in original units
+    nodes: int  #: number of processed nodes
+    log: LogPosition | None = None  #: where the proof log ends
+
+
+class BoxSearchCheckpoint(Checkpoint[StoppedBoxSearch]):
+    """The checkpoint file of a box search."""
+
+    solver = "zero-one-bb"
+    numbers = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
+
+    def __init__(self, path: str | os.PathLike[str], problem: ZeroOneProblem, tol: float) -> None:
+        super().__init__(path, fingerprint((problem.A, problem.weights, problem.penalised)), tol)
+        self._problem = problem
+
+    @staticmethod
+    def content(
+        shared: SharedState, snapshot: BoxSearchSnapshot, count: int, log: LogPosition | None = None
+    ) -> CheckpointContent:
+        """Return the content of the file for a search of ``count`` nodes, with the position of its log."""
+        reduced = snapshot.search_data.reduced
+        numbers = {
+            "upper": snapshot.search_data.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
+            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": snapshot.unresolved,
+        }  # fmt: skip
+        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
+        arrays |= {f"open_{name}": array for name, array in snapshot.nodes.arrays().items()}
+        return CheckpointContent(numbers, arrays, log, snapshot.first_id)
+
+    def parse(self, saved: CheckpointContent) -> StoppedBoxSearch:
+        """Return the interrupted search that a file's content describes."""
+        arrays, numbers = saved.arrays, saved.numbers
+        reduced = ReducedZeroOneProblem(
+            **{name: np.array(arrays[name]) for name in _ARRAY_FIELDS},
+            unit=numbers["unit"],
+            constant=numbers["constant"],
+            shrink=numbers["shrink"],
+            free=bool(numbers["free"]),
+            problem=self._problem,
+        )
+        nodes = OpenNodes.from_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
+        nodes.check(*reduced.rows.shape)
+        snapshot = BoxSearchSnapshot(BoxSearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
+        w = np.array(arrays["w"], dtype=np.float64)
+        return StoppedBoxSearch(snapshot, w, numbers["floor"], int(numbers["nodes"]), saved.log)

@@ -1,8 +1,8 @@
 """Proof log of the box engine: the tree, with the multipliers that bound each node, for the checker in `solvers.zero_one.check`.
 
 One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
-pairs, prices], with θ where losses weigh more, and its split; then the claimed bound and the incumbent; last the seal
-(`log_file`). Floats read back exactly as they were. `write_citing_log` writes a log that rests on other logs.
+pairs, prices], with the factor θ on the losses if it is not 1, and its split; then the claimed bound and the incumbent; last the
+seal (`solvers.exact.log_file`). Floats read back exactly as they were. `write_citing_log` writes a log that rests on other logs.
 """
 
 from __future__ import annotations

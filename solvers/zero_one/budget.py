@@ -184,9 +184,9 @@ class BudgetState:
 
     view: ZeroOneBudget
     reduced: ReducedZeroOneProblem
-    polish: HardMarginSolver
+    polish: HardMarginSolver  #: solver that improves points
     options: Options
-    tol: float
+    tol: float  #: relative gap at which the run ends
     rng: np.random.Generator
     max_norm: float  #: largest squared norm of interest
     high: BudgetPoint  #: the point of the hull's current edge with more than k violations
@@ -198,9 +198,9 @@ class BudgetState:
     inner: ZeroOneState | None = None  #: state of the current λ problem's solver
     search: BudgetSearch | None = None  #: the tree search, once it has begun
     nodes: int = 0  #: nodes of the finished λ problems
-    checkpoint: bool = True  #: whether every repeated run passes through this state
+    at_checkpoint: bool = True  #: whether every repeated run passes through this state
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    recorder: ConflictLogWriter | None = None
+    recorder: ConflictLogWriter | None = None  #: writer of a log of the bound, while it proves the bound
     logged_bound: float = 0.0  #: bound that the log at the path claims
     next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
 
@@ -214,7 +214,7 @@ class BudgetState:
         """Return whether a log of the bound is to be written: the search has ended, or its deadline may be near."""
         if outcome is not Outcome.RUNNING:
             return outcome is not Outcome.TIME_LIMIT
-        due = self.checkpoint and self.searched_nodes >= self.next_record_nodes and self.lower_bound > self.logged_bound
+        due = self.at_checkpoint and self.searched_nodes >= self.next_record_nodes and self.lower_bound > self.logged_bound
         return due and self.options.time_limit is not None
 
     def seal(self) -> None:
@@ -383,7 +383,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             return Outcome.RUNNING
         recorder = state.recorder
         recorder.work(seconds)
-        state.checkpoint = recorder.finished
+        state.at_checkpoint = recorder.finished
         if recorder.write_error is not None:
             return Outcome.UNWRITTEN
         if state.search_outcome is None and (
@@ -406,7 +406,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         )
 
     def _search(self, state: BudgetState, seconds: float) -> Outcome:
-        if state.checkpoint and state.best is not None and state.is_closed():
+        if state.at_checkpoint and state.best is not None and state.is_closed():
             return Outcome.CONVERGED
         if not state.hull_done:
             self._search_hull(state, seconds)
@@ -429,7 +429,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             )
             state.inner = self._inner_solver.init(problem, options, state.rng)
         outcome = self._inner_solver.advance(state.inner, seconds)
-        state.checkpoint = state.inner.checkpoint
+        state.at_checkpoint = state.inner.at_checkpoint
         inner = state.inner.shared
         state.improve_bound(inner.lower_bound - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
@@ -466,17 +466,17 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         slice_end = (search.nodes // _SLICE + 1) * _SLICE
         slice_end = slice_end if limit is None else min(slice_end, limit)
         search.work(seconds, slice_end)
-        state.checkpoint = search.finished or search.nodes >= slice_end
-        if state.checkpoint:
+        state.at_checkpoint = search.finished or search.nodes >= slice_end
+        if state.at_checkpoint:
             state.improve_bound(state.reduced.original_bound(search.bound) if search.bound > 0 else 0.0)
-        if state.checkpoint and state.best is not None and state.is_closed():
+        if state.at_checkpoint and state.best is not None and state.is_closed():
             return Outcome.CONVERGED
         if search.finished:
             if not search.resolved:
                 return Outcome.STALLED
             return Outcome.INFEASIBLE if state.best is None else Outcome.CONVERGED
         memory = state.options.memory_limit
-        if state.checkpoint and memory is not None and search.memory > memory:
+        if state.at_checkpoint and memory is not None and search.memory > memory:
             return Outcome.MEMORY_LIMIT
         return Outcome.NODE_LIMIT if state.is_out_of_nodes() else Outcome.RUNNING
 
@@ -489,7 +489,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             bound=state.lower_bound,
             active=0 if search is None else search.open_count,
             step=f"lambda {state.lam:.3g}" if search is None else "budget",
-            checkpoint=state.checkpoint,
+            checkpoint=state.at_checkpoint,
         )
 
     def answer(self, state: BudgetState) -> Answer:

@@ -75,7 +75,7 @@ COUNTERS = {
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 
 
-class Dive:
+class DepthFirstSearch:
     """A depth-first search below one node that can stop and resume; its arrays serve the searches of later nodes as well.
 
     Parameters
@@ -84,12 +84,12 @@ class Dive:
         The points with the intercept as a stretched coordinate, and without it.
     weights : ndarray (n,)
         Costs of deleting the points.
-    order : ndarray (n,)
+    branching_priority : ndarray (n,)
         Branching priorities of the points.
     """
 
-    def __init__(self, rows: ConflictRows, exact: ConflictRows, weights: FloatArray, order: FloatArray) -> None:
-        self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
+    def __init__(self, rows: ConflictRows, exact: ConflictRows, weights: FloatArray, branching_priority: FloatArray) -> None:
+        self.rows, self.exact, self.weights, self.branching_priority = rows, exact, weights, branching_priority
         n, p = rows.a.shape
         levels = n + 3
         capacity = max(min(levels * n, LISTED_POINTS // (2 * p + 6)), 1)
@@ -139,7 +139,11 @@ class Dive:
 
     def run(self, cut: float, nodes: int) -> int:
         """Continue the search for at most ``nodes`` nodes and return a status code of `search_depth_first`."""
-        return int(search_depth_first(self.rows, self.exact, self.weights, self.order, self.stack, self._workspace, cut, nodes))
+        return int(
+            search_depth_first(
+                self.rows, self.exact, self.weights, self.branching_priority, self.stack, self._workspace, cut, nodes
+            )
+        )
 
     def bound(self) -> float:
         """Return the least lower bound of the open nodes, in reduced units; ∞ without open nodes."""
@@ -186,25 +190,25 @@ class ConflictSearchData:
     rows: Any  #: `ConflictRows` with the intercept as a stretched coordinate
     exact: Any  #: `ConflictRows` without the intercept
     weights: FloatArray  #: (m,) costs of deleting the points
-    order: FloatArray  #: (m,) branching priorities of the points
+    branching_priority: FloatArray  #: (m,) branching priorities of the points
 
     @classmethod
-    def of(cls, reduced: ReducedZeroOneProblem, upper: float, order: FloatArray) -> ConflictSearchData:
+    def of(cls, reduced: ReducedZeroOneProblem, upper: float, branching_priority: FloatArray) -> ConflictSearchData:
         """Return the data of a search whose incumbent has the value ``upper``, in reduced units."""
         tau = reduced.thresholds(upper)
         rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
-        return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
+        return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(branching_priority))
 
-    def new_dive(self) -> Dive:
+    def new_depth_first_search(self) -> DepthFirstSearch:
         """Return a depth-first search on these data, with arrays of its own."""
-        return Dive(self.rows, self.exact, self.weights, self.order)
+        return DepthFirstSearch(self.rows, self.exact, self.weights, self.branching_priority)
 
     def root(self) -> Any:
         """Return the states at the root: points that cost the incumbent's value or more are kept, all others free."""
         return np.where(self.weights >= self.upper, KEPT, FREE).astype(np.int8)
 
 
-def offer_candidate(shared: SharedState, dive: Dive) -> bool:
+def offer_candidate(shared: SharedState, dive: DepthFirstSearch) -> bool:
     """Polish the candidate at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
     w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
@@ -219,14 +223,14 @@ class LargeNeighbourhood:
     ----------
     shared : SharedState
     rng : numpy Generator
-    order : ndarray (n,)
+    branching_priority : ndarray (n,)
         Branching priorities of the points: their hinge violations.
     """
 
-    def __init__(self, shared: SharedState, rng: np.random.Generator, order: FloatArray) -> None:
+    def __init__(self, shared: SharedState, rng: np.random.Generator, branching_priority: FloatArray) -> None:
         self._shared, self._rng = shared, rng
-        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
-        self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
+        rows = stretched_rows(shared.reduced, np.ones(len(branching_priority)), shared.upper)._replace(strict=False)
+        self._dive = DepthFirstSearch(rows, shared.polish.rows, shared.reduced.weights, branching_priority)
         self._node_rate = NodeRate.initial(shared.limits, rows.a.size)
         self._start_nodes = 0
         self.running = False
@@ -350,10 +354,10 @@ class ConflictEngine(Engine):
     name: ClassVar[str] = "conflicts"
     nanoseconds_per_effort: ClassVar[float] = 1.0
 
-    def __init__(self, shared: SharedState, order: FloatArray, threads: int = 1) -> None:
+    def __init__(self, shared: SharedState, branching_priority: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
-        search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
-        self._dives = [search_data.new_dive() for _ in range(threads)]
+        search_data = ConflictSearchData.of(shared.reduced, shared.upper, branching_priority)
+        self._dives = [search_data.new_depth_first_search() for _ in range(threads)]
         self._remaining = [0] * threads
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()

@@ -30,7 +30,6 @@ from ..exact.dispatcher import (
     NUMBERS_PER_SUBPROBLEM,
     Dispatcher,
     check_numbers,
-    check_point_states,
     check_worker_fields,
     unpack_log_lines,
     worker_name,
@@ -57,20 +56,20 @@ class NodeProver:
         Reduced value (or squared norm) below which solutions are of interest: it bounds the intercept and the rounding errors.
     weights : ndarray (m,)
         Costs of deleting the points.
-    order : ndarray (m,)
+    branching_priority : ndarray (m,)
         Branching priorities of the points.
     budget : float
         Largest number of deletions; infinite if deletions cost their weights instead.
     """
 
     def __init__(
-        self, reduced: ReducedZeroOneProblem, upper: float, weights: FloatArray, order: FloatArray, budget: float
+        self, reduced: ReducedZeroOneProblem, upper: float, weights: FloatArray, branching_priority: FloatArray, budget: float
     ) -> None:
         from .loops.conflict_records import empty_workspace, penalised_rows, stretched_rows
 
         tau = reduced.thresholds(upper)
         self._rows, self._exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
-        self._weights, self._order, self._budget = weights, order, budget
+        self._weights, self._branching_priority, self._budget = weights, branching_priority, budget
         self._activity, self._visits = np.zeros(len(tau)), 0
         n, self.width = self._rows.a.shape
         self._workspace, self.record = empty_workspace(n, self.width, self._exact.a.shape[1]), _empty_record(n, self.width)
@@ -82,8 +81,8 @@ class NodeProver:
         zero_fields(self.record.scalars)
         return int(
             prove_node(
-                self._rows, self._exact, self._weights, self._order, self._activity, self._workspace, state, extra, start,
-                self.record, cut, self._budget,
+                self._rows, self._exact, self._weights, self._branching_priority, self._activity, self._workspace, state, extra,
+                start, self.record, cut, self._budget,
             )
         )  # fmt: skip
 
@@ -126,7 +125,7 @@ class ProofGoal:
 
     reduced: ReducedZeroOneProblem
     weights: FloatArray  #: (m,) costs of deletions: reduced weights, or multiplicities with a finite budget
-    order: FloatArray  #: (m,) branching priorities of the points: their hinge violations
+    branching_priority: FloatArray  #: (m,) branching priorities of the points: their hinge violations
     cut: float  #: value in reduced units, with a finite budget the squared norm
     budget: float  #: largest number of deletions; infinite if deletions cost their weights instead
     unit: float  #: the unit of weights, in the stated problem
@@ -163,7 +162,7 @@ class TreeProver:
 
     def __init__(self, goal: ProofGoal, first: int = 0, numbered: bool = False) -> None:
         self._goal, self._numbered = goal, numbered
-        self._node_prover = NodeProver(goal.reduced, goal.cut, goal.weights, goal.order, goal.budget)
+        self._node_prover = NodeProver(goal.reduced, goal.cut, goal.weights, goal.branching_priority, goal.budget)
         self._ident = self._conflicts = first
         self._pushes = self._bytes = 0
         self._heap: list[tuple[float, int, ProofNode]] = []
@@ -228,7 +227,7 @@ class TreeProver:
         return [*lines, json.dumps(record) + "\n"]
 
     def _proved(self, node: ProofNode, cut: float) -> tuple[int, Any, float, Any]:
-        """Return the code of `prove_node` at a cutoff, the states after it, the cost of further deletions and the S-pair."""
+        """Return the code of `prove_node` at a cutoff, and the states, cost of further deletions and active set after it."""
         start = clone_active_set(self._node_prover.empty_active_set() if node.start is None else node.start)
         state, extra = node.state.copy(), np.array([node.extra])
         code = self._node_prover.prove(state, extra, start, cut)
@@ -313,6 +312,14 @@ def _bytes_of(node: ProofNode) -> int:
 def clone_active_set(active: Any) -> Any:
     """Return a copy of an `ActiveSet`."""
     return type(active)(*(np.array(part) for part in active))
+
+
+def check_point_states(state: Any, points: int) -> None:
+    """Raise ValueError unless ``state`` is an int8 vector of the states of all points: FREE, KEPT or DELETED."""
+    if type(state) is not np.ndarray or state.dtype != np.int8 or state.shape != (points,):
+        raise ValueError("states of other points")
+    if not np.isin(state, (FREE, KEPT, DELETED)).all():
+        raise ValueError("invalid states")
 
 
 #: Number of nodes that this process proves before nodes are dispatched, so that short proofs stay local.
@@ -438,7 +445,7 @@ class ConflictLogWriter(LogWriter):
     reduced : ReducedZeroOneProblem
     bound : float
         The lower bound that the search has proved, in original units.
-    order : ndarray (m,)
+    branching_priority : ndarray (m,)
         Branching priorities of the points: their hinge violations.
     budget : int, optional
         The cardinality form: at most this many points are violated, and ``bound`` is one of the squared norm; ``reduced`` has
@@ -459,7 +466,7 @@ class ConflictLogWriter(LogWriter):
         path: str,
         reduced: ReducedZeroOneProblem,
         bound: float,
-        order: FloatArray,
+        branching_priority: FloatArray,
         budget: int | None = None,
         gap: float = 0.0,
         executor: AsynchronousExecutor | None = None,
@@ -477,7 +484,7 @@ class ConflictLogWriter(LogWriter):
         weights, unit = reduced.weights, reduced.unit
         if budget is not None:
             weights, unit = np.rint(reduced.weights * reduced.unit), 1.0
-        goal = ProofGoal(reduced, weights, np.ascontiguousarray(order, dtype=np.float64), cut, allowed, unit)
+        goal = ProofGoal(reduced, weights, np.ascontiguousarray(branching_priority, dtype=np.float64), cut, allowed, unit)
         self.prover: TreeProver | None = None
         self._pool: ProofPool | None = None
         if cut > 0.0 and len(weights) and allowed >= 0.0:

@@ -1,32 +1,23 @@
-"""The box search with remote workers: this process keeps the pool of open nodes and dispatches subproblems (`SubtreeEngine`).
+"""The box search with remote workers: this process keeps the pool of open nodes and dispatches them as subproblems.
 
 The search begins in this process while the workers load their code. When the first worker is ready, the open nodes become the
 pool. Every worker receives a few nodes with the least bounds, the incumbent and a time limit, and returns the nodes that remain
 open. These are divided anew, with better incumbents, so that idle workers soon take over work of busy ones; time limits are short
 where the pool is nearly empty. A killed worker loses one subproblem, which another worker repeats: the result of a subproblem
 depends on nothing else, and only the first result counts.
-
-The pool, the subproblems in progress and the incumbent are the whole state of the search, with or without workers.
-`ZeroOneCheckpoint` saves it.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-import os
 import time
 import zlib
 from collections import Counter
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
-
-import numpy as np
+from dataclasses import dataclass
+from typing import ClassVar
 
 from ...models.arrays import FloatArray
-from ...models.digest import fingerprint
-from ...models.views import ZeroOneProblem
-from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.dispatcher import (
     NUMBERS_PER_SUBPROBLEM,
     Dispatcher,
@@ -37,17 +28,16 @@ from ..exact.dispatcher import (
     unpack_log_lines,
     worker_name,
 )
-from ..exact.log_file import LogPosition
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor
 from ..parallel.serialisation import TaskArrays
-from .box_engine import COUNTER_NAMES, BoxEngine, BoxSearchSnapshot, SearchData
+from .box_engine import COUNTER_NAMES, BoxEngine, BoxSearchData, BoxSearchSnapshot
 from .box_log import BoxLogWriter, BoxRecords
 from .engine import Engine, SharedState
 from .incumbent import HardMarginSolver, Incumbent, trivial_incumbent
 from .open_nodes import DEFAULT_MEMORY, OpenNodes
-from .reduced import ReducedZeroOneProblem, reduce_problem, rotate_for_boxes, warm_up_problem
+from .reduced import reduce_problem, rotate_for_boxes, warm_up_problem
 
 #: Tolerance of the warm-up problem that loads the compiled loops.
 _LOAD_TOL = 1e-6
@@ -58,10 +48,10 @@ _INTERVAL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Subproblem:
+class BoxSubproblem:
     """A task for a worker: search some open nodes for a limited time."""
 
-    search_data: SearchData  #: data of the search, equal for all subproblems: its large arrays are sent once
+    search_data: BoxSearchData  #: data of the search, equal for all subproblems: its large arrays are sent once
     nodes: TaskArrays  #: the arrays of the open nodes
     w: FloatArray  #: the incumbent at the time of dispatch
     value: float  #: its objective
@@ -72,8 +62,8 @@ class Subproblem:
 
 
 @dataclass(frozen=True, eq=False)
-class SubproblemResult:
-    """The result of a `Subproblem`."""
+class BoxSubproblemResult:
+    """The result of a `BoxSubproblem`."""
 
     nodes: OpenNodes  #: open nodes with bounds below the worker's final cutoff
     w: FloatArray | None  #: a better classifier than the task's incumbent
@@ -86,20 +76,20 @@ class SubproblemResult:
     worker: str  #: machine and process
 
 
-def load_code(search_data: SearchData, threads: int | None) -> None:
-    """Load the compiled loops in a worker, by a subproblem of the warm-up problem. Its argument has fetched the search's data."""
+def load_code(search_data: BoxSearchData, threads: int | None) -> None:
+    """Load the compiled loops in a worker by solving the warm-up problem; ``search_data`` makes it fetch the search's data."""
     reduced = rotate_for_boxes(reduce_problem(warm_up_problem()))
     incumbent = trivial_incumbent(reduced)
     engine = BoxEngine(SharedState(reduced, incumbent, HardMarginSolver.of(reduced), Limits(_LOAD_TOL)))
     solve_subproblem(
-        Subproblem(
+        BoxSubproblem(
             engine.search_data, TaskArrays(engine.open_nodes.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False
         ),
         threads,
     )
 
 
-def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
+def solve_subproblem(task: BoxSubproblem, threads: int | None) -> BoxSubproblemResult:
     """Search the nodes of a subproblem with one thread until its time is over."""
     start, processor_start = time.perf_counter(), time.thread_time()
     search_data = task.search_data
@@ -115,7 +105,7 @@ def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
     while outcome is Outcome.RUNNING and (remaining := end - time.perf_counter()) > 0.0:
         outcome = engine.work(min(remaining, _INTERVAL))
     lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
-    return SubproblemResult(
+    return BoxSubproblemResult(
         engine.open_nodes, incumbent.w if incumbent.value < task.value else None, engine.unresolved,
         engine.counts(), engine.effort,
         time.perf_counter() - start, time.thread_time() - processor_start, lines, worker_name(),
@@ -131,7 +121,7 @@ PRELOAD_NODES, PRELOAD_EFFORT = 50, 1e7
 NODES_BETWEEN_CHECKS = 8
 
 
-class SubtreeEngine(Engine):
+class DistributedBoxEngine(Engine):
     """Branch and bound over boxes by remote workers. The order of the nodes depends on timing, the bound's validity does not.
 
     Parameters
@@ -287,11 +277,11 @@ class SubtreeEngine(Engine):
         """Cancel the subproblems in progress; their nodes count as open."""
         self._dispatcher.release()
 
-    def task(self, number: int, nodes: OpenNodes, seconds: float) -> Subproblem:
+    def task(self, number: int, nodes: OpenNodes, seconds: float) -> BoxSubproblem:
         """Return the subproblem of these nodes as a message to a worker."""
         shared, logged = self._shared, self._writer is not None
         incumbent = shared.incumbent
-        return Subproblem(
+        return BoxSubproblem(
             self.search_data, TaskArrays(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged
         )
 
@@ -315,7 +305,7 @@ class SubtreeEngine(Engine):
             count -= len(parts[-1])
         return OpenNodes.concatenate(parts) if parts else self._no_nodes
 
-    def check_result(self, outcome: SubproblemResult) -> None:
+    def check_result(self, outcome: BoxSubproblemResult) -> None:
         """Raise an error of malformed data unless the result is well formed, finite, and about the problem's points."""
         reduced = self.search_data.reduced
         outcome.nodes.check(*reduced.rows.shape)
@@ -325,7 +315,7 @@ class SubtreeEngine(Engine):
         check_worker_fields(outcome.seconds, outcome.processor_seconds, outcome.effort, outcome.worker)
         unpack_log_lines(outcome.log)
 
-    def add_result(self, number: int, outcome: SubproblemResult) -> None:
+    def add_result(self, number: int, outcome: BoxSubproblemResult) -> None:
         """Add a result: its open nodes, its classifier with a recomputed value, its counts, its lines of the log."""
         shared = self._shared
         if outcome.w is not None:
@@ -336,59 +326,3 @@ class SubtreeEngine(Engine):
         self._effort += outcome.effort
         if self._writer is not None:
             self._writer.merge(unpack_log_lines(outcome.log))
-
-
-_ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
-
-
-@dataclass(frozen=True, eq=False)
-class StoppedSearch:
-    """An interrupted box search, as its checkpoint holds it."""
-
-    snapshot: BoxSearchSnapshot
-    w: FloatArray  #: (p,) the incumbent
-    lower_bound: float  #: proved lower bound in original units
-    nodes: int  #: number of processed nodes
-    log: LogPosition | None = None  #: where the proof log ends
-
-
-class ZeroOneCheckpoint(Checkpoint[StoppedSearch]):
-    """The checkpoint file of a box search."""
-
-    solver = "zero-one-bb"
-    numbers = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
-
-    def __init__(self, path: str | os.PathLike[str], problem: ZeroOneProblem, tol: float) -> None:
-        super().__init__(path, fingerprint((problem.A, problem.weights, problem.penalised)), tol)
-        self._problem = problem
-
-    @staticmethod
-    def content(
-        shared: SharedState, snapshot: BoxSearchSnapshot, count: int, log: LogPosition | None = None
-    ) -> CheckpointContent:
-        """Return the content of the file for a search of ``count`` nodes, with the position of its log."""
-        reduced = snapshot.search_data.reduced
-        numbers = {
-            "upper": snapshot.search_data.upper, "floor": shared.lower_bound, "nodes": count, "unit": reduced.unit,
-            "constant": reduced.constant, "shrink": reduced.shrink, "free": reduced.free, "unresolved": snapshot.unresolved,
-        }  # fmt: skip
-        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS} | {"w": shared.incumbent.w}
-        arrays |= {f"open_{name}": array for name, array in snapshot.nodes.arrays().items()}
-        return CheckpointContent(numbers, arrays, log, snapshot.first_id)
-
-    def parse(self, saved: CheckpointContent) -> StoppedSearch:
-        """Return the interrupted search that a file's content describes."""
-        arrays, numbers = saved.arrays, saved.numbers
-        reduced = ReducedZeroOneProblem(
-            **{name: np.array(arrays[name]) for name in _ARRAY_FIELDS},
-            unit=numbers["unit"],
-            constant=numbers["constant"],
-            shrink=numbers["shrink"],
-            free=bool(numbers["free"]),
-            problem=self._problem,
-        )
-        nodes = OpenNodes.from_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
-        nodes.check(*reduced.rows.shape)
-        snapshot = BoxSearchSnapshot(SearchData.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], saved.next_id)
-        w = np.array(arrays["w"], dtype=np.float64)
-        return StoppedSearch(snapshot, w, numbers["floor"], int(numbers["nodes"]), saved.log)

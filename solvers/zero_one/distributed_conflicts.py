@@ -13,19 +13,12 @@ from typing import ClassVar
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ..exact.dispatcher import (
-    Dispatcher,
-    check_counts,
-    check_numbers,
-    check_point,
-    check_point_states,
-    check_worker_fields,
-    worker_name,
-)
+from ..exact.dispatcher import Dispatcher, check_counts, check_numbers, check_point, check_worker_fields, worker_name
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
 from ..parallel.executor import AsynchronousExecutor
 from .conflict_engine import COUNTERS, ConflictNode, ConflictSearchData, PassTargets, offer_candidate
+from .conflict_log import check_point_states
 from .engine import Engine, SharedState
 from .incumbent import HardMarginSolver, Incumbent
 from .loops.conflict_search import CANDIDATE
@@ -64,7 +57,7 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)
     shared = SharedState(search_data.reduced, incumbent, HardMarginSolver.of(search_data.reduced), Limits(task.tol))
-    dive, pending, end = search_data.new_dive(), task.nodes[::-1], start + task.seconds
+    dive, pending, end = search_data.new_depth_first_search(), task.nodes[::-1], start + task.seconds
     while (pending or dive.running) and time.perf_counter() < end:
         cutoff = min(shared.cutoff, task.target)
         if not dive.running:
@@ -87,7 +80,7 @@ def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictS
 DISPATCH_EFFORT = 1e8
 
 
-class ConflictTeamEngine(Engine):
+class DistributedConflictEngine(Engine):
     """Branch and bound on norm-conflicts by remote workers; `ConflictEngine` explains the passes.
 
     At any time every solution below the cutoff of the pass lies in a node of the pool, of the local search, or of a subproblem in
@@ -96,17 +89,17 @@ class ConflictTeamEngine(Engine):
     Parameters
     ----------
     shared : SharedState
-    order : ndarray (m,)
+    branching_priority : ndarray (m,)
         Hinge violation of every point: points with the largest violation are deleted first.
     executor : AsynchronousExecutor
     """
 
     name: ClassVar[str] = "conflicts"
 
-    def __init__(self, shared: SharedState, order: FloatArray, executor: AsynchronousExecutor) -> None:
+    def __init__(self, shared: SharedState, branching_priority: FloatArray, executor: AsynchronousExecutor) -> None:
         super().__init__(shared)
-        self.search_data = ConflictSearchData.of(shared.reduced, shared.upper, order)
-        self._dive = self.search_data.new_dive()
+        self.search_data = ConflictSearchData.of(shared.reduced, shared.upper, branching_priority)
+        self._dive = self.search_data.new_depth_first_search()
         self._dispatcher = Dispatcher(executor, self, solve_subproblem)
         self._heap: list[tuple[float, int, ConflictNode]] = []
         self._sequence = itertools.count()

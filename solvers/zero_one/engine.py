@@ -94,7 +94,7 @@ class SharedState:
         self.provisional_bound = max(self.provisional_bound, min(self.reduced.original_bound(bound), self.incumbent.value))
 
     @property
-    def closed(self) -> bool:
+    def gap_closed(self) -> bool:
         """True if the gap is within the tolerance."""
         return self.incumbent.value - self.lower_bound <= self.limits.tol * self.incumbent.value
 
@@ -144,7 +144,7 @@ class Engine(ABC):
             self._shared.record_provisional_bound(bound)
             return outcome
         self._improve_bound(bound)
-        return Outcome.CONVERGED if self._shared.closed else outcome
+        return Outcome.CONVERGED if self._shared.gap_closed else outcome
 
     def _improve_bound(self, bound: float) -> None:
         """Improve the engine's own bound and the shared one."""

@@ -200,6 +200,10 @@ _MAX_FAILURES = 10
 _NEIGHBOURHOODS_PER_SEARCH = 3
 #: Largest number of nodes of a neighbourhood's search, and of one step of it.
 _NEIGHBOURHOOD_NODES, _NODES_PER_STEP = 1500, 100
+#: Largest number of nodes × points × coordinates of one step, so that it is short where points are many.
+_STEP_WORK = 1_250_000
+#: Effort of a polish, about nanoseconds: a part of any size, and one for each coordinate of a point.
+_POLISH_EFFORT, _POLISH_EFFORT_PER_ENTRY = 5e5, 50.0
 #: Largest number of nodes of a neighbourhood that is searched between two slices of a long tree search.
 _SHORT_NEIGHBOURHOOD_NODES = 300
 
@@ -301,7 +305,7 @@ class Heuristic:
         if not search.running:
             search.start_search()
         self.effort += search.search(
-            max(min(_NODES_PER_STEP, 1_250_000 // self._shared.reduced.rows.size), 1), _NEIGHBOURHOOD_NODES
+            max(min(_NODES_PER_STEP, _STEP_WORK // self._shared.reduced.rows.size), 1), _NEIGHBOURHOOD_NODES
         )
 
     def run_between_slices(self, neighbourhood: bool) -> None:
@@ -340,7 +344,7 @@ class Heuristic:
         incumbent, polish = self._shared.incumbent, self._shared.polish
         initial_value = incumbent.value
         if search.value < self._shared.upper * (1 + 1e-2):
-            self.effort += 5e5 + 50.0 * self._shared.reduced.rows.size
+            self.effort += _POLISH_EFFORT + _POLISH_EFFORT_PER_ENTRY * self._shared.reduced.rows.size
             if polish.improve(incumbent, search.w) and incumbent.value < initial_value * (1 - 1e-6):
                 self._failures = 0
         return False

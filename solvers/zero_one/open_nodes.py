@@ -76,7 +76,10 @@ def initialise_pool(pool: BoxPool, half: FloatArray | None, demanded: BoolArray 
 
 
 def enlarge_pool(pool: BoxPool, times: int = 2) -> BoxPool:
-    """Return a copy of the pool with ``times`` as many records, or pages, if less than half of them are free."""
+    """Return the pool with ``times`` as many records, or pages, if less than half of them are free.
+
+    Arrays that need not grow are shared with the old pool, which must no longer be used.
+    """
     scalars = pool.scalars
     records, pages = len(pool.base), len(pool.link)
     more_records = (times - 1) * records if scalars.records < max(2 * RESERVE, records // 2) else 0

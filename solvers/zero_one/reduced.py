@@ -195,8 +195,7 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
     unpenalised = np.flatnonzero(~penalised)
     if unpenalised.size > 1:
         raise InputError(
-            f"zero-one-bb reads at most one free coefficient (the intercept); columns {unpenalised.tolist()} are free",
-            name="X",
+            f"zero-one-bb reads at most one free coefficient (the intercept); columns {unpenalised.tolist()} are free", name="X"
         )
     if unpenalised.size == 1 and not (np.abs(A[:, unpenalised[0]]) == 1.0).all():
         raise InputError(

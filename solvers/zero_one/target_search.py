@@ -37,7 +37,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
 from ..exact.options import Limits
-from .box_engine import SearchData, positive_side
+from .box_engine import BoxSearchData, positive_side
 from .heuristic import LocalSearch
 from .incumbent import HardMarginSolver, solve_hard_margin
 from .loops.box_records import CANDIDATE, DONE, FREE, GROW, KEPT, LEAF, PAGE, VIOLATED, BoxData, BoxPool, empty_workspace
@@ -214,7 +214,7 @@ class TargetSearch:
         """
         reduced = replace(self._reduced, weights=self._reduced.weights.copy())
         reduced.weights[self._first + target] = 2.0 * max(cutoff, float(reduced.weights.sum()))
-        search_data = SearchData.of(reduced, cutoff)
+        search_data = BoxSearchData.of(reduced, cutoff)
         scaled = reduced.step > 0.0 and reduced.shrink <= _SHRINK
         unit = float(search_data.data.weights[: self._first].mean())
         data = search_data.data._replace(unit=unit, positive=self._sides, scaled_to_cut=scaled)

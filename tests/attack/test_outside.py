@@ -21,8 +21,9 @@ from sklearn.svm import SVC, NuSVC
 import marginopt as mo
 from marginopt.errors import InputError, MarginoptError
 from marginopt.solvers.backends.gurobi import _bound
-from marginopt.solvers.exact.dispatcher import check_numbers, check_point_states
+from marginopt.solvers.exact.dispatcher import check_numbers
 from marginopt.solvers.parallel.executor import TaskResult
+from marginopt.solvers.zero_one.conflict_log import check_point_states
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

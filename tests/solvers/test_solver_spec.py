@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from marginopt.solvers import Options, path
 from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
 from marginopt.solvers.records import COMMON_OPTIONS, TraceRow
-from marginopt.solvers.registry import resolve_solver, resolve_solvers
+from marginopt.solvers.registry import all_solvers, get_solver, resolve_solver, resolve_solvers
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,15 @@ def model() -> HingeSVM:
     rng = np.random.default_rng(3)
     X = np.column_stack([np.ones(40), rng.normal(size=(40, 2))])
     return HingeSVM(X, np.where(X[:, 1] + 0.5 * rng.normal(size=40) > 0, 1.0, -1.0), lam=1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in all_solvers(discover=False) if name.endswith("-bb")])
+def test_number_options_of_the_exact_solvers_are_checked_when_the_solver_is_made(name: str) -> None:
+    solver: Any = get_solver(name)
+    for option in [item.name for item in fields(solver) if item.type in ("int", "float")]:
+        for wrong in ("three", -1):
+            with pytest.raises(InputError, check=about(option)):
+                replace(solver, **{option: wrong})
 
 
 def test_common_options_are_told_from_native_ones() -> None:

@@ -181,7 +181,7 @@ class ProofChecker(ABC, Generic[P]):
         """
 
     @final
-    def proved_by(self, log: SealedLog, sha256: str, verifiers: VerifierPool | None) -> tuple[P, float]:
+    def verify_cited(self, log: SealedLog, sha256: str, verifiers: VerifierPool | None) -> tuple[P, float]:
         """Verify a log that another log cites, once for each SHA-256; return its problem and the bound that it proves.
 
         Raises

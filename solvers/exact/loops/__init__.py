@@ -11,7 +11,7 @@ from pathlib import Path
 from ...interface.numba_flags import Loops
 
 #: Half a unit in the last place of 1, in double and in single precision.
-EPS, SINGLE = 2.0**-53, 2.0**-24
+EPS, EPS_SINGLE = 2.0**-53, 2.0**-24
 
 
 def loops_of(folder: Path) -> Loops:

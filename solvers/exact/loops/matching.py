@@ -17,8 +17,8 @@ WIDEST = 2048
 
 
 @by_reference
-class Pairs(NamedTuple):
-    """The arrays of a matching of a node's points, and those that pair bounds need to build the graph and record its pairs."""
+class MatchingArrays(NamedTuple):
+    """Work arrays of a matching of a node's points, and of the pair bounds that build its graph and record its pairs."""
 
     side: Any  #: (2, n) the points of both sides, by decreasing margin
     adjacent: Any  #: (rows, words of 64 bits) bit k of row r: an edge between row r and column k
@@ -29,8 +29,8 @@ class Pairs(NamedTuple):
     row_of: Any  #: (n,) matched row of a column
     parent: Any  #: (n,) row from which a column was visited
     queue: Any  #: (n,) rows to be searched; a buffer elsewhere
-    code: Any  #: (n,) sixteen-bit sorting keys
-    bins: Any  #: (257,) counts of a radix pass
+    code: Any  #: (n,) sixteen-bit keys of a radix sort
+    bins: Any  #: (257,) counts of one of its passes
     scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
     #: (64 words,) float32: margin at the box's centre less a threshold, plus an allowance for rounding
     column_margins: Any
@@ -40,13 +40,13 @@ class Pairs(NamedTuple):
     price: Any  #: (n,) price of each pair: the weight that both points pay
 
 
-def empty_pairs(n: int, p: int) -> Pairs:
+def empty_matching_arrays(n: int, p: int) -> MatchingArrays:
     """Return uninitialised arrays for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
     free, dead, visited = (np.empty(words, np.uint64) for _ in range(3))
     column_margins, column_losses, row_excess = (np.empty(64 * words, single) for _ in range(3))
-    return Pairs(
+    return MatchingArrays(
         side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=visited,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
         code=np.empty(n, i), bins=np.empty(257, i),
@@ -68,7 +68,7 @@ def _lowest_bit(x: Any) -> int:
 
 
 @inner
-def _augment(P: Pairs, root: int, words: int) -> bool:
+def _augment(P: MatchingArrays, root: int, words: int) -> bool:
     """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
     free, dead, visited, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
     for q in range(words):
@@ -105,10 +105,10 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
 
 
 @inner
-def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
-    """Find a largest matching of the rows and columns with positive ``left``; ``P.column_of[r]`` is the column of row r, or -1.
+def match(P: MatchingArrays, rows: Any, columns: Any, left: Any) -> None:
+    """Find a largest matching of the rows and columns with positive ``left``; ``P.column_of`` is the column of each row, or -1.
 
-    ``rows`` and ``columns`` are points, ``P.adjacent`` the edges, and ``left`` (n,) the residual weights of all points.
+    ``rows`` and ``columns`` are points, ``P.adjacent`` holds the edges, ``left`` (n,) the residual weights of all points.
     """
     words = (columns.size + 63) >> 6
     free, dead = P.free, P.dead

@@ -1,4 +1,4 @@
-"""Hinge relaxation of a 0-1-loss or ramp problem over a box: smoothed minimisation by Newton's method, and certified dual bounds.
+"""Smoothed hinge relaxation of a node of `zero-one-bb` and `margin-bb`, a box: Newton's method, and a certified dual bound.
 
 `newton` runs projected semismooth Newton steps. `rounding_error_bound` bounds the rounding error of its bound, and
 `reduced_cost_tightening` shrinks the box by the bound. Compiled searches call them at every node.
@@ -14,6 +14,9 @@ import numpy as np
 from ...interface.numba_flags import by_reference
 from . import EPS, entry, inner
 
+#: Largest numbers of Newton steps, and of trial lengths of a step: the bound is valid wherever the method ends.
+_MAX_STEPS, _MAX_TRIALS = 40, 25
+
 
 @by_reference
 class BoxRelaxation(NamedTuple):
@@ -22,7 +25,7 @@ class BoxRelaxation(NamedTuple):
     Data, solution and work arrays for n points in p coordinates; g_i are the columns of ``rows``.
     """
 
-    rows: Any  #: (p, n) by column; rows of violated points with opposite sign
+    rows: Any  #: (p, n) the g_i, one a column
     b: Any  #: (n,) thresholds of the margins
     cap: Any  #: (n,) largest slope of each loss φ_i
     h: Any  #: (n,) curvature of each loss φ_i
@@ -33,8 +36,8 @@ class BoxRelaxation(NamedTuple):
     s: Any  #: (p,) Σ α_i g_i - q
     c: Any  #: (p,) clip(s/2, lo, hi)
     ds: Any  #: (p,) bound on the rounding error of s
-    left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
-    position: Any  #: (n,) position of each row in the node
+    left: Any  #: (n,) weights of the node's points less the prices of their pairs, by position in the node
+    position: Any  #: (n,) position in the node of the point of each row
     #: (p,) Newton's method: gradient, step, trial point, coordinates that are free to move
     g: Any
     d: Any
@@ -49,20 +52,20 @@ class BoxRelaxation(NamedTuple):
     saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
     #: (n,) from `activity_bounds`: largest and least margin over the box, and Σ_j |g_ij| max |w_j|; buffers in pair bounds
     largest_margin: Any
-    env: Any
-    err: Any
+    least_margin: Any
+    margin_size: Any
 
 
 def empty_relaxation(n: int, p: int) -> BoxRelaxation:
     """Return uninitialised arrays for n points in p coordinates."""
     by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
-    b, cap, h, alpha, u, curved, left, largest_margin, env = by_point
+    b, cap, h, alpha, u, curved, left, largest_margin, least_margin = by_point
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
     return BoxRelaxation(
         rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
         position=np.empty(n, np.int64), g=g, d=d, trial=trial, active=np.empty(p, np.bool_),
         H=np.empty((p, p)), L=np.empty((p, p)),
-        mid=mid, half=half, wide=wide, largest_margin=largest_margin, env=env, err=np.empty(n),
+        mid=mid, half=half, wide=wide, largest_margin=largest_margin, least_margin=least_margin, margin_size=np.empty(n),
         saved=np.empty((4, p)),
     )  # fmt: skip
 
@@ -115,12 +118,11 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 @inner
 def activity_bounds(G: Any, m: int, lo: Any, hi: Any, R: BoxRelaxation) -> None:
-    """Write the activity bounds of the first m margins over the box to ``R``.
+    """Write the least and largest values over the box of the first m margins, and their sizes, to ``R``.
 
-    ``R.env`` is the least margin, ``R.largest_margin`` the largest one, and ``R.err`` Σ_j |g_ij| max |w_j|, from which their
-    rounding errors follow.
+    The rounding errors of ``R.least_margin`` and ``R.largest_margin`` follow from ``R.margin_size``, Σ_j |g_ij| max |w_j|.
     """
-    minimum, maximum, size = R.env, R.largest_margin, R.err
+    minimum, maximum, size = R.least_margin, R.largest_margin, R.margin_size
     for i in range(m):
         minimum[i] = maximum[i] = size[i] = 0.0
     for j in range(lo.size):
@@ -151,9 +153,9 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
     """Minimise the smoothed relaxation of m points by projected semismooth Newton steps; return (bound D, iterations).
 
-    The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
-    iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate,
-    apart from `rounding_error_bound`. ``w`` is changed in place, and α, s and c are written to ``R``.
+    The problem is that of `BoxRelaxation`, with the constant ``const``. The iteration stops if the Newton decrement is at most
+    ``stop``, D ≥ ``cut``, or no step descends. D is a lower bound at every iterate, apart from `rounding_error_bound`. ``w`` is
+    changed in place, and α, s and c are written to ``R``.
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
@@ -183,7 +185,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
             c[j] = min(max(0.5 * s[j], lo[j]), hi[j])
             D += c[j] * (c[j] - s[j])
             active[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
-        if cut <= D or it >= 40:
+        if cut <= D or it >= _MAX_STEPS:
             break
         for j in range(p):
             if not active[j]:
@@ -202,7 +204,7 @@ def newton(R: BoxRelaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut
             break
         it += 1
         step = 1.0
-        for _ in range(25):
+        for _ in range(_MAX_TRIALS):
             decrease = 0.0
             for j in range(p):
                 wt[j] = min(max(w[j] + step * d[j], lo[j]), hi[j])
@@ -247,9 +249,10 @@ def rounding_error_bound(R: BoxRelaxation, m: int, const: float) -> float:
 
 @inner
 def reduced_cost_tightening(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
-    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
+    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, by coordinate; return False if it is empty.
 
-    Return False if the box is empty.
+    ``c``, ``s`` and ``ds`` are those of `newton` and `rounding_error_bound`: slope_j is |2c_j - s_j| less the error bound ds_j.
+    R2 is the cutoff less the bound D, and ``ec`` a bound on the rounding errors of w_j - c_j.
     """
     R = math.sqrt(R2) * (1.0 + 1e-15) + ec
     for j in range(c.size):

@@ -221,8 +221,7 @@ def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cu
 
 
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
-    """Raise the bound of the box by a round's pairs and multipliers, and restrict the box to the part that may cost less than
-    the cut.
+    """Raise the bound of the box by a round's pairs and multipliers, and cut off the part that costs ``cut`` or more.
 
     For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
 
@@ -270,8 +269,9 @@ def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, 
 def _tighten(
     problem: RotatedProblem, box: CheckedBox, lin: Array, error: Array, constants: Array, mid: Array, extra: Array, cut: float
 ) -> None:
-    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box; ``error`` is the error bound of lin, and ``extra`` are squares
-    with value 0 at the ends.
+    """Bound Σ constants + Σ_j (d_j v_j² + lin_j v_j) on the box, and shrink the box.
+
+    ``error`` is the error bound of lin, and ``extra`` are coefficients of squares with value 0 at the ends of the box.
     """
     lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
     d = problem.squares

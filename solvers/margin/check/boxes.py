@@ -36,17 +36,17 @@ class CheckedBox:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the box holds no point."""
+        """True if the box holds no point."""
         return bool((self.lo > self.hi).any())
 
     @property
     def used(self) -> BoolArray:
-        """Return the coordinates that are not 0 at points of interest in the box."""
+        """The coordinates that are not 0 at points of interest in the box."""
         return np.asarray(self.marked | (self.lo > 0.0) | (self.hi < 0.0))
 
     @property
     def largest_coordinates(self) -> Array:
-        """Return the largest |v_j|."""
+        """The largest |v_j|."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
     def child(self, j: int, value: float, side: int) -> CheckedBox:

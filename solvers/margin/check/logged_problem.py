@@ -28,10 +28,9 @@ def exact_value(problem: MarginProblem, w: list[float], combination: list[float]
 
     A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a breakpoint t by at
     most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). A coefficient x may miss its ends by 1e-9·(1 + |x|), a
-    row by 1e-9
-    of the lesser of its terms and its numbers: large terms that cancel allow no more. A score counts as 0 within 1e-9 of its
-    terms. Integers and zeros are exact, and so are all sums. The norm is that of the combination of atoms, Σ|α_k|, and of its
-    difference from w, which atoms represent exactly; a better combination may cost less.
+    row by 1e-9 of the lesser of its terms and its largest number: large terms that cancel allow no more. A score counts as 0
+    within 1e-9 of its terms. Integers and zeros are exact, and so are all sums. The norm is that of the combination of atoms,
+    Σ|α_k|, and of its difference from w, which atoms represent exactly; a better combination may cost less.
     """
     if len(combination) != len(problem.atoms):
         raise InvalidProofError("the incumbent has the wrong length")
@@ -138,12 +137,13 @@ def _norm(problem: MarginProblem, point: list[Fraction], alpha: list[Fraction]) 
     return sum(map(abs, alpha), Fraction(0))
 
 
-_Made = dict[int, Fraction]
+#: The multiple of each atom, by its index.
+_Multiples = dict[int, Fraction]
 
 
-def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fraction]) -> _Made | None:
+def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fraction]) -> _Multiples | None:
     """Return β with Σ_k β_k x_k = target, of the first atoms in this order that are independent, by Gauss's elimination."""
-    echelon: list[tuple[int, list[Fraction], _Made]] = []
+    echelon: list[tuple[int, list[Fraction], _Multiples]] = []
     for k in order:
         if len(echelon) == len(target):
             break
@@ -156,8 +156,8 @@ def _combined(atoms: list[list[Fraction]], order: list[int], target: list[Fracti
 
 
 def _reduced(
-    row: list[Fraction], combination: _Made, echelon: list[tuple[int, list[Fraction], _Made]]
-) -> tuple[list[Fraction], _Made]:
+    row: list[Fraction], combination: _Multiples, echelon: list[tuple[int, list[Fraction], _Multiples]]
+) -> tuple[list[Fraction], _Multiples]:
     """Return the row with no entry at a pivot, and the multiple of each atom that was added."""
     for pivot, other, parts in echelon:
         share = row[pivot] / other[pivot]
@@ -316,7 +316,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @property
     def field_arrays(self) -> dict[str, tuple[Array, ...]]:
-        """Return every field as arrays of numbers, by the keys of a log's header."""
+        """Every field as arrays of numbers, by the keys of a log's header."""
         plain = [item.name for item in fields(self) if item.name not in ("loss", "budgets", "rates", "other_losses", "kinds")]
         arrays: dict[str, tuple[Array, ...]] = {HEADER_KEYS.get(name, name): (np.asarray(getattr(self, name)),) for name in plain}
         arrays["loss"] = _loss_parts(self.loss)
@@ -347,7 +347,7 @@ class LoggedMarginProblem(MarginProblem):
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 of all fields' shapes and numbers, in hexadecimal."""
+        """The SHA-256 of all fields' shapes and numbers, in hexadecimal."""
         sha256 = hashlib.sha256()
         for name, arrays in self.field_arrays.items():
             sha256.update(f"{name} {[array.shape for array in arrays]}".encode())

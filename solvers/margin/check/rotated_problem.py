@@ -47,6 +47,7 @@ class LinearPieces:
         return np.asarray(np.fmax(self.base[k] - self.slope[k] * (m - self.anchor[k]), self.floor[k]))
 
 
+#: Factor that exceeds the rounding errors of a few products and quotients.
 _UP = 1.0 + 2.0**-46
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.views import MarginProblem, PiecewiseLinearLoss
-from ...exact.loops.matching import WIDEST, empty_pairs
+from ...exact.loops.matching import WIDEST, empty_matching_arrays
 from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column
 from .data_structures import LoopNode, LoopProblem, SearchTree, max_numbers_of_node
@@ -30,13 +30,13 @@ _ALL = 1.0 - 1e-12
 
 
 def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -> LoopProblem:
-    """Return a copy of the problem as the loops read it: read-only arrays would compile the loops again.
+    """Return a copy of the problem as the loops read it, in writable arrays: for read-only ones Numba would compile them again.
 
     Parameters
     ----------
     problem : MarginProblem
     row_errors : ndarray (n,), optional
-        Error bounds of a_i'w.
+        Error bounds of the margins a_i'w; zero by default.
     """
     n, p = problem.A.shape
     point = np.concatenate([np.arange(n), *(budget.points for budget in problem.budgets)]).astype(np.int64)
@@ -122,8 +122,9 @@ def _least_of_two(one: PiecewiseLinearLoss, other: PiecewiseLinearLoss, distance
 
 
 def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return a basis of atoms and signs at a vertex of {p : |x_j'p| ≤ 1}, by steps from 0 along directions that keep met atoms at
-    1.
+    """Return a basis of atoms, and their signs, at a vertex of the polar {p : |x_j'p| ≤ 1}.
+
+    It is found by steps from 0 along directions that keep met atoms at 1.
     """
     coordinates = atoms[:, atoms.any(axis=0)]
     q = coordinates.shape[1]
@@ -142,8 +143,9 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
-    """Return half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them
-    leaves it.
+    """Return half sides of a polar with as many pairs of faces as dimensions; empty for other polars.
+
+    They are shortened so that no rounded sum of them leaves the polar.
     """
     nonzero = atoms.any(axis=0)
     sides = np.zeros((len(atoms), atoms.shape[1]))
@@ -161,7 +163,7 @@ def _ahead(A: FloatArray) -> BoolArray:
 
 
 def new_node(r: LoopProblem) -> LoopNode:
-    """Allocate a node of the problem."""
+    """Allocate the workspace of a node of the problem."""
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
     rows = (corners + 2) * n + r.points + r.row_lower.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
@@ -180,7 +182,7 @@ def new_node(r: LoopProblem) -> LoopNode:
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
         paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),
         counts=np.zeros(2, np.int64), moves=np.zeros((max(q, 1), p)), relaxation=empty_relaxation(rows, p),
-        pairs=empty_pairs(n, p),
+        pairs=empty_matching_arrays(n, p),
     )  # fmt: skip
 
 
@@ -205,12 +207,12 @@ def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> SearchTree:
 
 
 def explore(problem: LoopProblem, node: LoopNode, tree: SearchTree, nodes: int) -> int:
-    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``node``. Return DONE, FULL or PAUSED."""
+    """Explore up to ``nodes`` nodes, least bound first, in the workspace ``node``; return DONE, FULL or PAUSED."""
     return int(run_task(problem, node, tree, EXPLORE, nodes, 0.0))
 
 
 def descend(problem: LoopProblem, node: LoopNode, w: FloatArray, infeasible_value: float) -> float:
-    """Run the convex-concave procedure from w within the node's box, and return the objective of its end; w in place."""
+    """Run the convex-concave procedure from w within the node's box; replace w by its end, and return the objective there."""
     node.best[:] = w
     value = run_task(problem, node, new_tree(w.size, 0, 0.0), DESCEND, 0, infeasible_value)
     w[:] = node.best

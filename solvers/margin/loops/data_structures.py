@@ -1,5 +1,7 @@
 """The arrays that the compiled loops of `margin-bb` share: the problem, the search tree, the current node, and the log of events.
 
+The loops, compiled by `entry` and `inner`, call the `LoopProblem` r, the `LoopNode` k and the `SearchTree` ``tree``.
+
 The events of the search, from which `solvers.margin.proof` writes the proof log, are numbers in the array `SearchTree.log`.
 Without a proof log the array is empty.
 
@@ -15,10 +17,14 @@ Without a proof log the array is empty.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...exact.loops import loops_of
 from ...interface.numba_flags import by_reference
-from .compiled import inner
+
+_loops = loops_of(Path(__file__).parent)
+entry, inner = _loops.entry, _loops.inner
 
 
 @by_reference
@@ -79,7 +85,7 @@ class SearchTree(NamedTuple):
     boxes: Any  #: (capacity, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
     keys: Any  #: (capacity/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
     heap: Any  #: (capacity,) open nodes, the least bound first, followed by the free places
-    count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 in the frugal mode
+    count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 where memory is short and nodes are taken depth-first
     state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
     incumbent: Any  #: (p,) the incumbent
     origin: Any  #: (capacity, 2) the number of a node's parent, and the side
@@ -100,7 +106,8 @@ class LoopNode(NamedTuple):
     bottom: Any
     w: Any  #: (p,) start of the relaxation, and its solution
     best: Any  #: (p,) start and end of a descent
-    polar: Any  #: (p,) a point of the polar that remembers earlier ones; the steepest one
+    #: (p,) a point p of the polar {p : |x_j'p| ≤ 1}, moved by each relaxation; the latest maximiser of p'w
+    polar: Any
     steep: Any
     moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
     low: Any  #: (N,) least and greatest margin, and the one at ``mid``
@@ -144,7 +151,7 @@ class LoopNode(NamedTuple):
 
 
 def max_numbers_of_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
-    """Return the largest number of entries that the events of one node take."""
+    """Return the largest number of entries that one node's events take, for these largest numbers of pairs, hinges and rounds."""
     return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
 
 
@@ -155,7 +162,7 @@ def _put(tree: SearchTree, number: Any) -> None:
 
 
 @inner
-def note_node(tree: SearchTree, node: int, number: int) -> None:
+def log_node(tree: SearchTree, node: int, number: int) -> None:
     """Append the event of a new node to the log."""
     if tree.log.size:
         for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
@@ -163,7 +170,7 @@ def note_node(tree: SearchTree, node: int, number: int) -> None:
 
 
 @inner
-def note_cut(tree: SearchTree, cut: float) -> None:
+def log_cutoff(tree: SearchTree, cut: float) -> None:
     """Append the event of a new cutoff, that of a better point."""
     if tree.log.size:
         _put(tree, 3)
@@ -171,7 +178,7 @@ def note_cut(tree: SearchTree, cut: float) -> None:
 
 
 @inner
-def note_split(tree: SearchTree, j: int, value: float) -> None:
+def log_split(tree: SearchTree, j: int, value: float) -> None:
     """Append the event of a split at a value of a coefficient."""
     if tree.log.size:
         _put(tree, 2)
@@ -180,7 +187,7 @@ def note_split(tree: SearchTree, j: int, value: float) -> None:
 
 
 @inner
-def note_sign(tree: SearchTree, i: int) -> None:
+def log_sign_split(tree: SearchTree, i: int) -> None:
     """Append the event of a split by the sign of a margin."""
     if tree.log.size:
         _put(tree, 5)
@@ -188,7 +195,7 @@ def note_sign(tree: SearchTree, i: int) -> None:
 
 
 @inner
-def note_support(tree: SearchTree, j: int) -> None:
+def log_support_split(tree: SearchTree, j: int) -> None:
     """Append the event of a split by whether a coefficient is 0."""
     if tree.log.size:
         _put(tree, 4)
@@ -196,7 +203,7 @@ def note_support(tree: SearchTree, j: int) -> None:
 
 
 @inner
-def note_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
+def log_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool, priced: bool) -> None:
     """Append the event of a round: its pairs, and the multipliers of its relaxation if that was solved (``relaxed``)."""
     if not tree.log.size:
         return

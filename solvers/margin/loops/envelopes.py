@@ -1,4 +1,4 @@
-"""Convex envelopes of the losses on a box, for the relaxation of a node, and the losses and the objective at a point.
+"""Convex envelopes of the losses on a box, for the relaxation of a node of `margin-bb`, and the objective at a point.
 
 The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
 constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a
@@ -16,8 +16,7 @@ from typing import Any
 
 from ...exact.loops import EPS
 from ...exact.loops.newton import margins
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 from .norm import norm_at
 from .propagation import rates_are_met
 
@@ -27,7 +26,7 @@ _SHORT = 1e-9
 
 @inner
 def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
-    """Return the bounded part of a loss, the lesser value at a jump."""
+    """Return the bounded part of a loss, without its tail, at the margin m; at a jump the lesser value."""
     last, corners = r.sizes[kind] - 1, r.corners
     m = abs(m) if r.symmetric[kind] else m
     if m < corners[kind, 0]:
@@ -44,7 +43,7 @@ def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def loss(r: LoopProblem, kind: Any, m: float) -> float:
-    """Return ρ(m); a margin that is short of a jump by its rounding counts as at the jump."""
+    """Return ρ(m) of the loss ``kind``; a margin that is short of a jump at t by at most 1e-9 (1 + |t|) counts as t."""
     tail = r.tail[kind] * (r.rise_start[kind] - m) if m < r.rise_start[kind] else 0.0
     m = abs(m) if r.symmetric[kind] else m
     if r.jumps[kind]:
@@ -57,11 +56,10 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
 
 @inner
 def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
-    """Return the least cost of two points: min ρ(x) + ρ'(y), their bounded parts, over x + y ≤ t + t' - distance, t, t' the last
-    corners.
+    """Return the least cost of two points by the bounded parts of their losses ``one`` and ``other``.
 
-    As no loss rises, x + y is as large as possible; the minimum is at a corner of one of them, or one margin is far out and the
-    other costs its height.
+    This is min ρ(x) + ρ'(y) over x + y ≤ t + t' - ``distance``, with t and t' the last corners. As no loss rises, x + y is as
+    large as possible; the minimum is at a corner of one of them, or one margin is far out and the other costs its height.
     """
     last, end = r.corners[one, r.sizes[one] - 1], r.corners[other, r.sizes[other] - 1]
     minimum = min(r.height[one], r.height[other])
@@ -223,10 +221,10 @@ def _vertices(r: LoopProblem, k: LoopNode, kind: int, lower: float, upper: float
 
 @inner
 def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> bool:
-    """Store the loss itself if it is a hinge from ``begins`` to ``upper``: between two corners, or about a last one without a
-    jump.
+    """Store the loss itself if it is a hinge from ``begins`` to ``upper``; return whether it is.
 
-    Its corner is one of the loss, not an end of the box: hinges are smoothed about their corners.
+    That is so between two corners, or about a last one without a jump. The hinge's corner is one of the loss, not an end of the
+    box: hinges are smoothed about their corners.
     """
     corners, last = r.corners, r.sizes[kind] - 1
     if begins < corners[kind, 0] or begins >= corners[kind, last]:
@@ -245,9 +243,7 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
 
 @inner
 def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> None:
-    """Store the envelope of a loss that has no corner below a chord: the chord from ``begins`` to ``upper`` or the last
-    corner.
-    """
+    """Store the envelope of a loss without a corner below a chord: the chord from ``begins`` to ``upper`` or the last corner."""
     last = r.corners[kind, r.sizes[kind] - 1]
     end, value = (last, 0.0) if upper >= last else (upper, bounded_part(r, kind, upper))
     slope = (bounded_part(r, kind, begins) - value) / max(end - begins, 1e-300)

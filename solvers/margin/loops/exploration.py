@@ -1,4 +1,4 @@
-"""The tasks of the compiled search: exploring nodes of the tree, best bound first, and convex-concave descents from a point."""
+"""The tasks of the compiled search of `margin-bb`: exploring nodes, least bound first, and convex-concave descents."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
 from ...exact.loops.newton import margins
-from .compiled import entry, inner
 from .data_structures import (
     LoopNode,
     LoopProblem,
     SearchTree,
-    note_cut,
-    note_node,
-    note_round,
-    note_sign,
-    note_split,
-    note_support,
+    entry,
+    inner,
+    log_cutoff,
+    log_node,
+    log_round,
+    log_sign_split,
+    log_split,
+    log_support_split,
 )
 from .envelopes import compute_envelopes, objective, store_hull
 from .pairing import match_pairs
@@ -149,8 +150,8 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
     """Run the convex-concave procedure in the node's box, and return the objective of its end.
 
     It starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
-    objective, or ends. The node gives the box; its other fields are overwritten. ``infeasible_value`` is the objective of
-    infeasible points.
+    objective, or ends. The node gives the box; its other fields are overwritten. An infeasible point counts as one of objective
+    ``infeasible_value``. ``sharp`` is that of `relax`.
     """
     w = k.best
     for j in range(w.size):
@@ -243,8 +244,9 @@ def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
-    """Return the certain cost of the box's points, rounded down: decided losses, pairs and prices, less the budgets'
-    allowances.
+    """Return the certain cost of the box's points, rounded down.
+
+    It has decided losses, pairs and prices, less the budgets' allowances.
     """
     fixed_cost, allowance, paid = 0.0, 0.0, 0.0
     for i in range(r.point.size):
@@ -276,9 +278,7 @@ def _update_incumbent(r: LoopProblem, k: LoopNode, tree: SearchTree) -> bool:
 
 @inner
 def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> float:
-    """Return the node's bound, its box shrunk as long as that helps; store better points. The bound of an empty box is
-    infinite.
-    """
+    """Return the node's bound, ∞ for an empty box; shrink its box as long as that helps, and store better points."""
     state, incumbent, budgets, idle, cut = tree.state, tree.incumbent, r.allowed.size > 0, 0, math.inf
     for turn in range(ROUNDS):
         cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
@@ -292,11 +292,12 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> 
             return math.inf
         fixed_cost = _fixed_cost(r, k, priced)
         if fixed_cost >= cut:
-            note_round(k, tree, 0.0, fixed_cost < cut, priced)
+            log_round(k, tree, 0.0, fixed_cost < cut, priced)
             return fixed_cost
+        # ``sharp`` is False by a comparison: a literal would compile `relax` for a second type
         perturbation = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, fixed_cost)))
         relaxation_bound = relax(r, k, fixed_cost, cut, max(bound, fixed_cost), perturbation, perturbation < 0.0)
-        note_round(k, tree, perturbation, relaxation_bound > -math.inf, priced)
+        log_round(k, tree, perturbation, relaxation_bound > -math.inf, priced)
         if relaxation_bound == -math.inf:
             break
         gain = relaxation_bound - bound
@@ -305,7 +306,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> 
             break
         if turn == 0 and _update_incumbent(r, k, tree):
             cut = state[0] * (1.0 - state[1])
-            note_cut(tree, cut)
+            log_cutoff(tree, cut)
         shrunk = tighten_box(k, cut)
         if shrunk > 1.0:
             return cut
@@ -314,7 +315,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> 
         if idle > budgets:  # with budgets, a round with their prices and one without
             break
     if r.restricted and bound < cut and _update_incumbent(r, k, tree):  # the box may have become a point since the first round
-        note_cut(tree, state[0] * (1.0 - state[1]))
+        log_cutoff(tree, state[0] * (1.0 - state[1]))
     return bound
 
 
@@ -334,11 +335,11 @@ def _branch(r: LoopProblem, k: LoopNode, tree: SearchTree, bound: float) -> bool
         if r.integer[j]:
             split = min(max(math.floor(split), lo[j]), hi[j] - 1.0) + 0.5
     if support:
-        note_support(tree, j)
+        log_support_split(tree, j)
     elif signed >= 0:
-        note_sign(tree, signed)
+        log_sign_split(tree, signed)
     else:
-        note_split(tree, j, split)
+        log_split(tree, j, split)
     for side in range(2):
         child: Any = heap[count[0]]
         for t in range(p):
@@ -386,7 +387,7 @@ def _explore(r: LoopProblem, k: LoopNode, tree: SearchTree, nodes: int) -> int:
         if key >= state[0] * (1.0 - state[1]):
             continue
         count[1] += 1
-        note_node(tree, node, count[1])
+        log_node(tree, node, count[1])
         for j in range(incumbent.size):
             k.lo[j], k.hi[j], k.polar[j], k.marks[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j], boxes[node, 3, j]
             k.w[j] = incumbent[j]
@@ -411,7 +412,7 @@ def run_task(r: LoopProblem, k: LoopNode, tree: SearchTree, task: int, nodes: in
     if task == EXPLORE:
         return float(_explore(r, k, tree, nodes))
     if task == DESCEND:
-        return descend(r, k, infeasible_value, task == DESCEND)
+        return descend(r, k, infeasible_value, task == DESCEND)  # a literal True would compile `relax` for a second type
     for j in range(k.w.size):
         k.w[j] = k.best[j]
     return objective(r, k, math.inf)

@@ -1,7 +1,8 @@
-"""The polyhedral norm of w with a subgradient, max p'w over {p : |x_j'p| ≤ 1 for all atoms x_j} (the polar), by simplex steps.
+"""The polyhedral norm of w, max p'w over the polar {p : |x_j'p| ≤ 1 for all atoms x_j}, with its maximiser p, by simplex steps.
 
-The method begins at the vertex that was the last solution. A vertex is a basis of atoms with signs, x_b'p = ±1.
-Wherever it ends, p is scaled until all products are at most 1 with their rounding, so that p'w never exceeds the norm.
+`margin-bb` calls it for each relaxation and objective. The method begins at the vertex that was the last solution. A vertex is a
+basis of atoms with signs, x_b'p = ±1. Wherever it ends, p is scaled until all products are at most 1 with their rounding, so that
+p'w never exceeds the norm.
 """
 
 from __future__ import annotations
@@ -11,8 +12,7 @@ from typing import Any
 
 from ....models.arrays import FloatArray
 from ...exact.loops import EPS
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 
 #: Most exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9

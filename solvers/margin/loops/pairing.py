@@ -1,4 +1,4 @@
-"""Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node.
+"""Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
 If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least their minimum over x + y ≤ S
 (`envelopes.pair_bound`). A matching pays that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs
@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
+from ...exact.loops import EPS, EPS_SINGLE
 from ...exact.loops.matching import WIDEST, match
 from ...exact.loops.newton import margins
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 from .envelopes import pair_bound
 
 #: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
@@ -44,18 +43,26 @@ def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
 def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
     """Compute ``k.pair_slack``: the distance of the sum of two terms' margins below their last corners, less rounding.
 
-    Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
-    twice that is allowed.
+    Single precision: a sum of p + 4 terms, in any order, is wrong by at most (p + 6)·EPS_SINGLE·Σ|terms| with the rounding of
+    each; twice that is allowed.
     """
-    A, half, mid, centre, P, above, rounding = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.largest_margin, k.relaxation.err
+    A, half, mid, centre, P, above, rounding = (
+        r.rows,
+        k.half,
+        k.mid,
+        k.at,
+        k.pairs,
+        k.relaxation.largest_margin,
+        k.relaxation.margin_size,
+    )
     M, sums, errors = P.scaled, P.column_margins, r.row_errors
     (p, n), words = A.shape, (columns.size + 63) >> 6
     for i in range(n):
         above[i] = centre[i] - r.corners[r.kind[i], r.sizes[r.kind[i]] - 1]
     for i in range(n):
-        rounding[i] = 2.0 * SINGLE * (p + 6) * abs(above[i]) + errors[i]
+        rounding[i] = 2.0 * EPS_SINGLE * (p + 6) * abs(above[i]) + errors[i]
     for j in range(p):
-        wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * SINGLE * (p + 6) * half[j]
+        wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * EPS_SINGLE * (p + 6) * half[j]
         for i in range(n):
             rounding[i] += abs(A[j, i]) * wide
     for i in range(n):
@@ -99,7 +106,7 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
 
     A line up to the height estimates the payment of a pair; the matched pairs are computed exactly.
     """
-    P, share, words = k.pairs, k.relaxation.env, (columns.size + 63) >> 6
+    P, share, words = k.pairs, k.relaxation.least_margin, (columns.size + 63) >> 6
     envs, adjacent = P.column_losses, P.adjacent
     for t in range(words << 6):
         envs[t] = share[columns[t]] if t < columns.size else np.inf
@@ -126,7 +133,7 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
 @inner
 def match_pairs(r: LoopProblem, k: LoopNode) -> float:
     """Match pairs and return the least cost that they prove; what they leave of the terms' costs is in ``k.left``."""
-    u, share, unpaid = k.relaxation.u, k.relaxation.env, k.left
+    u, share, unpaid = k.relaxation.u, k.relaxation.least_margin, k.left
     n_rows, n_columns = _sides(r, k)
     k.counts[0] = 0
     if n_rows == 0 or n_columns == 0:

@@ -1,4 +1,4 @@
-"""Propagation: the tightening of a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
+"""Propagation in `margin-bb`: tightening a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
 
 A node may demand signs of scores; a demanded sign also decides on which side a score of 0 counts there.
 """
@@ -10,8 +10,7 @@ from typing import Any
 
 from ...exact.loops import EPS
 from ...exact.loops.newton import margins
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 
 #: Slack of a difference of shares in propagation, and of a feasible point. The checker allows the second one everywhere.
 _SLACK, _MET = 2e-9, 1e-9
@@ -51,10 +50,10 @@ def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
 
 @inner
 def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
-    """Store bounds of the number of positive scores of each group, ``k.min_positive`` and ``k.max_positive``, over all choices
-    that give close shares; return False if there is none.
+    """Store bounds of the number of positive scores of each group; return False if no choice gives close shares.
 
-    The smallest share is one that some group can have, and all others lie between it and ε more.
+    ``k.min_positive`` and ``k.max_positive`` hold over all choices that give close shares. The smallest share is one that some
+    group can have, and all others lie between it and ε more.
     """
     groups, any_choice = r.rate_sizes.shape[1], False
     for g in range(groups):
@@ -82,8 +81,9 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
 
 @inner
 def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
-    """Demand the signs of undecided scores of a group that may have no more positive ones, or that needs all of them; return
-    False if no choice gives close shares.
+    """Demand the signs that equal rates imply; return False if no choice of signs gives close shares.
+
+    These are the signs of undecided scores of a group that may have no more positive ones, or that needs all of them.
     """
     for b in range(r.epsilon.size):
         for i in range(r.points):
@@ -102,8 +102,10 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def _near(share: float, size: Any, count: Any, epsilon: float) -> Any:
-    """Return the number of positive scores of a group of this size that is nearest to ``count``, its share from ``share`` to
-    ``share + epsilon``; -1 if there is none.
+    """Return the number of positive scores of a group of ``size`` points nearest to ``count`` that the share allows; -1 without
+    one.
+
+    The group's share must lie from ``share`` to ``share + epsilon``.
     """
     low, high = math.ceil(size * (share - _MET)), math.floor(size * (share + epsilon + 0.5 * _MET))
     return -1 if low > high else min(max(count, low), high)
@@ -143,8 +145,9 @@ def rates_are_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
 
 @inner
 def choose_signs(r: LoopProblem, k: LoopNode, u: Any) -> None:
-    """Demand signs of all margins that give close shares: those of the margins u, but for the fewest changes, of the scores
-    nearest to 0.
+    """Demand signs of all margins that give close shares.
+
+    They are the signs of the margins u, but for the fewest changes, of the scores nearest to 0.
     """
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]

@@ -1,4 +1,4 @@
-"""The convex relaxation of a node, its dual bound, and the box that the bound leaves.
+"""The convex relaxation of a node of `margin-bb`, its dual bound, and the box that the bound leaves.
 
 With the remaining costs after pairs, a node costs at least
 
@@ -8,8 +8,9 @@ The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and m
 multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the
 norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two points).
 
-A square that vanishes at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes the relaxation
-strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the box.
+A square that is at most 0 on the box, -s + Σ (s/p) x_j² with x_j = (w_j - mid_j)/half_j and s the ``perturbation``, makes the
+relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the
+box.
 
 *The rows of a node's relaxation.* ``k.hinges`` holds the source of row t: term i's envelope i, its tail N + i, demanded point i
 2N + i, row s of the problem 2N + n + s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side;
@@ -23,8 +24,7 @@ from typing import Any
 
 from ...exact.loops import EPS
 from ...exact.loops.newton import newton, reduced_cost_tightening, rounding_error_bound
-from .compiled import inner
-from .data_structures import LoopNode, LoopProblem
+from .data_structures import LoopNode, LoopProblem, inner
 from .norm import norm_at, scale_into_polar, vertex_of_box
 
 #: A firm hinge that is violated by this share of its row's range costs as much as everything else can vary in the box.
@@ -237,11 +237,10 @@ def _square(r: LoopProblem, k: LoopNode, perturbation: float) -> float:
 def relax(
     r: LoopProblem, k: LoopNode, fixed_cost: float, cut: float, node_bound: float, perturbation: float, sharp: bool
 ) -> float:
-    """Return a proved lower bound of the node, including the certain cost ``fixed_cost``; move w and p to the relaxation's
-    solution.
+    """Solve the node's relaxation, move w and p to its solution, and return a proved lower bound with the cost ``fixed_cost``.
 
-    ``node_bound`` is the node's bound so far. The smoothing falls until the smoothed problem decides whether the bound reaches
-    the cut; to its end if ``sharp``.
+    ``node_bound`` is the node's bound so far, ``perturbation`` the value s of the added square. The smoothing falls until the
+    smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)

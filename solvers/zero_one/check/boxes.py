@@ -479,8 +479,9 @@ def _closed_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]
 
 
 def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
-    """Return whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no
-    bound.
+    """Return whether a round with a factor on the losses, its last entry, leaves no solution of interest.
+
+    What such a round proves is no bound.
     """
     (entry,) = entries
     theta = float(entry[5])

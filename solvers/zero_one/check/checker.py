@@ -168,7 +168,7 @@ class ZeroOneChecker(ProofChecker[LoggedZeroOneProblem]):
         items: list[tuple[Fraction, LoggedZeroOneProblem, float]] = []
         for record in log.records():
             sha256, theta = str(record["sha256"]), Fraction(float(record["theta"]))
-            other, proved = self.proved_by(log.cited_log(str(record["file"]), sha256), sha256, verifiers)
+            other, proved = self.verify_cited(log.cited_log(str(record["file"]), sha256), sha256, verifiers)
             if other.budget is not None or not np.array_equal(other.penalised, problem.penalised):
                 raise InvalidProofError("a cited log is about a problem with other columns, another intercept or a budget")
             items.append((theta, other, proved))

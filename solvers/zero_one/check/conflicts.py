@@ -91,30 +91,30 @@ class ConflictProblem:
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
 
     @property
-    def counted(self) -> bool:
+    def has_budget(self) -> bool:
         """True if deletions are limited by a budget instead of paid from the target."""
         return math.isfinite(self.budget)
 
     def root(self) -> OpenNode:
         """Return the root node; points that cost the target or more are kept."""
-        is_kept = [not self.counted and weight >= self.target for weight in self.weights]
+        is_kept = [not self.has_budget and weight >= self.target for weight in self.weights]
         return OpenNode(bytearray(KEPT if keep else FREE for keep in is_kept), 0.0, 0.0)
 
     def round_down(self, x: float) -> float:
         """Return a lower bound of the sum that has been rounded to x; sums of integers are exact."""
-        return x if self.counted and x.is_integer() else next_down(x)
+        return x if self.has_budget and x.is_integer() else next_down(x)
 
     def norm_cutoff(self, node: OpenNode, spent: float) -> float:
         """Return T, the bound of ||w||² where further deletions of weight ``spent`` are proved, rounded up."""
-        return self.target if self.counted else next_up(next_up(self.target - node.deleted) - spent)
+        return self.target if self.has_budget else next_up(next_up(self.target - node.deleted) - spent)
 
     def is_excluded(self, node: OpenNode) -> bool:
         """Return whether the deletions of a node exclude every solution of interest."""
-        return node.deleted + node.extra > self.budget if self.counted else self.norm_cutoff(node, node.extra) <= 0.0
+        return node.deleted + node.extra > self.budget if self.has_budget else self.norm_cutoff(node, node.extra) <= 0.0
 
     def ends_open(self, node: OpenNode, norm: float) -> bool:
         """Return whether solutions whose squared norm is at least ``norm`` reach the claim."""
-        return (norm if self.counted else next_down(next_down(node.deleted + node.extra) + norm)) >= self.claim
+        return (norm if self.has_budget else next_down(next_down(node.deleted + node.extra) + norm)) >= self.claim
 
     def delete(self, node: OpenNode, point: int) -> None:
         """Mark a free point as deleted, and update V and e."""
@@ -126,7 +126,7 @@ class ConflictProblem:
     def keep_undeletable(self, node: OpenNode) -> None:
         """Mark as kept every free point whose deletion would exceed the budget."""
         remaining = self.budget - node.deleted
-        if self.counted and max(self.weights, default=0.0) > remaining:
+        if self.has_budget and max(self.weights, default=0.0) > remaining:
             for i, weight in enumerate(self.weights):
                 if weight > remaining and node.states[i] == FREE:
                     node.states[i] = KEPT
@@ -142,10 +142,10 @@ class ConflictProblem:
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """A conflict: no w with ||w||² < ``norm`` that violates all of ``away`` keeps all of ``points``."""
+    """A conflict: no w with ||w||² < ``norm`` that violates all of ``violated`` keeps all of ``points``."""
 
     points: list[int]
-    away: list[int]
+    violated: list[int]
     norm: float
 
 
@@ -183,15 +183,15 @@ def reduced_conflict_problem(
         if not (A[first.setdefault(k, i)] == A[i]).all():
             raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
         groups.setdefault(k, []).append(float(weights[i]))
-    counted = header["kind"] == "budget"
-    fixed_cost = 0.0 if counted or not constant else next_down(math.fsum(constant))
-    budget = float(header["budget"] - len(constant)) if counted else math.inf
+    has_budget = header["kind"] == "budget"
+    fixed_cost = 0.0 if has_budget or not constant else next_down(math.fsum(constant))
+    budget = float(header["budget"] - len(constant)) if has_budget else math.inf
     if fixed_cost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):
         raise InvalidProofError("a merged row has no point")
     distinct = A[[first[k] for k in range(len(groups))]]
-    summed = [float(len(groups[k])) if counted else next_down(math.fsum(groups[k])) for k in range(len(groups))]
+    summed = [float(len(groups[k])) if has_budget else next_down(math.fsum(groups[k])) for k in range(len(groups))]
     rows = distinct[:, penalised]
     labels = distinct[:, ~penalised][:, 0] if not penalised.all() else np.zeros(len(distinct))
     reach = 0.0
@@ -342,7 +342,7 @@ class ConflictRules(NodeRules[OpenNode]):
         states = node.states
         if DELETED in [states[i] for i in conflict.points]:
             raise InvalidProofError(f"a conflict of node {record['id']} has a point that is deleted")
-        if any(states[i] != DELETED for i in conflict.away):
+        if any(states[i] != DELETED for i in conflict.violated):
             raise InvalidProofError(f"a conflict of node {record['id']} has a negative multiplier of a point that is not deleted")
         return [i for i in conflict.points if states[i] == FREE]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
+from ...exact.loops import EPS, EPS_SINGLE
 from . import entry, inner
 from .conflict_records import (
     CONFLICT,
@@ -56,22 +56,22 @@ def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
 
 
 @inner
-def extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
-    """Add row k of ``g`` to the orthogonal factorisation g[:k + 1] = (V[:k + 1]'R)'."""
-    include(V, R, k, z, orthogonalise(g, V, R, k, z))
+def add_row(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
+    """Add row k of ``g`` to the orthogonal factorisation g[:k + 1] = (V[:k + 1]'R)'; z is a buffer."""
+    add_orthogonal_part(V, R, k, z, orthogonalise(g, V, R, k, z))
 
 
 @inner
-def include(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
-    """Add row k of ``g``, with the part z of norm ``remainder`` orthogonal to V[:k], to the factorisation."""
+def add_orthogonal_part(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
+    """Add row k of ``g``, whose part orthogonal to V[:k] is z, of norm ``remainder``, to the factorisation."""
     R[k, k] = max(remainder, 1e-300)
     for j in range(z.size):
         V[k, j] = z[j] / R[k, k]
 
 
 @inner
-def exclude(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
-    """Remove row ``drop`` from the k factored rows, and shift the later rows and row k, whose rest is z, up by one.
+def remove_row(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
+    """Remove row ``drop`` from the k factored rows; the later rows, and row k, whose orthogonal part is z, move up by one.
 
     Plane rotations make R triangular again. The component of row k along the direction that V loses is added to z; return ||z||.
     """
@@ -118,8 +118,9 @@ _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 @inner
 def row_divisor(tau: float, second: int) -> float:
-    """Return the divisor of a point's row in a constraint: its threshold τ = 1 - η (η: the reserve for rounding), or -(1 + η)
-    if the margin is to be at most 1 + η.
+    """Return the divisor of a point's row in a constraint: τ, or -(1 + η) if the point is to be violated.
+
+    The threshold is τ = 1 - η, with a reserve η for rounding; a margin that is to be violated is at most 1 + η.
     """
     return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
 
@@ -182,7 +183,7 @@ def _single_error(rows: ConflictRows, w: Any) -> float:
     size = rows.widest[p]
     for j in range(p):
         size += abs(w[j]) * rows.widest[j]
-    return VIOLATED_PRIORITY * SINGLE * (p + 4) * size
+    return VIOLATED_PRIORITY * EPS_SINGLE * (p + 4) * size
 
 
 @inner
@@ -351,7 +352,7 @@ def minimise_norm(
     q = active.count[0]
     V, R, r, z = active.V, active.R, scratch.r, scratch.z
     for a in range(active.ready[0], q):
-        extend(g, V, R, a, z)
+        add_row(g, V, R, a, z)
     active.ready[0] = q
     if not rows.free:
         set_scales(rows, ok, priority, scratch.single, True)
@@ -409,14 +410,14 @@ def minimise_norm(
                     active.count[0] = q + 1
                     return CONFLICT, N
             if t1 < t2:
-                rest_norm = exclude(g, V, R, q, dropped, z)
+                rest_norm = remove_row(g, V, R, q, dropped, z)
                 q -= 1
                 for a in range(dropped, q):
                     u[a] = u[a + 1]
                     pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
                 active.ready[0] = q
                 continue
-            include(V, R, q, z, rest_norm)
+            add_orthogonal_part(V, R, q, z, rest_norm)
             q += 1
             active.ready[0] = q
             break

@@ -1,8 +1,7 @@
-"""Compiled pair bound of a box: pairs of points of which no w of the box keeps both, and a packing of them: each pair has a
-price, which its points pay from their weights.
+"""Compiled pair bound of a box: a packing of pairs of points of which no w of the box keeps both.
 
-One point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
-every round.
+Each pair has a price, which its points pay from their weights. One point of each pair is violated, so the prices of a packing are
+a lower bound of the loss. The box search calls `pack_pairs` in every round.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...exact.loops import EPS, SINGLE
-from ...exact.loops.matching import WIDEST, Pairs, match
+from ...exact.loops import EPS, EPS_SINGLE
+from ...exact.loops.matching import WIDEST, MatchingArrays, match
 from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
 from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
@@ -21,7 +20,7 @@ SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the compari
 
 
 @inner
-def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
+def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchingArrays) -> None:
     """Write the positions 0 .. m - 1 to ``order``, by decreasing key.
 
     A radix sort by sixteen bits of t/(1 + |t|), which avoids unpredictable branches, is followed by an insertion sort of
@@ -54,18 +53,18 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: Pairs) -> None:
 
 
 @inner
-def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, side_number: int) -> tuple[int, int]:
-    """Write the points of one side (1: ``data.positive``, 0: the others) that pairs can use to ``P.side[side_number]``, by
-    decreasing margin; return the range to use.
+def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchingArrays, side_number: int) -> tuple[int, int]:
+    """Write the points of one side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
 
-    The range has at most `WIDEST` points, those with margins nearest to 1.
+    Side 1 has the points of ``data.positive``, side 0 the others. The range has at most `WIDEST` points, those with margins
+    nearest to 1.
     """
-    idx, order, u, residual, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[side_number]
+    idx, order, u, residual, share, side = node.idx, P.queue, R.u, R.left, R.least_margin, P.side[side_number]
     positive = side_number == 1
     count = above = 0
     for t in range(m):
         i = order[t]
-        if data.positive[idx[i]] == positive and residual[i] > 0.0 and env[i] < 1.0:
+        if data.positive[idx[i]] == positive and residual[i] > 0.0 and share[i] < 1.0:
             side[count] = i
             count += 1
             above += u[i] >= 1.0
@@ -74,27 +73,28 @@ def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs
 
 
 @inner
-def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, env: Any, half: Any, P: Pairs) -> None:
-    """Set bit k of ``P.adjacent[r]`` if the box excludes the pair (rows[r], columns[k]), max (g_i + g_j)'w < 2, and the shares
-    ``env`` of a full loss that its points pay at w add up to less than 1.
+def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share: Any, half: Any, P: MatchingArrays) -> None:
+    """Set the bits of ``P.adjacent`` to the pairs of a row and a column that the box excludes and that may pay.
 
-    ``mid_excess`` is g_i'mid - 1 plus an allowance for the rounding of all later operations, which are in single precision.
+    Bit k of ``P.adjacent[r]`` is set if max (g_i + g_j)'w < 2 over the box for i = rows[r] and j = columns[k], and if the shares
+    ``share`` of a full loss that both points pay at w add up to less than 1. ``mid_excess`` is g_i'mid - 1 plus an allowance for
+    the rounding of all later operations, which are in single precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
-    M, sums, envs, acc = P.scaled, P.column_margins, P.column_losses, P.row_excess
+    M, sums, shares, acc = P.scaled, P.column_margins, P.column_losses, P.row_excess
     words = (nc + 63) >> 6
     for k in range(nc, words << 6):
-        sums[k], envs[k] = np.inf, 0.0  # NaN together with -∞ of a row, which is no pair either
+        sums[k], shares[k] = np.inf, 0.0  # NaN together with -∞ of a row, which is no pair either
         for c in range(p):
             M[c, k] = 0.0
     for k in range(nc):
         j = columns[k]
-        sums[k], envs[k] = mid_excess[j], env[j]
+        sums[k], shares[k] = mid_excess[j], share[j]
         for c in range(p):
             M[c, k] = G[c, j] * half[c]
     for r in range(nr):
         i = rows[r]
-        base, slack = np.float32(mid_excess[i]), np.float32(1.0 - env[i])
+        base, slack = np.float32(mid_excess[i]), np.float32(1.0 - share[i])
         for k in range(words << 6):
             acc[k] = base + sums[k]
         c = 0  # three coordinates per pass, since memory access to ``acc`` dominates
@@ -109,7 +109,7 @@ def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, env: A
                 acc[k] += abs(x + M[c, k])
             c += 1
         for k in range(words << 6):
-            acc[k] = max(acc[k], envs[k] - slack)
+            acc[k] = max(acc[k], shares[k] - slack)
         for q in range(words):
             word = acc[q << 6 : (q << 6) + 64]
             bits = np.uint64(0)
@@ -123,7 +123,7 @@ _MATCHINGS = 3
 
 
 @inner
-def _add_pair(P: Pairs, count: int, i: int, j: int, residual: Any) -> float:
+def _add_pair(P: MatchingArrays, count: int, i: int, j: int, residual: Any) -> float:
     """Record a pair and subtract its price from the residual weights of both points."""
     price = min(residual[i], residual[j])
     P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
@@ -133,7 +133,7 @@ def _add_pair(P: Pairs, count: int, i: int, j: int, residual: Any) -> float:
 
 
 @inner
-def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
+def _fix_partners(P: MatchingArrays, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
     """Fix the partners of kept points as violated; return (weight, number) of them, or (∞, 1) if two kept points are a pair."""
     count, total, kept_columns = 0, 0.0, 0
     for k in range(columns.size):
@@ -160,7 +160,7 @@ def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, residual: Any) -> t
 
 
 @inner
-def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs) -> tuple[float, int]:
+def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchingArrays) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both; return (a lower bound of the loss, number of pairs).
 
     Return (∞, 1) if two kept points exclude each other: the box is empty.
@@ -168,34 +168,35 @@ def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs)
     The price of every pair is subtracted from the residual weights of its points, which stay in the relaxation. The partner of a
     kept point becomes violated. Two points are not paired if their hinge losses at w already add up to a full weight.
 
-    Single precision suffices for the ranges. A sum of p + 4 terms, in any order, has an error of at most (p + 6)·SINGLE·Σ|terms|
-    with the rounding of each term. The terms are each point's own |g_i'mid - 1| and |g_ij| half_j, and twice that error is
-    allowed. Underflow is negligible: near g_i'mid = 1 the allowance for double precision is at least 1e-15. NaN is no pair.
+    Single precision suffices for the ranges. A sum of p + 4 terms, in any order, has an error of at most (p +
+    6)·EPS_SINGLE·Σ|terms| with the rounding of each term. The terms are each point's own |g_i'mid - 1| and |g_ij| half_j, and
+    twice that error is allowed. Underflow is negligible: near g_i'mid = 1 the allowance for double precision is at least 1e-15.
+    NaN is no pair.
     """
     lo, hi, w, idx, z, l, G, residual = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
-    u, offset, env, err = R.u, R.largest_margin, R.env, R.err
+    u, offset, share, err = R.u, R.largest_margin, R.least_margin, R.margin_size
     mid, half, wide = R.mid, R.half, R.wide
     margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
-        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
+        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * EPS_SINGLE * (p + 6) * half[j]
     margins(G, m, mid, offset)
     for i in range(m):
-        err[i] = 2.0 * SINGLE * (p + 6) * abs(offset[i] - 1.0)
+        err[i] = 2.0 * EPS_SINGLE * (p + 6) * abs(offset[i] - 1.0)
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]
     for i in range(m):
         offset[i] = (offset[i] - 1.0) + err[i]
         residual[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
-        env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
+        share[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
     sort_by_decreasing_key(u, m, P.queue, P)
     rows = columns = P.side[0]
     for side in range(2):
         first, last = select_side(data, node, m, R, P, side)
         rows, columns = columns, P.side[side, first:last]
-    set_exclusion_edges(G, rows, columns, offset, env, half, P)
+    set_exclusion_edges(G, rows, columns, offset, share, half, P)
     total, count = _fix_partners(P, rows, columns, z, residual)
     if total == np.inf:
         return total, count

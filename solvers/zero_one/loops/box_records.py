@@ -1,5 +1,4 @@
-"""Records that the compiled loops of the box engine work on: the problem's data, the pool of open nodes, the current node, and
-the event buffer of the proof log.
+"""Arrays of the compiled loops of the box engine: the problem, the pool of open nodes, the current node, and the log's events.
 
 The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
 problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...exact.loops.matching import Pairs, empty_pairs
+from ...exact.loops.matching import MatchingArrays, empty_matching_arrays
 from ...exact.loops.newton import BoxRelaxation, empty_relaxation
 from ...interface.named_scalars import integers_and_floats
 from ...interface.numba_flags import by_reference
@@ -46,7 +45,7 @@ class BoxData(NamedTuple):
     rows: Any  #: (n, p) relaxed rows g_i
     weights: Any  #: (n,) λ_i
     norms: Any  #: (n,) ||g_i||, rounded up
-    positive: Any  #: (n,) a guess of the rows' sides: pairs have one point of each side
+    positive: Any  #: (n,) side of each row (`positive_side`): a pair has one point of each side
     free: bool  #: the last coordinate is a free intercept
     unit: float  #: mean weight, the scale of penalties and stopping rules
     step: float  #: every λ_i is a whole multiple of it; 0 without such a number
@@ -105,12 +104,12 @@ class BoxNode(NamedTuple):
 
 @by_reference
 class BoxWorkspace(NamedTuple):
-    """The arrays that processing a node works on."""
+    """The work arrays of `explore`."""
 
     node: BoxNode
     relaxation: BoxRelaxation
-    pairs: Pairs
-    margin: Any  #: (2n,) margins and weights of the points that a candidate is scaled to keep
+    pairs: MatchingArrays
+    margin: Any  #: (2n,) margins and weights of points, at whose crossings a candidate is scaled
 
 
 def empty_workspace(n: int, p: int) -> BoxWorkspace:
@@ -119,7 +118,7 @@ def empty_workspace(n: int, p: int) -> BoxWorkspace:
         lo=np.empty(p), hi=np.empty(p), w=np.empty(p), idx=np.empty(n, np.int64), z=np.empty(n, np.int64), l=np.empty(n),
         G=np.empty((p, n)), norm=np.empty(n), lam=np.empty(n), alpha=np.zeros(n),
     )  # fmt: skip
-    return BoxWorkspace(node, empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
+    return BoxWorkspace(node, empty_relaxation(n, p), empty_matching_arrays(n, p), np.empty(2 * n))
 
 
 class EventBuffer(NamedTuple):
@@ -168,7 +167,7 @@ def log_loss_factor(log: EventBuffer, ident: int, theta: float) -> None:
 
 
 @inner
-def log_pairs(log: EventBuffer, ident: int, idx: Any, P: Pairs, count: int) -> None:
+def log_pairs(log: EventBuffer, ident: int, idx: Any, P: MatchingArrays, count: int) -> None:
     """Append the pairs of the next round: 3, node, count, then (point, point, price)."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count

@@ -13,15 +13,8 @@ import numpy as np
 
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
-from ...exact.loops.matching import Pairs
-from ...exact.loops.newton import (
-    BoxRelaxation,
-    activity_bounds,
-    margins,
-    newton,
-    reduced_cost_tightening,
-    rounding_error_bound,
-)
+from ...exact.loops.matching import MatchingArrays
+from ...exact.loops.newton import BoxRelaxation, activity_bounds, margins, newton, reduced_cost_tightening, rounding_error_bound
 from . import entry, inner
 from .box_pairs import pack_pairs, sort_by_decreasing_key
 from .box_records import (
@@ -156,7 +149,7 @@ def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec
     r = (cut - D) * (1.0 + 1e-14)
     if _cannot_fix(R, m, lo, hi, r):
         return 0.0
-    margin, minimum, maximum, sizes = R.u, R.env, R.largest_margin, R.err
+    margin, minimum, maximum, sizes = R.u, R.least_margin, R.largest_margin, R.margin_size
     margins(G, m, c, margin)
     activity_bounds(G, m, lo, hi, R)
     for i in range(m):
@@ -203,9 +196,20 @@ def _scatter_multipliers(R: BoxRelaxation, k: int, al: Any) -> None:
 # exempt (arguments): compiled, array by array
 @inner
 def bound_and_tighten(
-    data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Pairs, base: float, cut: float, log: EventBuffer, ident: int
+    data: BoxData,
+    node: BoxNode,
+    m: int,
+    R: BoxRelaxation,
+    P: MatchingArrays,
+    base: float,
+    cut: float,
+    log: EventBuffer,
+    ident: int,
 ) -> float:
-    """Alternate relaxation and bound tightening of a node; return its proved lower bound, ∞ if it is empty."""
+    """Alternate relaxation and bound tightening of a node of m points; return its proved lower bound, ∞ if it is empty.
+
+    ``base`` is the weight of the points that are violated throughout the box, ``ident`` the node's number in the log.
+    """
     scalars = log.scalars
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
     A, b, q, residual, act = R.rows, R.b, R.q, R.left, R.position
@@ -415,7 +419,7 @@ _SPLIT_SHARE = 0.2
 
 
 @inner
-def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: Pairs) -> tuple[float, float]:
+def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: MatchingArrays) -> tuple[float, float]:
     """Return (objective, t) of the best multiple t w, by trying every crossing of a margin."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
@@ -456,8 +460,8 @@ def _remove_decided(data: BoxData, node: BoxNode, m: int, base: float, R: BoxRel
     k = 0
     for i in range(m):
         point = idx[i]
-        err = 4.0 * EPS * (p + 2) * R.err[i]
-        low, high = R.env[i] - err, R.largest_margin[i] + err
+        err = 4.0 * EPS * (p + 2) * R.margin_size[i]
+        low, high = R.least_margin[i] - err, R.largest_margin[i] + err
         state, lower = z[i], l[i]
         if state == FREE:
             lower = max(lower, low)

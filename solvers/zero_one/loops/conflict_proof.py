@@ -1,4 +1,4 @@
-"""Compiled processing of a node of a proof by norm-conflicts: `prove_node` proves or branches it and records its steps."""
+"""Compiled processing of a node of a proof by norm-conflicts, for proof logs and the search with a budget of violations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .conflict_records import (
 )
 
 #: Fields of `NodeRecord.scalars`: numbers of conflicts, of conflicts in the last packing, of steps, of entries.
-NODE_RECORD_SCALARS = integers_and_floats("booked packed steps entries", "")
+NODE_RECORD_SCALARS = integers_and_floats("conflicts packed steps entries", "")
 #: Kinds of a step in `NodeRecord.steps`: a packing of conflicts, which raises the proved cost of further deletions; one conflict,
 #: which ends the node or deletes its only free point.
 PACK, CUT = 0, 1
@@ -76,11 +76,11 @@ def _round_multipliers(active: ActiveSet, q: int, reach: float, T: float, before
 
 @inner
 def _record_conflict(
-    rows: ConflictRows, active: ActiveSet, T: float, exactly: bool, book: NodeRecord, scratch: DualWorkspace
+    rows: ConflictRows, active: ActiveSet, T: float, exactly: bool, record: NodeRecord, scratch: DualWorkspace
 ) -> int:
-    """Record the conflict of an S-pair and return its number, -1 if the book is full."""
-    number = book.scalars.booked
-    if number >= book.size.size:
+    """Record the conflict that an active set proves, and return its number; -1 if the record is full."""
+    number = record.scalars.conflicts
+    if number >= record.size.size:
         return -1
     q, m = active.count[0], 0
     integer_norm = _round_multipliers(active, q, rows.intercept_bound, T, scratch.r) if exactly else 0.0
@@ -95,31 +95,31 @@ def _record_conflict(
             if point < 0:
                 continue
             position = 0
-            while position < m and book.points[number, position] != point:
+            while position < m and record.points[number, position] != point:
                 position += 1
             if position == m:
-                book.points[number, m], book.alpha[number, m] = point, 0.0
+                record.points[number, m], record.alpha[number, m] = point, 0.0
                 m += 1
-            book.alpha[number, position] += multiplier
-    book.size[number] = m
-    book.scalars.booked = number + 1
+            record.alpha[number, position] += multiplier
+    record.size[number] = m
+    record.scalars.conflicts = number + 1
     return number
 
 
 @inner
-def _record_step(book: NodeRecord, kind: int, number: int) -> None:
+def _record_step(record: NodeRecord, kind: int, number: int) -> None:
     """Record one step: the current packing, or a conflict."""
-    s, e = book.scalars.steps, book.scalars.entries
-    book.steps[s, 0], book.steps[s, 1] = kind, e
+    s, e = record.scalars.steps, record.scalars.entries
+    record.steps[s, 0], record.steps[s, 1] = kind, e
     if kind == CUT:
-        book.entry[e] = number
+        record.entry[e] = number
         e += 1
     else:
-        for k in range(book.scalars.packed):
-            book.entry[e], book.entry_share[e] = book.packing[k], book.share[k]
+        for k in range(record.scalars.packed):
+            record.entry[e], record.entry_share[e] = record.packing[k], record.share[k]
             e += 1
-    book.steps[s, 2] = e
-    book.scalars.steps, book.scalars.entries = s + 1, e
+    record.steps[s, 2] = e
+    record.scalars.steps, record.scalars.entries = s + 1, e
 
 
 # exempt (length): compiled as one function; a call would pass array by array
@@ -129,32 +129,34 @@ def prove_node(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
-    order: Any,
+    branching_priority: Any,
     activity: Any,
     workspace: ConflictWorkspace,
     state: Any,
     extra: Any,
     start: ActiveSet,
-    book: NodeRecord,
+    record: NodeRecord,
     cut: float,
     budget: float,
 ) -> int:
-    """Process a node of a proof and record its steps in ``book``; return the branching point, `PROVED` or `OPEN_LEAF`.
+    """Process a node of a proof and record its steps; return the branching point, `PROVED` or `OPEN_LEAF`.
 
-    With a finite ``budget`` of deletions, solutions have ||w||² < cut. Otherwise the cost of deletions is subtracted from the
-    cutoff.
+    The node is given, and changed in place, by the points' states ``state``, the proved cost ``extra`` of further deletions and
+    the active set ``start`` of the kept points. A point's branching score grows with ``branching_priority`` and ``activity``,
+    the number of recent conflicts that hold it. With a finite ``budget`` of deletions, solutions have ||w||² < ``cut``. Otherwise
+    the cost of deletions is subtracted from the cutoff.
     """
     n = rows.a.shape[0]
     counted = budget < np.inf
     cost_factor, violated_priority = (0.0, 0.0) if counted else (1.0, -VIOLATED_PRIORITY)
     active, pairs, ok, priority, residual, points = (
-        workspace.active, workspace.pairs, workspace.ok, workspace.promising, workspace.left, workspace.points,
+        workspace.active, workspace.pairs, workspace.ok, workspace.priority, workspace.residual, workspace.points,
     )  # fmt: skip
     scratch = workspace.scratch
     exact_thresholds = True
     for i in range(n):
         exact_thresholds = exact_thresholds and abs(rows.tau[i] - 1.0) < 1e-11
-    step_limit = book.steps.shape[0] - 4
+    step_limit = record.steps.shape[0] - 4
     while True:
         spent = 0.0
         for i in range(n):
@@ -164,7 +166,7 @@ def prove_node(
         # proved if deletions cost the whole cutoff or, with counts, if more are needed than allowed
         if extra[0] > allowed or (not counted and extra[0] >= allowed):
             return PROVED
-        if book.scalars.steps >= step_limit or book.scalars.entries + 4 * n > book.entry.size:
+        if record.scalars.steps >= step_limit or record.scalars.entries + 4 * n > record.entry.size:
             return OPEN_LEAF
         for i in range(n):
             if counted and state[i] == FREE and weights[i] > allowed:
@@ -173,13 +175,13 @@ def prove_node(
             priority[i] = 1.0 if state[i] == FREE else KEPT_PRIORITY if state[i] == KEPT else violated_priority
         T = norm_limit - cost_factor * extra[0]
         if minimise_norm(rows, ok, priority, T, start, scratch)[0] == CONFLICT:
-            _record_step(book, CUT, _record_conflict(rows, start, T, exact_thresholds, book, scratch))
+            _record_step(record, CUT, _record_conflict(rows, start, T, exact_thresholds, record, scratch))
             return PROVED
         norm = certified_bound(start, start.count[0], rows.intercept_bound)
         forced = -1
         for _turn in range(1 if counted else 2):  # with counts T does not fall
             packed = 0.0
-            book.scalars.packed = 0
+            record.scalars.packed = 0
             for i in range(n):
                 residual[i] = weights[i] if state[i] == FREE else 0.0
             proved, closing_conflict = False, -1
@@ -191,27 +193,27 @@ def prove_node(
                     break
                 if norm >= T:
                     copy_active_set(start, active)
-                    closing_conflict, proved = _record_conflict(rows, active, T, exact_thresholds, book, scratch), True
+                    closing_conflict, proved = _record_conflict(rows, active, T, exact_thresholds, record, scratch), True
                     break
-                if book.scalars.booked >= book.size.size - 2:
+                if record.scalars.conflicts >= record.size.size - 2:
                     break
                 for i in range(n):
                     ok[i] = state[i] != FREE or residual[i] > 0.0
                 copy_active_set(start, active)
                 number = -1
                 if minimise_norm(rows, ok, priority, T, active, scratch)[0] == CONFLICT:
-                    number = _record_conflict(rows, active, T, exact_thresholds, book, scratch)
+                    number = _record_conflict(rows, active, T, exact_thresholds, record, scratch)
                 elif packed == 0.0 and exact.free:
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     if minimise_norm(exact, ok, priority, T, pairs, workspace.exact)[0] == CONFLICT:
-                        number = _record_conflict(exact, pairs, T, exact_thresholds, book, scratch)
+                        number = _record_conflict(exact, pairs, T, exact_thresholds, record, scratch)
                 if number < 0:
                     break
                 m, least_residual = 0, np.inf
-                for k in range(book.size[number]):
-                    i = book.points[number, k]
+                for k in range(record.size[number]):
+                    i = record.points[number, k]
                     if state[i] == FREE:
                         points[m] = i
                         m += 1
@@ -224,14 +226,14 @@ def prove_node(
                     residual[points[k]] -= least_residual
                     activity[points[k]] += 1.0
                 packed += least_residual
-                book.packing[book.scalars.packed], book.share[book.scalars.packed] = number, least_residual
-                book.scalars.packed += 1
+                record.packing[record.scalars.packed], record.share[record.scalars.packed] = number, least_residual
+                record.scalars.packed += 1
             improved = packed > extra[0]
             if improved:
-                _record_step(book, PACK, -1)
+                _record_step(record, PACK, -1)
                 extra[0] = packed
             if closing_conflict >= 0:
-                _record_step(book, CUT, closing_conflict)
+                _record_step(record, CUT, closing_conflict)
             if proved:
                 return PROVED
             if forced >= 0 or not improved:
@@ -244,7 +246,7 @@ def prove_node(
     for i in range(n):
         if state[i] == FREE:
             violation = max(rows.tau[i] - dot(rows.a[i], start.w), 0.0) * rows.pull[i]
-            score = violation * activity[i] * order[i] * order[i]
+            score = violation * activity[i] * branching_priority[i] * branching_priority[i]
             if score > best_score:
                 best, best_score = i, score
     return best if best >= 0 else OPEN_LEAF

@@ -1,4 +1,4 @@
-"""Records that the compiled loops of the conflict engine work on: the points' rows, an active set of the dual method, workspaces.
+"""Arrays of the compiled loops of the conflict engine: the points' rows, an active set of the dual method, and workspaces.
 
 The mathematics, with proofs, is in ``docs/explanation/zero-one-bb.md``. The rows here are the penalised parts a_i of the
 reduced rows, with thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b.
@@ -107,7 +107,7 @@ def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, A
 
 @by_reference
 class ActiveSet(NamedTuple):
-    """An active set of the dual method (an S-pair): constraints g'w ≥ 1, their multipliers u, and the point w = Σ u g."""
+    """An active set of the dual method: constraints g'w ≥ 1, their multipliers u, and the point w = Σ u g (an S-pair)."""
 
     pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 for a single point that is kept, or `VIOLATE`
     g: Any  #: (p + 2, p) rows of the constraints
@@ -187,7 +187,7 @@ def dot(x: Any, y: Any) -> float:
 
 @by_reference
 class ConflictWorkspace(NamedTuple):
-    """The arrays that processing a node works on."""
+    """The work arrays of `process_node` and `prove_node`."""
 
     active: ActiveSet  #: active set of the conflict in progress
     kept_points: ActiveSet  #: active set of the kept points
@@ -195,13 +195,13 @@ class ConflictWorkspace(NamedTuple):
     scratch: DualWorkspace
     exact: DualWorkspace  #: work arrays without the coordinate of the stretched intercept
     ok: Any  #: (n,) points whose constraints apply
-    promising: Any  #: (n,) priorities of the points
-    left: Any  #: (n,) residual weights of a packing
+    priority: Any  #: (n,) priorities of the points
+    residual: Any  #: (n,) residual weights of a packing
     mark: Any  #: (n,) marks of visited points
     conflict_counts: Any  #: (n,) number of listed conflicts of each point
     points: Any  #: (2p + 6,) free points of a conflict
     probed: Any  #: (PROBED,) points whose children are probed
-    promise: Any  #: (PROBED,) their scores
+    scores: Any  #: (PROBED,) branching scores of these points
 
 
 def empty_workspace(n: int, p: int, exact: int) -> ConflictWorkspace:

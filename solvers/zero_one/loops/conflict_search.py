@@ -221,7 +221,7 @@ def process_node(
     n = weights.size
     scalars, state = stack.scalars, stack.state
     active, is_kept, pairs, ok, priority, residual, mark, points = (
-        workspace.active, workspace.kept_points, workspace.pairs, workspace.ok, workspace.promising, workspace.left,
+        workspace.active, workspace.kept_points, workspace.pairs, workspace.ok, workspace.priority, workspace.residual,
         workspace.mark, workspace.points,
     )  # fmt: skip
     scratch = workspace.scratch
@@ -364,36 +364,38 @@ _LARGE_SUBTREE, _FIRST_PROBE = 2000, 1000
 
 
 @inner
-def _score(rows: ConflictRows, stack: SearchStack, level: int, order: Any, i: int) -> float:
-    """Return the branching score of point i: distance of its violation by the kept points' solution × activity × order².
+def _score(rows: ConflictRows, stack: SearchStack, level: int, branching_priority: Any, i: int) -> float:
+    """Return the branching score of point i: distance of its violation by the kept points' solution × activity × priority².
 
     The factors estimate the gain of keeping the point (the norm rises with the first, and conflicts lose a free point with the
     second) and the likelihood that a good solution deletes it.
     """
     violation = max(rows.tau[i] - dot(rows.a[i], stack.w[level]), 0.0) * rows.pull[i]
-    return violation * stack.activity[i] * order[i] * order[i]
+    return violation * stack.activity[i] * branching_priority[i] * branching_priority[i]
 
 
 @inner
-def _branching_point(rows: ConflictRows, stack: SearchStack, level: int, order: Any) -> int:
+def _branching_point(rows: ConflictRows, stack: SearchStack, level: int, branching_priority: Any) -> int:
     """Return the free point with the highest score, -1 without free points."""
     best, best_score = -1, -1.0
     for i in range(stack.state.size):
         if stack.state[i] == FREE:
-            score = _score(rows, stack, level, order, i)
+            score = _score(rows, stack, level, branching_priority, i)
             if score > best_score:
                 best, best_score = i, score
     return best
 
 
 @inner
-def _best_candidates(rows: ConflictRows, stack: SearchStack, level: int, order: Any, points: Any, scores: Any) -> int:
+def _best_candidates(
+    rows: ConflictRows, stack: SearchStack, level: int, branching_priority: Any, points: Any, scores: Any
+) -> int:
     """Write the free points with the highest scores to ``points``, in decreasing order, and return their number."""
     m = 0
     for i in range(stack.state.size):
         if stack.state[i] != FREE:
             continue
-        score = _score(rows, stack, level, order, i)
+        score = _score(rows, stack, level, branching_priority, i)
         position = m
         while position > 0 and scores[position - 1] < score:
             position -= 1
@@ -411,7 +413,7 @@ def _probed_point(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
-    order: Any,
+    branching_priority: Any,
     stack: SearchStack,
     workspace: ConflictWorkspace,
     cut: float,
@@ -421,7 +423,7 @@ def _probed_point(
     Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
     """
     scalars, level, points = stack.scalars, stack.scalars.level, workspace.probed
-    m = _best_candidates(rows, stack, level, order, points, workspace.promise)
+    m = _best_candidates(rows, stack, level, branching_priority, points, workspace.scores)
     unit = weights[0]
     for i in range(weights.size):
         unit = min(unit, weights[i])
@@ -498,16 +500,17 @@ def search_depth_first(
     rows: ConflictRows,
     exact: ConflictRows,
     weights: Any,
-    order: Any,
+    branching_priority: Any,
     stack: SearchStack,
     workspace: ConflictWorkspace,
     cut: float,
     nodes: int,
 ) -> int:
-    """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the reason for stopping.
+    """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the code of the reason for stopping.
 
-    A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is
-    chosen by probes, which count as nodes here.
+    ``rows`` have the intercept as a stretched coordinate, ``exact`` none; ``weights`` are the costs of deletions. A node branches
+    on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is chosen by
+    probes, which count as nodes here.
     """
     scalars, state = stack.scalars, stack.state
     if scalars.step == 0.0:
@@ -534,10 +537,10 @@ def search_depth_first(
             if outcome == 1:
                 if _has_large_subtree(stack, level, cut):
                     probes = scalars.probes
-                    point = _probed_point(rows, exact, weights, order, stack, workspace, cut)
+                    point = _probed_point(rows, exact, weights, branching_priority, stack, workspace, cut)
                     node_count += scalars.probes - probes
                 else:
-                    point = _branching_point(rows, stack, level, order)
+                    point = _branching_point(rows, stack, level, branching_priority)
                 if point < 0:
                     # Rounding hid the conflict that closes this leaf.
                     stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])

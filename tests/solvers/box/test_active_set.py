@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from marginopt.models import RBF, BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers.box.descent import box_minimum
-from marginopt.solvers.box.newton import FinishRun, active_set_steps
+from marginopt.solvers.box.finishers import FinishRun, active_set_steps
 from marginopt.solvers.box.state import make_state
 
 

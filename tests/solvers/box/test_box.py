@@ -12,8 +12,8 @@ import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.models import BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers import Status
-from marginopt.solvers.box.descent import BoxDescent, box_minimum, interior_point, make_state
-from marginopt.solvers.box.newton import newton_steps
+from marginopt.solvers.box.descent import BoxDescent, box_minimum, make_state
+from marginopt.solvers.box.finishers import interior_point, newton_steps
 from marginopt.solvers.interface.algorithm import Outcome
 
 

@@ -12,7 +12,7 @@ from marginopt.models.formulations.nonparallel.hinge_quadratic import BoxProgram
 from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
 from marginopt.models.views import BoxQP
 from marginopt.solvers.box.descent import BoxDescent, box_minimum, make_state
-from marginopt.solvers.box.newton import newton_steps
+from marginopt.solvers.box.finishers import newton_steps
 from marginopt.solvers.box.state import BoxState
 from marginopt.solvers.interface.algorithm import Outcome
 

@@ -86,7 +86,7 @@ class SetCover(Model):
 
 class CoverRule(BoundingRule[Cover]):
     format, version = "test-set-cover", 1
-    lowest = 0.0
+    lower_bound = 0.0
 
     def header(self) -> dict[str, Any]:
         return {"A": self.problem.A.tolist(), "costs": self.problem.costs.tolist()}

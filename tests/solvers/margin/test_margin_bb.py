@@ -17,8 +17,8 @@ from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models.views import MarginProblem, PiecewiseLinearLoss
 from marginopt.solvers import Options, Status
+from marginopt.solvers.exact.rotation import choose_coordinates
 from marginopt.solvers.margin import MarginBB, loops
-from marginopt.solvers.margin.algorithm import choose_coordinates
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 

@@ -288,7 +288,7 @@ def root_of(rule: RampRule) -> tuple[float, Any]:
     """Return the root's bound, and the multipliers that bound margins there."""
     incumbent = Incumbent(1e-6)
     rule.improve(rule.first_point(), incumbent)
-    branching = rule.branch(Node(rule.lowest, rule.root()), incumbent)
+    branching = rule.branch(Node(rule.lower_bound, rule.root()), incumbent)
     assert branching.record is not None
     return branching.bound, branching.record["margins"]
 

@@ -74,9 +74,9 @@ def solved(problem: ScoringProblem, **parameters: Any) -> tuple[Fraction, Fracti
     while not state.search.done:
         solver.advance(state, 0.0)
     search = state.search
-    assert problem.allows(search.rho0, search.rho.astype(float))
-    assert problem.value(search.rho0, search.rho.astype(float)) == search.value
-    return search.value, search.bound
+    assert problem.allows(search.incumbent.rho0, search.incumbent.rho.astype(float))
+    assert problem.value(search.incumbent.rho0, search.incumbent.rho.astype(float)) == search.incumbent.value
+    return search.incumbent.value, search.bound
 
 
 @pytest.mark.parametrize("read", [1, 200])
@@ -93,7 +93,7 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
             assert search.open_nodes > 0
             search.step()
             within += int(search.stack.scalars.top) > 0
-        assert search.value == search.bound == best
+        assert search.incumbent.value == search.bound == best
     assert within > trials(20, 50)
 
 

@@ -94,7 +94,7 @@ def test_solver_and_checker_find_the_same_and_a_single_system_is_counted() -> No
             assert not any(node.lower) and not any(node.upper)
             continue
         held = relaxed.multipliers
-        assert ExactPairBound(r).at(box, held) == units
+        assert ExactPairBound(r).lower_bound(box, held) == units
         points = [r.points[c][held.pairs[:, c]].tolist() for c in (0, 1)]
         pairs = [list(pair) for pair in zip(*points, held.cover, held.margin, strict=True)]
         record = {"denominator": str(held.denominator * r.unit), "limit": held.limit, "pairs": pairs}

@@ -82,7 +82,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     arrived = list[int]()
-    for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofPool):
+    for owner in (conflict_engine.DistributedConflictEngine, conflict_proof.ProofPool):
         monkeypatch.setattr(owner, "add_result", _killing(owner.add_result, arrived, cluster))
     path = tmp_path / "proof.jsonl"
     result = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))

@@ -241,7 +241,7 @@ def test_a_search_just_above_the_optimum_finds_it(seed):
     for share, code in ((1 + 1e-4, CANDIDATE), (1 - 1e-4, DONE)):
         cut = (share * optimum - reduced.constant) / reduced.unit
         search_data = ConflictSearchData.of(reduced, cut, np.ones(len(reduced.weights)))
-        dive = search_data.new_dive()
+        dive = search_data.new_depth_first_search()
         dive.start_search(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
         assert dive.run(cut, 100_000) == code
 

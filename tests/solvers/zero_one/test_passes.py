@@ -15,16 +15,16 @@ from marginopt.solvers.exact.options import Limits
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records import Options
 from marginopt.solvers.zero_one import ZeroOneBB, conflict_engine as dives
-from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, Dive
+from marginopt.solvers.zero_one.conflict_engine import ConflictEngine, DepthFirstSearch
 from marginopt.solvers.zero_one.engine import SharedState
 from marginopt.solvers.zero_one.incumbent import HardMarginSolver, trivial_incumbent
 from marginopt.solvers.zero_one.loops import entry
 from marginopt.solvers.zero_one.loops.active_set import (
+    add_row,
     back_solve,
     entering_constraint,
-    exclude,
-    extend,
     orthogonalise,
+    remove_row,
     set_scales,
 )
 from marginopt.solvers.zero_one.loops.conflict_records import (
@@ -95,7 +95,7 @@ def dive_of(stated, upper):
     reduced = reduce_problem(stated.view(ZeroOneProblem))
     tau = reduced.thresholds(upper)
     n = len(reduced.weights)
-    dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
+    dive = DepthFirstSearch(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
     dive.start_search(np.full(n, FREE, np.int8), 0.0, 0.0, upper)
     return reduced, dive
 
@@ -210,9 +210,9 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
 def _without(g, V, R, k, drop, z, r):
     """Factor the first k rows, look at row k, and take row ``drop`` out."""
     for a in range(k):
-        extend(g, V, R, a, z)
+        add_row(g, V, R, a, z)
     orthogonalise(g, V, R, k, z)
-    rest = exclude(g, V, R, k, drop, z)
+    rest = remove_row(g, V, R, k, drop, z)
     back_solve(R, k - 1, r)
     return float(rest)
 
@@ -243,7 +243,7 @@ def test_a_row_taken_out_leaves_factors_of_the_others(near):
 def _taken_up(rows, ok, keen, active, scratch):
     """The point taken up with as many active constraints as are counted, once they are factored."""
     for a in range(active.count[0]):
-        extend(active.g, active.V, active.R, a, scratch.z)
+        add_row(active.g, active.V, active.R, a, scratch.z)
     set_scales(rows, ok, keen, scratch.single, True)
     return entering_constraint(rows, ok, keen, active, active.count[0], scratch)
 

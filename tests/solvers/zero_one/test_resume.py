@@ -110,12 +110,14 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
     large: Any, monkeypatch: pytest.MonkeyPatch, ready: bool
 ) -> None:
     stated, alone, whole = large
-    team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._distribute
+    team, ships, ship = Here(ready), list[int](), subtrees.DistributedBoxEngine._distribute
     monkeypatch.setattr(algorithm, "cluster_executor", lambda cluster: team)
     monkeypatch.setattr(stretches, "SLICE_EFFORT", 2e5)
     monkeypatch.setattr(subtrees, "DISPATCH_NODES", whole.nodes + 1)
     monkeypatch.setattr(subtrees, "DISPATCH_EFFORT", np.inf)
-    monkeypatch.setattr(subtrees.SubtreeEngine, "_distribute", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
+    monkeypatch.setattr(
+        subtrees.DistributedBoxEngine, "_distribute", lambda engine: (ships.append(engine.nodes), ship(engine))[1]
+    )
     result = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
     _same(result, whole)
     assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(result.details["slices"]) + 1))
@@ -162,7 +164,7 @@ def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(sma
     first = BoxEngine(shared)
     first.slice_end = alone.nodes // 3
     first.work(60.0)
-    engine = subtrees.SubtreeEngine(shared, first, Here(True), None)
+    engine = subtrees.DistributedBoxEngine(shared, first, Here(True), None)
     engine._distribute()
     whole = first.open_nodes
     drawn = engine.take_nodes(len(whole) // 4)
@@ -334,7 +336,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated, alone, whole = large
-    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine.add_result
+    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.DistributedBoxEngine.add_result
 
     def counted(self: Any, number: int, result: Any) -> None:
         arrived.append(number)
@@ -344,7 +346,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
             threads[-1].start()
         take_in(self, number, result)
 
-    monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
+    monkeypatch.setattr(subtrees.DistributedBoxEngine, "add_result", counted)
     result = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
     threads[0].join()
     _same(result, whole)
@@ -410,14 +412,14 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     with dask_cluster(tmp_path, workers=1) as lonely:
         client = Client(lonely.address, set_as_default=False)
         client.run(import_module, "marginopt.solvers.zero_one.algorithm")  # else the search may end before its worker is ready
-        take_in = subtrees.SubtreeEngine.add_result
+        take_in = subtrees.DistributedBoxEngine.add_result
 
         def closing(self: Any, number: int, result: Any) -> None:
             take_in(self, number, result)
             client.close()
 
         with monkeypatch.context() as patch:
-            patch.setattr(subtrees.SubtreeEngine, "add_result", closing)
+            patch.setattr(subtrees.DistributedBoxEngine, "add_result", closing)
             with pytest.raises(ClusterError, check=lost_task(None)):
                 mo.solve(stated, "zero-one-bb", **alone, cluster=client, checkpoint=path)
     assert path.exists()
@@ -433,7 +435,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
     path, proof = tmp_path / "search.npz", tmp_path / "proof.jsonl.gz"
     words = {**alone, "cluster": client, "checkpoint": path, "proof": str(proof)}
     monkeypatch.setattr(batch_size, "TARGET_SECONDS", 0.008)
-    arrived, take_in = list[int](), subtrees.SubtreeEngine.add_result
+    arrived, take_in = list[int](), subtrees.DistributedBoxEngine.add_result
 
     def counted(self: Any, number: int, result: Any) -> None:
         arrived.append(number)
@@ -442,7 +444,7 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
             kill(next(w for w in cluster.workers if w.poll() is None))
         take_in(self, number, result)
 
-    monkeypatch.setattr(subtrees.SubtreeEngine, "add_result", counted)
+    monkeypatch.setattr(subtrees.DistributedBoxEngine, "add_result", counted)
     first = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 3)
     assert first.status is mo.Status.NODE_LIMIT and path.exists()
     assert check_proof(proof, stated).valid  # the bound so far

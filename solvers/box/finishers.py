@@ -1,10 +1,11 @@
-"""Newton's methods that finish ``boxqp`` near the optimum: projected steps and active-set steps.
+"""Second-order methods that finish `boxqp` where descent is slow: projected Newton, active-set and interior-point steps.
 
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and
 minimise over all others without their bounds. Variables that pass a bound join the sets; held variables whose gradient points
 inwards leave them. If the sets do not change, the point solves the program. The iterates may leave the box, so one step can
-change thousands of variables.
+change thousands of variables. *Interior-point steps* (`interior_point`) are Mehrotra's predictor-corrector, for ill-conditioned
+problems.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scipy.linalg.lapack import dpotrs
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import BoxQP
 
+#: Largest number of projected Newton or active-set steps of a run.
+_STEPS = 30
 #: Multiple of the mean diagonal added to Q on the free variables, which may be singular there.
 _SHIFT = 1e-12
 
@@ -36,19 +39,26 @@ class FinishRun:
 
 
 def newton_steps(
-    view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: FloatArray, aim: Callable[[], float], *, patient: bool = False
+    view: BoxQP,
+    diagonal: FloatArray,
+    a: FloatArray,
+    gradient: FloatArray,
+    target_gap: Callable[[], float],
+    *,
+    patient: bool = False,
 ) -> FinishRun:
-    """Take at most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective.
+    """Take at most 30 projected Newton steps from a, until the gap is at most ``target_gap()`` or no step lowers the objective.
 
-    Unless ``patient``, stop as well if two steps lower the gap less than tenfold: far from the right free set the steps wander,
-    and coordinate descent finds that set at a lower cost.
+    ``diagonal`` is that of ZZ' + D, ``gradient`` the gradient at a. Unless ``patient``, stop as well if two steps lower the
+    gap less than tenfold: far from the right free set the steps wander, and coordinate descent finds that set at a lower
+    cost.
     """
     a, g = a.copy(), gradient.copy()
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
     r = view.width
     gaps = [best_gap]
     free, solve = np.zeros(view.n, dtype=bool), None
-    for _ in range(30):
+    for _ in range(_STEPS):
         next_free = _free(view, a, g)
         operations += 6.0 * view.n * r
         if solve is None or (next_free != free).any():  # on the same free set a step is one of iterative refinement
@@ -65,7 +75,7 @@ def newton_steps(
         if gap < best_gap:
             best, best_gap = a, gap
         gaps.append(best_gap)
-        if gap <= aim() or (not patient and steps >= 2 and best_gap > 0.1 * gaps[-3]):
+        if gap <= target_gap() or (not patient and steps >= 2 and best_gap > 0.1 * gaps[-3]):
             break
     return FinishRun(best, best_gap, steps, operations)
 
@@ -98,8 +108,9 @@ def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Cal
 def _step(
     view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free: BoolArray, solve: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return the point of one projected Newton step with Armijo's rule along the projection arc, and its gradient; None if no
-    step descends.
+    """Return the point of one projected Newton step, by Armijo's rule along the projection arc, and its gradient.
+
+    Return None if no step descends.
     """
     d = np.zeros(view.n)
     bound_variables = ~free & (diagonal > 0)
@@ -119,7 +130,6 @@ def _step(
     return None
 
 
-_STEPS = 30
 #: Consecutive steps without a new least number of set changes, after which the method is given up.
 _PATIENCE = 2
 
@@ -158,14 +168,15 @@ def active_set_steps(
     diagonal: FloatArray,
     a: FloatArray,
     gradient: FloatArray,
-    enough: Callable[[float, float], bool],
+    is_accurate: Callable[[float, float], bool],
     deadline: float = math.inf,
 ) -> FinishRun:
-    """Take steps from a until the objective and twice the gap of the point in the box are ``enough``, or the sets do not settle.
+    """Take at most 30 active-set steps from a, until the sets do not settle or ``is_accurate`` holds.
 
-    Convergence shows in fewer changes of the sets: gaps rise by orders on the way. It is proved for M-matrices and related
-    classes only, so a run may end without a better point than a. A step is not begun if it would end after ``deadline``, by the
-    clock of `time.perf_counter`, at the duration of the longest step.
+    ``is_accurate`` is called with the objective and twice the gap of the point clipped to the box. Convergence shows in fewer
+    changes of the sets: gaps rise by orders on the way. It is proved for M-matrices and related classes only, so a run may
+    end without a better point than a. A step is not begun if it would end after ``deadline``, by the clock of
+    `time.perf_counter`, at the duration of the longest step.
     """
     best, best_gap = a, view.gap(a, gradient)
     sets, x, free = _ActiveSets.initial(view, diagonal, a, gradient), a, _FreeVariables(view, diagonal)
@@ -179,7 +190,7 @@ def active_set_steps(
         gap = view.gap(inside, g)
         if gap < best_gap:
             best, best_gap = inside, gap
-        if enough(view.objective(inside, g), 2.0 * gap):
+        if is_accurate(view.objective(inside, g), 2.0 * gap):
             break
         next_sets = sets.successor(view, x, g if (inside == x).all() else view.gradient(x))
         changes = next_sets.changes(sets)
@@ -210,10 +221,120 @@ class _FreeVariables:
         return self.solve is not None
 
     def minimiser(self, x: FloatArray) -> FloatArray:
-        """Return the minimiser over the free variables, the others as in x; from the minimiser it is a step of iterative
-        refinement.
+        """Return the minimiser over the free variables, the others as in x.
+
+        From the minimiser it is a step of iterative refinement.
         """
         assert self.variables is not None
         assert self.solve is not None
         x[self.variables] -= self.solve(self.view.gradient(x)[self.variables])
         return x
+
+
+# Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
+#
+# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ. A step solves (Θ + ZZ')Δ = ρ with
+# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
+
+#: Largest number of interior-point steps, and share of the way to the boundary that a step takes.
+_INTERIOR_STEPS, _FRACTION = 60, 0.995
+
+
+def interior_point_operations(view: BoxQP) -> float:
+    """Return an estimate of the scalar operations of a run of `interior_point`, some twenty steps."""
+    m, r = view.n, view.Z.shape[1] if view.coarse is None else view.width
+    return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
+
+
+def interior_point(view: BoxQP, target_gap: Callable[[], float]) -> FinishRun:
+    """Iterate from the middle of the box until the duality gap is at most ``target_gap()``, or stops falling.
+
+    Variables whose bounds are equal stay there.
+    """
+    moving = view.upper > view.lower
+    Z, ridge = view.Z[moving], view.ridge[moving]
+    lower, upper = view.lower[moving], view.upper[moving]
+    point = np.where(moving, 0.0, view.lower)
+    q = (view.product(point) + view.q)[moving]
+    Q = view.submatrix(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
+
+    def product(x: FloatArray) -> FloatArray:
+        return np.asarray(Z @ (Z.T @ x) if Q is None else Q @ x)
+
+    a = 0.5 * (lower + upper)
+    scale = float(np.abs(product(a) + ridge * a + q).max(initial=0.0)) + 1e-300
+    z, y = np.full(a.size, scale), np.full(a.size, scale)
+    point[moving] = a
+    best, best_gap, failures, steps = point.copy(), np.inf, 0, 0
+    for _ in range(_INTERIOR_STEPS):
+        point[moving] = a
+        gap = view.gap(point)
+        failures = 0 if gap < 0.9 * best_gap else failures + 1
+        if gap < best_gap:
+            best, best_gap = point.copy(), gap
+        if gap <= target_gap() or failures >= 5:
+            break
+        s, t = a - lower, upper - a
+        gradient = product(a) + ridge * a + q
+        mu = float(s @ z + t @ y) / (2 * a.size)
+        try:
+            solve = _factor(Z, Q, ridge + z / s + y / t)
+        except np.linalg.LinAlgError:
+            break
+        steps += 1
+        da = solve(-gradient)  # predictor: the multipliers' terms cancel with μ = 0
+        dz, dy = -z - z / s * da, -y + y / t * da
+        primal, dual = _length(s, t, da), _length(z, y, None, dz, dy)
+        predicted_gap = float((s + primal * da) @ (z + dual * dz) + (t - primal * da) @ (y + dual * dy)) / (2 * a.size)
+        centre = mu * (max(predicted_gap, 0.0) / mu) ** 3 if mu > 0 else 0.0
+        low, high = (centre - da * dz) / s, (centre + da * dy) / t
+        step = solve(-gradient + low - high)
+        if not np.isfinite(step).all():  # costs whose squares overflow
+            break
+        dz, dy = low - z - z / s * step, high - y + y / t * step
+        primal, dual = _FRACTION * _length(s, t, step), _FRACTION * _length(z, y, None, dz, dy)
+        length = min(primal, dual)  # one length for both: the stationarity residual then falls with it
+        a, z, y = a + length * step, z + length * dz, y + length * dy
+        a = np.clip(a, lower + 1e-16 * (upper - lower), upper - 1e-16 * (upper - lower))
+        if not (a > lower).all() or not (a < upper).all():  # or the numbers have overflowed
+            break
+    return FinishRun(best, best_gap, steps, interior_point_operations(view) * steps / 20.0)
+
+
+def _factor(Z: FloatArray, Q: FloatArray | None, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the solver of (diag(θ) + ZZ')x = b."""
+    if Q is not None:
+        matrix = Q.copy()
+        matrix[np.diag_indices(theta.size)] += theta
+        cholesky = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return lambda b: np.asarray(scipy.linalg.cho_solve(cholesky, b, check_finite=False))
+    root = Z / np.sqrt(theta)[:, None]
+    small = root.T @ root
+    small[np.diag_indices(Z.shape[1])] += 1.0
+    factor = scipy.linalg.cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
+
+    def once(b: FloatArray) -> FloatArray:
+        scaled = b / theta
+        return np.asarray(scaled - (Z @ scipy.linalg.cho_solve(factor, Z.T @ scaled, check_finite=False)) / theta)
+
+    def solve(b: FloatArray) -> FloatArray:
+        x = once(b)
+        return x + once(b - theta * x - Z @ (Z.T @ x))  # one refinement: the update formula cancels near the end
+
+    return solve
+
+
+def _length(
+    s: FloatArray, t: FloatArray, d: FloatArray | None, ds: FloatArray | None = None, dt: FloatArray | None = None
+) -> float:
+    """Return the longest step in [0, 1] that keeps s + αd and t - αd (or s + αds, t + αdt) nonnegative."""
+    if d is not None:
+        ds, dt = d, -d
+    assert ds is not None
+    assert dt is not None
+    longest = 1.0
+    for value, change in ((s, ds), (t, dt)):
+        falling = change < 0
+        if falling.any():
+            longest = min(longest, float((-value[falling] / change[falling]).min()))
+    return longest
