@@ -1,4 +1,4 @@
-"""Parsers of ARFF and of CSV or other delimited text, which return tables of cells."""
+"""Parsers of the text formats ARFF and CSV (or another delimiter): from the text of a file to a `Table` of its cells."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """Split text at line ends LF, CR and CRLF; Python's splitlines knows others, which these formats do not."""
+    """Return the lines of a text, ended by LF, CR or CRLF; str.splitlines knows further ends, which these formats do not."""
     return _LINE_END.split(text)
 
 
-def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
-    """Raise DataError for the first row that is longer or shorter than the header (or than the first row)."""
+def check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
+    """Raise DataError for the first row without ``width`` cells, those of the header; None: as many as the first row has."""
     for row, line in zip(rows, lines, strict=True):
         expected_width = len(rows[0]) if width is None else width
         if len(row) != expected_width:
@@ -269,7 +269,10 @@ def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
 
 
 def parse_arff(text: str, source: str) -> Table:
-    """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped."""
+    """Return the table of a text in ARFF: dense or sparse rows, quoted names and values, without comments and blank lines.
+
+    ``source`` names the file in errors.
+    """
     header = _Header(source)
     numbered = _meaningful(text)
     data, in_data, number = _Rows(header.attributes), False, 0
@@ -284,7 +287,7 @@ def parse_arff(text: str, source: str) -> Table:
     if not header.attributes or not in_data:
         missing = "no @data section" if header.attributes else "no @attribute lines"
         raise DataError(f"{source} is not ARFF: it has {missing}", file=source)
-    check_ragged(source, data.rows, data.lines, len(header.attributes))
+    check_row_lengths(source, data.rows, data.lines, len(header.attributes))
     if data.weighted:
         message = f"{source}, line {data.weighted}: weights of rows are passed over"
         warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
@@ -337,7 +340,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
     if rows and (_looks_like_header(source, rows, lines) if header is None else header):
         names = tuple(rows.pop(0))
         lines.pop(0)
-    check_ragged(source, rows, lines, None if names is None else len(names))
+    check_row_lengths(source, rows, lines, None if names is None else len(names))
     cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
     return Table(source, names, cells, lines, index_kind(names))
 

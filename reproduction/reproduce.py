@@ -17,8 +17,7 @@ from marginopt.relaxations.report.runner import describe_blas, describe_machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
 from .comparison import ComparedCell, Verdict, compare_cell
-from .lookup import tables_and_figures
-from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size
+from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size, tables_and_figures
 from .task import measure_runs, read_stored_runs
 
 #: How a run was made, as pairs of label and words: effort, command, machine, versions, time.
