@@ -1,4 +1,4 @@
-"""The page of one algorithm: what it reads, code to copy, its steps, and how the gap of a run falls."""
+"""Make the page of one algorithm: what it reads, code to copy, its steps, and how the gap of a run falls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from formulation_page import errata_section, printed
 from pseudocode import PSEUDOCODE
-from reference import documented, escaped, place
+from reference import docstring_page, source_file, to_markdown
 from snippets import READ_BY, snippet
 
 import marginopt as mo
@@ -31,15 +31,15 @@ algorithm.ADVANCE_SECONDS = 1e-3  # a row of the trace for every millisecond
 
 
 def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
-    """Return the page of an algorithm and write its picture beside it."""
+    """Return the page of an algorithm in Markdown, and write its picture into ``folder``/algorithms."""
     solver = resolve_deferred(solver)
     info = solver.info
     views = ", ".join(f"`{view.__name__}`" for view in info.views)
-    source = _PAGE.sub(r"[\1](../../explanation/\1.md)", escaped(info.reference)) or "ours"
-    parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
-    gives = escaped(", ".join(sorted(g.value for g in info.gives)))
+    source = _PAGE.sub(r"[\1](../../explanation/\1.md)", to_markdown(info.reference)) or "ours"
+    parts = [f"# {name}", f"{to_markdown(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
+    gives = to_markdown(", ".join(sorted(g.value for g in info.gives)))
     parts += [f"It reads the structural view {views} and gives: {gives}.", *_code(name)]
-    parts += ["## Class", documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
+    parts += ["## Class", docstring_page(type(solver), type(solver).__name__, methods=False, with_errata=False)]
     parts += [
         "## Algorithm",
         "As implemented.",
@@ -48,7 +48,7 @@ def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
     parts += errata_section(type(solver))
     picture = _convergence(folder, name, solver)
     parts += ["## Convergence", picture or "It reports no progress, so there is no picture of a run."]
-    parts += [f"The code is in `{place(type(solver))}`."]
+    parts += [f"The code is in `{source_file(type(solver))}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -123,6 +123,6 @@ def _convergence(folder: Path, name: str, solver: Solver) -> str:
         target.parent.mkdir(exist_ok=True)
         target.write_text(svg_of(figure), encoding="utf-8")
         statement = model.statement
-        text = f"{escaped(statement.title)}: {escaped(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
+        text = f"{to_markdown(statement.title)}: {to_markdown(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
         return f"![{what} of {name} over its iterations]({name}.svg)\n\n{text}"
     return ""
