@@ -25,7 +25,7 @@ from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multipl
 from .big_m import BigMReduction, MSource
 from .convexification import (
     CertifiedConvexification,
-    ConvexifiedLosses,
+    ConvexificationModel,
     NormConvexification,
     as_positive_vector,
     certified_dual,
@@ -90,7 +90,7 @@ class KernelConic(NormConvexification[ConicSVM]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CombinedRelaxation(ConvexifiedLosses):
+class CombinedRelaxation(ConvexificationModel):
     """min Tr W + Σ λ_i z_i over the constraints of Conic (21) and u_i + M_i z_i ≥ 1.
 
     Its optimum is at least that of the conic relaxation and that of the big-M relaxation with the same M.

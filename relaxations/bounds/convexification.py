@@ -237,7 +237,7 @@ def certified_dual(
 
 
 def certified_dual_with_big_m(
-    target: ConvexifiedLosses,
+    target: ConvexificationModel,
     M: FloatArray,
     gamma: FloatArray,
     slope: FloatArray | None,
@@ -258,7 +258,7 @@ def as_positive_vector(values: object, n: int, name: str) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConvexifiedLosses(Model):
+class ConvexificationModel(Model):
     """A relaxation of the 0-1 loss, as a model whose multipliers give a γ in Γ and with it a bound in closed form: base class.
 
     Parameters
@@ -322,7 +322,7 @@ class ConvexifiedLosses(Model):
 
 
 #: The target of a convexification.
-_C = TypeVar("_C", bound=ConvexifiedLosses)
+_C = TypeVar("_C", bound=ConvexificationModel)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ f^π(m, z) = z f(m/z) the perspective. The γ m² that is subtracted again for e
 R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
 ramp's two branches. Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
 
-*All γ in Γ at once* (`LiftedHulls`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
+*All γ in Γ at once* (`LiftedHullLoss`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
 
     min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions above:
 
-the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A coefficient
-without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each group of
-points brings the union of each loss that has branches; the others stay as they are.
+the dual of maximising `PointHullLoss` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A
+coefficient without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each
+group of points brings the union of each loss that has branches; the others stay as they are.
 
 *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
 m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
@@ -150,7 +150,7 @@ def _cost(builder: Assembly, costs: FloatArray, branch: ConvexPiece, part: Affin
 
 
 @dataclass(frozen=True, eq=False)
-class PointHulls(BoundingLoss):
+class PointHullLoss(BoundingLoss):
     """The convex hull of every point's loss plus γ_i m_i², less γ_i m_i², at one γ in Γ.
 
     Parameters
@@ -196,7 +196,7 @@ def union_statement() -> tuple[Line, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class LiftedHulls(BoundingLoss):
+class LiftedHullLoss(BoundingLoss):
     """The hulls over all γ in Γ at once, an SDP, with hulls of the given pairs.
 
     Parameters
@@ -342,12 +342,12 @@ def _add_products_of_ends(
 
 
 @dataclass(frozen=True, eq=False)
-class SingleHulls(BoundingLoss):
+class SingleHullLoss(BoundingLoss):
     """The hull of one point's loss with the whole norm, for each point: Conic Theorem 1.
 
     τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, with γ_i = μ/||x_i||², takes the place of μ||w||². Every row is the
-    hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHulls`), since with multipliers
-    of sum 1 the γ_i times them are in Γ.
+    hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHullLoss`), since with
+    multipliers of sum 1 the γ_i times them are in Γ.
 
     Parameters
     ----------
@@ -455,7 +455,7 @@ class _Hulls(MarginToForm):
 
 @dataclass(frozen=True)
 class EqualHulls(_Hulls):
-    """The hulls of single points at equal γ_i, as large as Γ allows (`PointHulls`): second-order cones.
+    """The hulls of single points at equal γ_i, as large as Γ allows (`PointHullLoss`): second-order cones.
 
     Parameters
     ----------
@@ -469,12 +469,12 @@ class EqualHulls(_Hulls):
         """Return the hulls of single points with the largest equal γ for which the problem stays convex."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         largest = float(np.linalg.norm(rows, 2)) ** 2 / composed.regulariser.curvature()
-        return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
+        return PointHullLoss(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
 
 
 @dataclass(frozen=True)
 class OneHull(_Hulls):
-    """Each point's hull with the whole norm (`SingleHulls`): second-order cones.
+    """Each point's hull with the whole norm (`SingleHullLoss`): second-order cones.
 
     Parameters
     ----------
@@ -486,12 +486,12 @@ class OneHull(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points, each with the whole norm."""
-        return SingleHulls(composed.loss, composed.regulariser.curvature(), self.margin_bounds)
+        return SingleHullLoss(composed.loss, composed.regulariser.curvature(), self.margin_bounds)
 
 
 @dataclass(frozen=True)
 class AllHulls(_Hulls):
-    """The hulls of single points over all γ in Γ (`LiftedHulls`): an SDP; it also reads a loss for each group of points.
+    """The hulls of single points over all γ in Γ (`LiftedHullLoss`): an SDP; it also reads a loss for each group of points.
 
     Parameters
     ----------
@@ -517,7 +517,7 @@ class AllHulls(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of all points: the SDP."""
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds)
+        return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds)
 
 
 def conflicting_pairs(rows: FloatArray, count: int) -> tuple[tuple[int, int], ...]:
@@ -554,7 +554,7 @@ class PairHulls(AllHulls):
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of pairs, which are chosen from the data alone."""
         chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
+        return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
 
 
 RELAXATIONS = (

@@ -24,7 +24,7 @@ from ..reduction import LiftedDual, Need, Relaxation
 from .big_m import BigM, MSource
 from .convexification import (
     CertifiedConvexification,
-    ConvexifiedLosses,
+    ConvexificationModel,
     as_positive_vector,
     certified_dual,
     certified_dual_with_big_m,
@@ -35,7 +35,7 @@ GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerspectiveRelaxation(ConvexifiedLosses):
+class PerspectiveRelaxation(ConvexificationModel):
     """min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i over the cones of the points, 0 ≤ z ≤ 1: Conic (13) at one γ.
 
     Its optimum is D(γ) ≤ that of the SDP (21), which is the maximum over Γ; equal at γ*. With M it has the rows

@@ -31,11 +31,11 @@ from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
 from ..reduction import Relaxation
-from .hulls import AllHulls, LiftedHulls, UnionHull, conflicting_pairs
+from .hulls import AllHulls, LiftedHullLoss, UnionHull, conflicting_pairs
 
 
 @dataclass(frozen=True, eq=False)
-class RankOneHulls(LiftedHulls):
+class RankOneHullLoss(LiftedHullLoss):
     """The loss of the SDP with a rank-one row for each of the given combinations: replaces the 0-1 loss in a composition.
 
     Parameters
@@ -123,7 +123,7 @@ class RankOne(AllHulls):
         for number, (i, j) in enumerate(pairs):
             C[2 * number : 2 * number + 2, i] = 1.0 / norms[i]
             C[2 * number : 2 * number + 2, j] = 1.0 / norms[j], -1.0 / norms[j]
-        return RankOneHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
+        return RankOneHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
 
 
 RELAXATIONS = (

@@ -18,7 +18,7 @@ from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Relaxation
-from .convexification import CertifiedConvexification, ConvexifiedLosses, certified_dual
+from .convexification import CertifiedConvexification, ConvexificationModel, certified_dual
 
 
 def single_point_gammas(A: FloatArray) -> FloatArray:
@@ -31,7 +31,7 @@ def single_point_gammas(A: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SinglePointRelaxation(ConvexifiedLosses):
+class SinglePointRelaxation(ConvexificationModel):
     """min τ + λ Σz with τ ≥ ||w||² + γ_i h_i(w, z_i) for each i, γ_i = 1/||x_i||²: Conic Theorem 1 for one point at a time.
 
     h_i = (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) - r_i², r_i = 1 - u_i; ||w||² - γ_i r_i² is convex since I - γ_i x_i x_i' ⪰ 0. Every
