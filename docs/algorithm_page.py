@@ -53,7 +53,7 @@ def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
 
 
 def _code(name: str) -> list[str]:
-    """The example of the formulation that shows the algorithm, solved by it."""
+    """Return the parts with the example of a formulation, solved by the algorithm; empty for an algorithm of an extension."""
     if name not in READ_BY:  # of an installed extension
         return []
     formulation = READ_BY[name][0]
@@ -67,7 +67,7 @@ def _code(name: str) -> list[str]:
 
 
 def _examples() -> list[Model]:
-    """Problems on which a run takes some steps, then the small ones of every formulation."""
+    """Return problems on which a run takes some steps, then the small examples of every formulation."""
     rng = np.random.default_rng(0)
     y = np.repeat([-1.0, 1.0], 200)
     X = rng.normal(size=(400, 4)) + 0.5 * y[:, None]
@@ -98,7 +98,7 @@ def _examples() -> list[Model]:
 
 
 def _convergence(folder: Path, name: str, solver: Solver) -> str:
-    """The gap over the iterations, the objective where there is none, as a picture."""
+    """Save a picture of the gap, or else the objective, over the iterations; return Markdown with it, or "" without a trace."""
     for model in _examples():
         if name not in solvers_that_read(model):
             continue

@@ -87,7 +87,6 @@ def _server() -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the server, and close the streams to and from it."""
     process.kill()
     process.communicate()
 
@@ -134,7 +133,7 @@ def mathml(latex: str, display: bool) -> str:
 
 
 def _columns(row: str) -> str:
-    """One row: its columns end and begin at the same line by turns."""
+    """Return one row of an alignment, its columns set right and left by turns."""
     cells = _split(row, "&")
     sides = ("right", "left")
     made = (f"<mtd style='text-align: {sides[k % 2]}; padding: .25em 0'>{_cell(c.strip())}</mtd>" for k, c in enumerate(cells))
@@ -146,7 +145,7 @@ def _cell(latex: str) -> str:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """Parts between marks outside of braces and environments."""
+    """Return the parts of a text between marks outside of braces and environments."""
     parts, depth, begin = [], 0, 0
     for at, step in _steps(text, mark):
         depth += step
@@ -157,7 +156,7 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def _steps(text: str, mark: str) -> Iterator[tuple[int, int]]:
-    """Where something opens (1), closes (-1), or the mark stands (0)."""
+    """Yield the places where a brace or environment opens (1), closes (-1), or the mark stands (0)."""
     pattern = rf"(?P<open>\\begin\b|(?<!\\)\{{)|(?P<close>\\end\b|(?<!\\)\}})|(?P<mark>{re.escape(mark)})"
     for match in re.finditer(pattern, text):
         yield match.start(), {"open": 1, "close": -1, "mark": 0}[match.lastgroup or "mark"]

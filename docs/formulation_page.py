@@ -82,7 +82,7 @@ def _mathematics(model: Model) -> list[str]:
 
 
 def _code(folder: Path, name: str) -> list[str]:
-    """The example, what it prints but for its seconds, and the picture of its solution, or of its form."""
+    """Return the parts with the example, its output without seconds, and the picture of its solution, or of its form."""
     if name not in STATE:  # of an installed extension
         return []
     code = snippet(name)
@@ -108,7 +108,7 @@ def printed(code: str) -> tuple[dict[str, Any], str]:
 
 
 def _multipliers(model: Model) -> list[str]:
-    """The rows of the form, its dual, and the meaning of each multiplier."""
+    """Return the parts with the form of a small example and the meaning of each multiplier."""
     try:
         form = model.form
     except MarginoptError as error:
@@ -131,7 +131,7 @@ def _multipliers(model: Model) -> list[str]:
 
 
 def _by_size(info: FormulationInfo) -> list[str]:
-    """The solver that ``auto`` chooses for random data of several sizes; nothing is solved."""
+    """Return the parts with the solver that ``auto`` chooses for random data of several sizes; nothing is solved."""
     if info.data is DataKind.ARRAYS:
         return []
     rows: list[list[str]] = []
@@ -164,7 +164,7 @@ def _linked(name: str) -> str:
 
 
 def _times(model: Model) -> list[str]:
-    """Status and seconds of every solver that reads the example; compiling is not counted."""
+    """Return the parts with status and seconds of every solver that reads the example; compiling is not counted."""
     rows = []
     for name in solvers_that_read(model):
         try:
@@ -197,7 +197,7 @@ def related() -> dict[str, list[str]]:
 
 
 def _algorithm_of(model: Model) -> str:
-    """The algorithm of ours that ``auto`` takes; empty where that is an off-the-shelf solver, or none."""
+    """Return the algorithm of ours that ``auto`` takes; empty if it takes another solver, or none."""
     try:
         name = choose_solver(model, Options(), only_open=True)[0]
     except MarginoptError:

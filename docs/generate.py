@@ -113,7 +113,7 @@ def _solvers(folder: Path) -> dict[str, str]:
 
 
 def _signs() -> str:
-    """Multipliers of one problem by every solver: the same signs, whatever the solver's own are."""
+    """Return the page with the multipliers of one problem by every solver: they have the same signs."""
     X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
     y = np.array([-1.0, -1.0, 1.0, 1.0])
     model = mo.HingeSVM(X, y, lam=1.0)

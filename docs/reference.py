@@ -92,7 +92,7 @@ def reference() -> dict[str, str]:
 
 
 def _group(group: str) -> str:
-    """Every function and class of a group, and what has a name at the prompt."""
+    """Return the page of a group: a table of names at the prompt, and every function and class."""
     module = getattr(mo, group)
     things = {name: getattr(module, name) for name in module.__all__}
     described = {name: thing for name, thing in things.items() if callable(thing) and inspect.getdoc(thing)}
@@ -103,7 +103,6 @@ def _group(group: str) -> str:
 
 
 def _named_parts() -> str:
-    """A table of the names that stand for parts."""
     kinds = {"loss": LOSSES, "regulariser": REGULARISERS, "domain": DOMAINS}
     rows = [
         [
@@ -118,13 +117,11 @@ def _named_parts() -> str:
 
 
 def _named_relaxations() -> str:
-    """A table of the relaxations that have names, the weaker bounds first."""
     rows = [[f"`{r.name}`", to_markdown(r.applicability), to_markdown(r.summary)] for r in mo.relaxations.table().values()]
     return table(["name", "reads", "what it is"], rows)
 
 
 def _extending() -> str:
-    """Records, parts of a form, and the classes that formulations, solvers and relaxations derive from."""
     parts = [
         "# For those who extend",
         "What a [formulation, a solver, a relaxation or a data set](../../how-to/extending.md) is made of.",

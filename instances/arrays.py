@@ -174,7 +174,7 @@ def _text(value: object) -> str:
 
 
 def _tidy(value: object, row: int) -> Label:
-    """One label as int, float or stripped text; a value that is missing is refused, the word none is a word."""
+    """Return a label as int, float or stripped text; a missing value is an error, the text none is a label."""
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):

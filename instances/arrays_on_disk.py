@@ -177,7 +177,7 @@ class ArrayFolder:
 
 @dataclass
 class _Column:
-    """An array that grows at its end."""
+    """A file to which numbers of one type are appended."""
 
     path: Path
     handle: IO[bytes]
@@ -237,7 +237,7 @@ def unpack_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredA
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Whole lines, some at a time."""
+    """Yield the text of a file in pieces of whole lines."""
     opener = _OPENERS.get(path.suffix.lower())
     try:
         with path.open("rb") if opener is None else opener(path) as handle:
@@ -261,7 +261,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _shift(indices: _Column, offset: int) -> None:
-    """Indices that count from 1 to such that count from 0."""
+    """Subtract an offset from all indices of a file."""
     stored = indices.stored()
     with indices.path.open("r+b") as handle, stored.open() as reader:
         for start in range(0, indices.count, _CHUNK):

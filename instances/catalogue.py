@@ -136,7 +136,7 @@ def load(name: str, part: Part | None = None) -> Instance:
 
 
 def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
-    """Find the entry of a name, and the two classes if the name asks for a pair."""
+    """Return the entry of a name, and the two classes if the name is of a pair."""
     plain = name.strip().lower()
     match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
     by_name: dict[str, DataSetInfo] = {entry.name: entry for entry in ENTRIES}
@@ -183,7 +183,7 @@ def _offline(expected: DataSetInfo) -> bool:
 
 
 def _obtain(expected: DataSetInfo, part: Part) -> RawData:
-    """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
+    """Return the data of the first source that has them; wrong data of a source are an error, not a reason to go on."""
     readers: list[Callable[[], RawData]] = []
     if expected.scikit_learn:
         readers.append(lambda: from_scikit_learn(expected))
@@ -207,7 +207,7 @@ def _obtain(expected: DataSetInfo, part: Part) -> RawData:
 
 
 def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
-    """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
+    """Return the instance if it has the published sizes; +1 is the class that the catalogue's class sizes say."""
     rows, loaded = expected.rows(part), part == expected.part(None)
     name = expected.name if loaded else f"{expected.name}[{part}]"
     try:

@@ -174,7 +174,7 @@ class FlippedLabels:
 
 
 def _cube_draw(weights: FloatArray, n: int, tau: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Points with the constant first, their true labels, and the labels after flipping."""
+    """Return points with the constant first, their true labels, and the labels after flipping."""
     X = np.hstack([np.ones((n, 1)), rng.uniform(-1.0, 1.0, (n, weights.size - 1))])
     clean = np.where(X @ weights >= 0.0, 1.0, -1.0)
     return X, clean, np.where(rng.random(n) < tau, -clean, clean)

@@ -351,7 +351,7 @@ class Instance(Displayed, LabelledData):
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}", name=error.name) from None
 
     def _names_at(self, rows: IntArray) -> tuple[str, ...] | None:
-        """Names of some rows; None where a row occurs twice."""
+        """Return the names of some rows; None if a row occurs twice."""
         names = self.point_names
         return None if names is None else distinct_names(names[i] for i in rows.tolist()) or None
 

@@ -342,7 +342,7 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 
 
 def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
-    """The table's instance, whose source says what was tidied."""
+    """Return the instance of a table; its source says what was tidied."""
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
     note = f"{'names of rows from' if table.point_names else 'without the names of rows in'} {index[0]}" if index else ""
     if tidying.is_active:
@@ -483,7 +483,7 @@ def _name(file: Path, name: str | None) -> str:
 
 
 def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: list[str] | None) -> Instance:
-    """Build the instance; its errors name the file."""
+    """Return the instance; its errors name the file."""
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
     except READ_ERRORS as error:

@@ -312,7 +312,7 @@ def _labels_file(file: Path, label: object) -> Path:
 
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:
-    """Codes of labels of any kind, as `marginopt.read` gives them; made of the values that differ, not of every row's."""
+    """Return codes and labels as `marginopt.read` does, from the values that differ in place of every row's."""
     flawed = next((piece.shape for piece in pieces if piece.ndim != 1), None)
     if flawed is not None:
         raise DataError(f"the labels must be a vector, one for each row; they have shape {flawed}", file=file)
@@ -332,5 +332,5 @@ def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[Floa
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:
-    """Numbers of one of two types, those of any other type as the longer one."""
+    """Return numbers of one of two types as they are, those of another type as the longer one."""
     return stored if stored.dtype in (short, long) and stored.dtype.isnative else stored.astype(long)

@@ -218,7 +218,7 @@ def _timeout(seconds: float) -> Iterator[None]:
 
 
 def _decoded(column: npt.NDArray[Any], categories: Sequence[str] | None) -> npt.NDArray[Any]:
-    """Category texts for position codes; a missing value is the category "?"."""
+    """Return the texts of categories for their codes; a missing value is the category "?"."""
     if categories is None:
         return column
     return np.array(["?" if np.isnan(code) else str(categories[int(code)]) for code in column.astype(np.float64)])
@@ -327,7 +327,7 @@ def _archive(path: str | os.PathLike[str] | None) -> Path:
 
 
 def _members(archive: Path) -> list[tuple[str, str]]:
-    """Names and texts of all regular files; nothing is unpacked to disk."""
+    """Return names and texts of all regular files; nothing is unpacked to disk."""
     texts = []
     try:
         with tarfile.open(archive) as tar:
@@ -341,7 +341,7 @@ def _members(archive: Path) -> list[tuple[str, str]]:
 
 
 def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
-    """First line n, second d, then label and features."""
+    """Return the instance of a text: first line n, second d, then rows of a label and features."""
     lines = text.split("\n")
     try:
         header = (int(lines[0]), int(lines[1]))

@@ -63,7 +63,7 @@ class Table:
 
 
 def _columns(names: Sequence[str] | None, label: str) -> str:
-    """Return the names of the columns, those like the label first."""
+    """Return a sentence with the names of the columns, those like the label first."""
     if names is None:
         return "it has no header"
     suggestions = near_names(label.strip(), names)
@@ -184,7 +184,7 @@ def _numbers(table: Table, features: list[int]) -> FloatArray:
 
 
 def _bad_cell(table: Table, features: list[int]) -> DataError:
-    """The error that names the first cell that is not a finite number."""
+    """Return the error that names the first cell that is not a finite number."""
     advice = (
         "features must be finite numbers: missing='drop' or 'median', categories='indicators' and leave_out= read such columns; "
         "label= chooses the label column"
@@ -293,7 +293,7 @@ class Tidying:
         return tidied, len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
-        """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
+        """Return the features of one column, by name; what the options leave out is left to the reader, which refuses it."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
             raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)

@@ -418,6 +418,6 @@ def tables_and_figures(names: Sequence[str]) -> tuple[list[PaperTable], list[Pap
 
 
 def _long(name: str) -> str:
-    """A name with the paper's own word in it."""
+    """Return a name with the paper's own word in place of a short one."""
     first, dash, rest = name.partition("-")
     return f"{_SHORT.get(first, first)}{dash}{rest}"

@@ -188,7 +188,7 @@ def reproduce(
 def _runs(
     tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: ProtocolSize, rows: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """The runs of these rows, of all that is wanted where none is given; and the other ones."""
+    """Return the runs to do, of ``rows`` alone if some are given, and the other runs."""
     parts: list[PaperTable | PaperFigure] = [*tables, *figures]
     every = dict.fromkeys(run for one in parts for run in one.runs(effort))
     read = dict.fromkeys(run for table in tables for run in table.borrowed_runs(effort) if run not in every)
@@ -205,7 +205,7 @@ def _runs(
 
 
 def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:
-    """The cells; one that is neither published nor measured says nothing and is left out."""
+    """Return the cells of a table without those that are neither published nor measured."""
     cells = (compare_cell(entry, results, lacking) for entry in table.cells(effort))
     return tuple(cell for cell in cells if cell.has_number)
 

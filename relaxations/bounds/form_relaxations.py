@@ -176,7 +176,7 @@ def _even(monomial: Monomial) -> bool:
 
 
 def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
-    """½x'Px + q'x + r in the scaled variables."""
+    """Return ½x'Px + q'x + r in the scaled variables."""
     coefficients: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
     if form.quadratic is not None:
         P = sp.coo_array(sp.csr_array(form.quadratic.materialised))
@@ -285,7 +285,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
 
 
 def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
-    """Rows and bounds at part = x·weight."""
+    """Add the rows and bounds multiplied by a weight, where part = x·weight."""
     for c in form.constraints:
         if c.rows:
             builder.require(f"{c.label} {name}", part.premultiplied(c.F) + weight.premultiplied(c.g[:, None]), c.cone)
@@ -297,7 +297,7 @@ def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, 
 
 
 def _split_square(builder: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
-    """τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
+    """Add τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
     rows = root.shape[0]
     total = tau
     for name, part, weight in (("s", v, z), ("t", x - v, -z + 1.0)):

@@ -162,7 +162,7 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
 
     @property
     def _rows(self) -> BigM | None:
-        """The reduction with the constants of the big-M rows."""
+        """The reduction that gives the constants of the big-M rows; None without such rows."""
         return None if self.big_m is None else BigM(self.big_m)
 
     def gamma_for(self, model: ZeroOneSVM) -> FloatArray:

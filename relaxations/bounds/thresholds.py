@@ -139,7 +139,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """The 0-1 problem in u: u_j = scale_j (S + 1) v_j, and last scale·s."""
+    """The 0-1 problem in the variables u_j = scale_j (S + 1) v_j, and last scale·s."""
 
     view: MarginProblem
     y: FloatArray

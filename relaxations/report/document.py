@@ -1,4 +1,4 @@
-"""`Document`: the parts of a gap report that its file formats write: findings in sentences, tables, pictures, and its making."""
+"""`Document`: the parts of a gap report that its formats write: findings in sentences, tables, pictures, record of the run."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _unknown_optima(report: ReportData) -> list[Finding]:
 
 
 def _width(zeta: Interval) -> float:
-    """Relative to its upper end; infinite where there is no end."""
+    """Return the width relative to the upper end; infinite if there is no end."""
     width = zeta.high - zeta.low
     return width if np.isinf(width) else width / abs(zeta.high) if zeta.high != 0.0 else 0.0
 

@@ -271,7 +271,7 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
-    """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
+    """Return the cells of instances and models, the tasks that follow from their points, and the records of these tasks."""
     chosen = [LamChoice.from_record(record["cell"]) for record in runner.run(plan.lam_choice_tasks())]
     heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
     firsts: list[HeuristicTask | ModelTask] = [*heuristics, *stated_models]
@@ -287,13 +287,13 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
 
 
 def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
-    """The cell with the ends between which its λ was chosen."""
+    """Return the cell with the ends between which its λ was chosen."""
     low, high = ends.get(cell.instance, (None, None))
     return replace(cell, lam_low=low, lam_high=high)
 
 
 def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[Task[Any]]:
-    """Tasks as many and of the same labels as those that will follow, whatever points are found."""
+    """Return tasks of the same number and labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
         seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))

@@ -176,7 +176,7 @@ def find_contradictions(instance: InstanceCell, relaxations: Iterable[Relaxation
 
 
 def _run(cell: ExactCell) -> str:
-    """A run in words: the variant, and its seed where it is not the usual one."""
+    """Return the variant of a run, and its seed unless it is 0."""
     return cell.variant if cell.seed == 0 else f"{cell.variant}, seed {cell.seed}"
 
 

@@ -110,7 +110,7 @@ def _average(sets: int, records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Mea
 
 
 def _printed_average(method: str, tau: str) -> PublishedNumber:
-    """Of the sets that are the paper's."""
+    """Return the average of the printed cells of the sets that are the paper's."""
     rows = [
         r for r in published_rows("conic_table3_real") if r["dataset"] in _COMMON and (r["method"], r["tau"]) == (method, tau)
     ]
@@ -150,7 +150,7 @@ def _table_3(effort: ProtocolSize) -> Sequence[PaperCell]:
 
 
 def _four(effort: ProtocolSize, method: str, tau: str) -> PaperCell:
-    """The average row over the sets that are the paper's."""
+    """Return the cell of the average over the sets that are the paper's."""
     labels = ("Average of the four", method, f"τ = {tau}")
     runs = _runs(effort, _COMMON, method, tau)
     return PaperCell(

@@ -80,7 +80,7 @@ def missing_test_reason(name: str) -> str:
 
 
 def _split(text: str) -> TrainTestParts:
-    """The parts of a set that comes as one."""
+    """Return the parts of a set that comes as one."""
     X, y = dense_arrays(data_set(text))
     if text in _FIRST:
         first = _FIRST[text]
@@ -96,7 +96,7 @@ def _wide(X: FloatArray, width: int) -> FloatArray:
 
 
 def _remaining(small: Instance, large: Instance, name: str) -> TrainTestParts:
-    """The points of the larger set that are not in the smaller one, as multisets of labelled rows."""
+    """Return as test points those of the larger set that are not in the smaller one, as multisets of labelled rows."""
     (X, y), (Z, z) = dense_arrays(small), dense_arrays(large)
     used = Counter((row.tobytes(), label) for row, label in zip(X, y, strict=True))
     keep = np.ones(len(z), dtype=bool)

@@ -187,7 +187,7 @@ Histories: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Objectives of the classes and accuracies after every epoch; the test part decides nothing."""
+    """Return objectives of the classes and accuracies after every epoch; the test part decides nothing."""
     X, X_test, y, y_test = train_test_parts(run["dataset"], run["seed"])
     model = make_network(run["dataset"], run["epochs"], run["seed"], objective=run["objective"], hypothesis=run["hypothesis"])
     model.fit(X, y, validation=(X_test, y_test))
@@ -224,7 +224,7 @@ def _evolution_runs(effort: ProtocolSize, dataset: str, labels: Sequence[str]) -
 
 
 def _accuracies(ax: Any, histories: Histories, converged: bool) -> None:
-    """Test accuracy over the epochs; dashed what it ends at."""
+    """Draw the test accuracy over the epochs; dashed the one at the end if ``converged``."""
     for k, (label, history) in enumerate(histories.items()):
         values = [100.0 * row["accuracy"] for row in history]
         ax.plot([row["epoch"] for row in history], values, color=colour_of(k), lw=1.3, label=label)
