@@ -25,10 +25,7 @@ from pathlib import Path
 from wheels import ROOT, build_packages
 
 #: Files that state the version, with the pattern of the line that does.
-VERSION_PATTERNS = {
-    "CITATION.cff": r"^version: (\S+)$",
-    "conda/recipe.yaml": r'^  version: "(\S+)"$',
-}
+VERSION_PATTERNS = {"CITATION.cff": r"^version: (\S+)$", "conda/recipe.yaml": r'^  version: "(\S+)"$'}
 #: Paths of a developer's machine, which no released file may name.
 _MACHINE = re.compile(rb"/(home|Users|root)/\w")
 #: Steps left to a person, in their order.

@@ -40,11 +40,7 @@ def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
     gives = to_markdown(", ".join(sorted(g.value for g in info.gives)))
     parts += [f"It reads the structural view {views} and gives: {gives}.", *_code(name)]
     parts += ["## Class", docstring_page(type(solver), type(solver).__name__, methods=False, with_errata=False)]
-    parts += [
-        "## Algorithm",
-        "As implemented.",
-        f"```text\n{PSEUDOCODE[name].strip()}\n```",
-    ]
+    parts += ["## Algorithm", "As implemented.", f"```text\n{PSEUDOCODE[name].strip()}\n```"]
     parts += errata_section(type(solver))
     picture = _convergence(folder, name, solver)
     parts += ["## Convergence", picture or "It reports no progress, so there is no picture of a run."]

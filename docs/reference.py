@@ -105,11 +105,7 @@ def _group(group: str) -> str:
 def _named_parts() -> str:
     kinds = {"loss": LOSSES, "regulariser": REGULARISERS, "domain": DOMAINS}
     rows = [
-        [
-            f'`{kind}="{name}"`',
-            f"[`{part!r}`](#{type(part).__name__.lower()})",
-            to_markdown(first_paragraph(inspect.getdoc(part) or "")),
-        ]
+        [f'`{kind}="{name}"`', f"[`{part!r}`](#{type(part).__name__.lower()})", to_markdown(_summary(part))]
         for kind, parts in kinds.items()
         for name, part in parts.items()
     ]
@@ -162,7 +158,7 @@ def docstring_page(thing: Any, name: str, *, methods: bool = True, with_errata: 
         parts += ["```pycon\n" + "\n".join(text["Examples"]) + "\n```"]
     if methods and inspect.isclass(thing):
         texts = [
-            f"- `{key}`: {to_markdown(first_paragraph(inspect.getdoc(value) or ''))}"
+            f"- `{key}`: {to_markdown(_summary(value))}"
             for key, value in inspect.getmembers(thing)
             if not key.startswith("_")
             and not (key in _HOOKS and issubclass(thing, Model) and not hooks)
@@ -206,9 +202,9 @@ def list_item(parameter: Any) -> str:
     return f"- {label}{kind}{': ' if what else ''}{to_markdown(what)}"
 
 
-def first_paragraph(text: str) -> str:
-    """Return the first paragraph of a text on one line."""
-    return " ".join(text.split("\n\n")[0].split())
+def _summary(thing: Any) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
 def to_markdown(text: str) -> str:

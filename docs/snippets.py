@@ -116,10 +116,7 @@ READ_BY = {
     "maxmin": ("max-min", ""),
     "mfw": ("l2svm", ""),
     "multiclass-ascent": ("multiclass", ""),
-    "npsvc-mm": (
-        "nonparallel",
-        f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "capped", kernel=mo.Linear())',
-    ),
+    "npsvc-mm": ("nonparallel", f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "capped", kernel=mo.Linear())'),
     "pairwise-fw": ("l2svm", ""),
     "pga": ("hulls", ""),
     "pymanopt": ("stiefel", ""),

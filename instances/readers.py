@@ -320,13 +320,8 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 
     Parameters
     ----------
-    path : str or Path
-    label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
-    name : str, optional
-        Name of the instance; the file's name where it is not given.
-    tidying : Tidying
-        What to do with missing values and columns of words.
+    path, label, name, tidying
+        As for `read_csv`.
 
     Returns
     -------
@@ -359,13 +354,8 @@ def read_parquet(
 
     Parameters
     ----------
-    path : str or Path
-    label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
-    name : str, optional
-        Name of the instance; the file's name where it is not given.
-    tidying : Tidying
-        What to do with missing values and columns of words.
+    path, label, name, tidying
+        As for `read_csv`.
 
     Returns
     -------

@@ -80,9 +80,7 @@ COST_FORM = Need(
     "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
 )
 PENALISED = Need(
-    "intercept='penalised'",
-    "its convexification offsets the loss by the whole of ||w||²",
-    lambda m: m.intercept == "penalised",
+    "intercept='penalised'", "its convexification offsets the loss by the whole of ||w||²", lambda m: m.intercept == "penalised"
 )
 ONE_COST = Need(
     "one lam for all points",

@@ -114,10 +114,7 @@ class Paper:
 
 
 CONIC = Paper(
-    "conic",
-    "Robust support vector machines via conic optimization",
-    "Cepeda, Gómez, Han",
-    "ConicSVM, ZeroOneSVM, HingeSVM",
+    "conic", "Robust support vector machines via conic optimization", "Cepeda, Gómez, Han", "ConicSVM, ZeroOneSVM, HingeSVM"
 )
 MAX_MIN = Paper("max-min", "MaxMin-L2-SVC-NCH", "Luo, Yang, Peng, Wang, Chen", "ConvexHullsDual, MaxMinSVM")
 NPSVC = Paper(

@@ -220,12 +220,7 @@ class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[Combi
 
 RELAXATIONS = (
     Relaxation(
-        "conic",
-        "the SDP: the best convexification over all γ in Γ; needs no M",
-        Conic(),
-        "Conic (21)",
-        rank=80,
-        default=True,
+        "conic", "the SDP: the best convexification over all γ in Γ; needs no M", Conic(), "Conic (21)", rank=80, default=True
     ),
     Relaxation(
         "kernel-conic",

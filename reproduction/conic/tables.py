@@ -159,11 +159,7 @@ def _four(effort: ProtocolSize, method: str, tau: str) -> PaperCell:
 
 
 #: Who chooses the parameter, the field of the records, and the share of τ with which a label is flipped.
-_CHOICES = {
-    "validation points": ("error", 1.0),
-    "test points": ("least", 1.0),
-    "validation points, noise τ/2": ("error", 0.5),
-}
+_CHOICES = {"validation points": ("error", 1.0), "test points": ("least", 1.0), "validation points, noise τ/2": ("error", 0.5)}
 _UNPRINTED = (
     "Less noise than printed, or other n and p. The appendix refers to §5.1.2 and prints no n and p: Table 1's, all of them, "
     "are the plain reading. No choice of the parameter explains it, as the rows of the test points show. Nor does a part of "
@@ -203,10 +199,8 @@ def _table_4(effort: ProtocolSize) -> Sequence[PaperCell]:
             judged = choice == "validation points"
             note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
             summary = mean_summary(field, 100.0)
-            if judged:
-                entries.append(PaperCell(labels, there, runs, summary, (note,)))
-            else:
-                entries.append(PaperCell(labels, there, runs, summary, (note,), caveat="a variant", kind=CellKind.VARIANT))
+            caveat, kind = ("", None) if judged else ("a variant", CellKind.VARIANT)
+            entries.append(PaperCell(labels, there, runs, summary, (note,), caveat=caveat, kind=kind))
     return entries
 
 

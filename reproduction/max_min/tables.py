@@ -47,7 +47,7 @@ SIZES = Experiment("sizes", _sizes, lambda run: (run["dataset"],), layout=3)
 
 
 def _table_2(effort: ProtocolSize) -> Sequence[PaperCell]:
-    rows = [r for r in published_rows("maxmin_table2_datasets") if r["key"] in effort.rows(tuple(SETS), ("BRE",))]
+    rows = [r for r in published_rows("maxmin_table2_datasets") if r["key"] in _keys(effort)]
     return [
         PaperCell(
             (r["dataset"], what),
@@ -204,12 +204,11 @@ _TEN = (
 
 
 def _table_4(effort: ProtocolSize) -> Sequence[PaperCell]:
-    keys = effort.rows(tuple(SETS), ("BRE",))
     return [
         PaperCell(
             (r["method"],),
             PublishedNumber.of(r["models_trained"]),
-            tuple(run for key in keys for run in accuracy_runs(effort, key, r["method"])),
+            tuple(run for key in _keys(effort) for run in accuracy_runs(effort, key, r["method"])),
             mean_summary("models"),
             (_TEN,) if r["method"] == "MaxMin-SVC" else (),
             caveat="the mean over other sets" if r["method"] == "MaxMin-SVC" else "",

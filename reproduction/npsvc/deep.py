@@ -152,17 +152,8 @@ def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, caveat:
             entries.append(PaperCell((criterion, name), there, runs, mean_summary(field, scale), notes, caveat=caveat))
             if criterion == "D-NPSVC++":
                 beside = _criterion_runs(effort, name, _BY_C22)
-                entries.append(
-                    PaperCell(
-                        (_BY_C22, name),
-                        there,
-                        beside,
-                        mean_summary(field, scale),
-                        (_C22,),
-                        caveat=caveat or "a variant",
-                        kind=CellKind.VARIANT,
-                    )
-                )
+                summary, kind = mean_summary(field, scale), CellKind.VARIANT
+                entries.append(PaperCell((_BY_C22, name), there, beside, summary, (_C22,), "", caveat or "a variant", kind))
     return entries
 
 
@@ -212,14 +203,9 @@ EVOLUTION = Experiment("npsvc deep evolution", _trained, lambda run: (run["datas
 def _evolution_runs(effort: ProtocolSize, dataset: str, labels: Sequence[str]) -> list[Run]:
     return [
         Run.of(
-            EVOLUTION,
-            dataset=dataset,
-            objective=_TRAINED[k][0],
-            hypothesis=_TRAINED[k][1],
-            epochs=effort.grid(*_FIGURE_EPOCHS),
-            seed=0,
+            EVOLUTION, dataset=dataset, objective=objective, hypothesis=hypothesis, epochs=effort.grid(*_FIGURE_EPOCHS), seed=0
         )
-        for k in labels
+        for objective, hypothesis in (_TRAINED[label] for label in labels)
     ]
 
 

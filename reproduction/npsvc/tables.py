@@ -183,16 +183,10 @@ _COLUMNS = ("n_train", "n_test", "features", "classes")
 
 
 def _size_entries(effort: ProtocolSize) -> Sequence[PaperCell]:
-    rows = [r for r in published_rows("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
     return [
-        PaperCell(
-            (r["dataset"], column),
-            PublishedNumber.of(r[column]),
-            (size_run(r["dataset"]),),
-            mean_summary(column),
-        )
-        for r in rows
-        if r["dataset"] in effort.rows(tuple(SETS), ("Pendigits",))
+        PaperCell((r["dataset"], column), PublishedNumber.of(r[column]), (size_run(r["dataset"]),), mean_summary(column))
+        for r in published_rows("npsvcpp_table2_accuracy")
+        if r["method"] == METHODS[0] and r["dataset"] in _rows(effort)
         for column in _COLUMNS
     ]
 
