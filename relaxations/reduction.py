@@ -115,7 +115,7 @@ class Reduction(ABC, Generic[T]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Return a short name for tables, with the parameters that differ from the defaults."""
+        """Return a short name for tables, which differs for reductions of one class with other parameters."""
 
     @property
     def is_base(self) -> bool:

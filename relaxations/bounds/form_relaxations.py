@@ -334,7 +334,7 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 @dataclass(frozen=True)
 class FormReduction(MarginToForm):
-    """A reduction of every model whose form has integers; for a composition, bounds of |w_j| at an optimum are added."""
+    """A reduction of every model whose form has integers; a composition also brings the bounds of |w_j| at an optimum."""
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 

@@ -172,7 +172,7 @@ class Lagrangian(Reduction[Any]):
 
     @property
     def reads(self) -> tuple[type[Model], ...]:  # type: ignore[override]
-        """Return any model; for the budget, `ZeroOneSVM` alone."""
+        """Return the classes of models that it is defined for: every model, but for the budget `ZeroOneSVM` alone."""
         return (ZeroOneSVM,) if self.rows == _BUDGET else (Model,)
 
     def obstacle(self, model: Model) -> str:

@@ -35,7 +35,7 @@ class MatrixCell:
     note : str
         Why there is no number, or which of several runs it is of.
     kind : str
-        "proved", "claimed" or "none": the evidence for the bound.
+        `BoundKind` of the bound, the evidence for it, with "claimed" for "claimed by solver"; "none" without a bound.
     sort_value : float
         Number that the column sorts by; infinite without one.
     heat : float or None

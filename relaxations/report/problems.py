@@ -87,7 +87,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """The data of an instance without its held-out points, under the name of the instance."""
+    """The data of an instance without its held-out points, as `GeneratedData`, under the name of the instance."""
 
     X: Points
     y: Any
