@@ -1,8 +1,8 @@
-"""Prepares a release: one version everywhere, the changelog's section, sdist and wheel, a check of both; says what is left to do.
+"""Prepare a release (`make release`): one version everywhere, the changelog's section, checked sdist and wheel.
 
     python .ci/release.py [--out dist] [--date 2026-11-28] [--check]
 
-With ``--check`` the changelog stays as it is. Nothing is tagged, pushed or uploaded.
+It prints what is left to a person: nothing is tagged, pushed or uploaded. With ``--check`` the changelog stays as it is.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from wheels import ROOT, built
+from wheels import ROOT, build_packages
 
-#: Files that state the version, and how.
-STATED = {
-    "CITATION.cff": r"^version: (\S+)$",
-    "conda/recipe.yaml": r'^  version: "(\S+)"$',
-}
+#: Files that state the version, with the pattern of the line that does.
+VERSION_PATTERNS = {"CITATION.cff": r"^version: (\S+)$", "conda/recipe.yaml": r'^  version: "(\S+)"$'}
 #: Paths of a developer's machine, which no released file may name.
 _MACHINE = re.compile(rb"/(home|Users|root)/\w")
-#: What a person does, in this order.
-LEFT = """\
+#: Steps left to a person, in their order.
+REMAINING_STEPS = """\
 What is left to a person, for version {version}:
   0. Once: name the repository under [project.urls], and its address in the README's picture and links (PyPI shows no relative
      ones).
@@ -48,15 +45,15 @@ What is left to a person, for version {version}:
 def stated_version(root: Path) -> str:
     """Return the version of pyproject.toml; exit where another file states another one."""
     version = str(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
-    for name, pattern in STATED.items():
+    for name, pattern in VERSION_PATTERNS.items():
         match = re.search(pattern, (root / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
         if match is None or match[1] != version:
             sys.exit(f"{name} states version {match and match[1]}; pyproject.toml has {version}")
     return version
 
 
-def recipe_faults(root: Path) -> list[str]:
-    """Return the requirements that pyproject.toml and the conda recipe state differently; matplotlib is matplotlib-base there."""
+def recipe_differences(root: Path) -> list[str]:
+    """Return a sentence on each requirement that pyproject.toml or the conda recipe alone has; matplotlib-base is matplotlib."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     stated = {*project["dependencies"], f"python{project['requires-python']}"}
     run = (root / "conda" / "recipe.yaml").read_text(encoding="utf-8").partition("  run:\n")[2].partition("\n\n")[0]
@@ -81,8 +78,8 @@ def with_section(changelog: str, version: str, date: str) -> str:
     return changelog[: match.start()] + heading + changelog[match.start() + len("## [Unreleased]\n") :]
 
 
-def faults(sdist: Path, wheel: Path, version: str) -> list[str]:
-    """Return what is wrong with the contents of a sdist and a wheel: metadata, licence, types, strangers, paths of a machine."""
+def package_faults(sdist: Path, wheel: Path, version: str) -> list[str]:
+    """Return the faults of a sdist and a wheel: metadata, missing files, files that do not belong there, paths of a machine."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         files = {name: archive.read(name) for name in names if not name.endswith("/")}
@@ -112,8 +109,8 @@ def _strangers(names: Iterable[str]) -> list[str]:
     return [n for n in names if re.search(r"(^|/)(__pycache__|\.git|\.venv|tests|node_modules)(/|$)|\.(pyc|so|orig|rej)$", n)]
 
 
-def described(sdist: Path, wheel: Path) -> str:
-    """Run twine's check of the description where twine is installed; return a sentence on it."""
+def check_description(sdist: Path, wheel: Path) -> str:
+    """Check the description by twine, if it is installed, and return a sentence on the outcome; exit if the check fails."""
     if importlib.util.find_spec("twine") is None:
         return "twine is not installed (pip install twine): the description's rendering was not checked"
     done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", sdist, wheel], check=False)
@@ -123,14 +120,14 @@ def described(sdist: Path, wheel: Path) -> str:
 
 
 def main() -> None:
-    """Check, write and build; every fault ends the command."""
+    """Check versions, build and check the packages, write the changelog; exit with a message at the first fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--date", default=datetime.datetime.now(datetime.UTC).date().isoformat())
     parser.add_argument("--check", action="store_true", help="leave the changelog as it is")
     a = parser.parse_args()
     version = stated_version(ROOT)
-    if differences := recipe_faults(ROOT):
+    if differences := recipe_differences(ROOT):
         sys.exit("\n".join(differences))
     changelog = ROOT / "CHANGELOG.md"
     try:
@@ -138,17 +135,17 @@ def main() -> None:
     except ValueError as error:
         sys.exit(str(error))
     with tempfile.TemporaryDirectory() as scratch:
-        sdist, wheel = built(Path(scratch))
-        problems = faults(sdist, wheel, version)
+        sdist, wheel = build_packages(Path(scratch))
+        problems = package_faults(sdist, wheel, version)
         if problems:
             sys.exit("\n".join(problems))
         a.out.mkdir(parents=True, exist_ok=True)
         sdist, wheel = (Path(shutil.copy(path, a.out)) for path in (sdist, wheel))
-    print(f"{sdist.name} and {wheel.name} are in {a.out}; their contents were checked. {described(sdist, wheel)}.")
+    print(f"{sdist.name} and {wheel.name} are in {a.out}; their contents were checked. {check_description(sdist, wheel)}.")
     if not a.check:
         changelog.write_text(text, encoding="utf-8")
         print(f"CHANGELOG.md has a section [{version}] - {a.date}.")
-    print(LEFT.format(version=version))
+    print(REMAINING_STEPS.format(version=version))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Builds the sdist and from it the wheel, installs each into a fresh environment of every Python that is there, and uses it.
+"""Build sdist and wheel, install each into a fresh environment of every Python named, and use it (`make wheels`).
 
     python .ci/wheels.py [--keep FOLDER] python3.11 python3.12 python3.13 python3.14
 
-Pythons that are not there are named and left out; without a single one the command fails.
+Pythons that are not installed are named and left out; without a single one the command fails.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-#: What the packages are made of.
+#: Files and folders that the packages are built from.
 SOURCES = ("src", "models", "solvers", "relaxations", "instances", "pyproject.toml", "README.md", "LICENSE")
 
-#: Where version managers and installers keep interpreters that are not on the path, and where in there one of a version is.
-PLACES = (
+#: Folders of version managers and installers, with the pattern of an interpreter of a version in them.
+PYTHON_FOLDERS = (
     ("~/.pyenv/versions", "{}.*/bin/python"),
     ("~/.local/share/uv/python", "cpython-{}.*/bin/python3"),
     ("~/.local/share/mise/installs/python", "{}.*/bin/python"),
@@ -32,7 +32,7 @@ PLACES = (
 )
 
 #: A user's first minute: a convex problem, a mixed-integer one by two solvers, compiled loops, the prompt.
-SMOKE = """
+SMOKE_TEST = """
 import subprocess, sys
 from importlib.metadata import version
 from pathlib import Path
@@ -54,7 +54,7 @@ print(f"marginopt {mo.__version__} on Python {sys.version.split()[0]}: installed
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Return what a command prints that must succeed, away from the checkout and from what is installed beside it."""
+    """Return the output of a command run in ``cwd``, without PYTHONPATH and virtual environment; exit if it fails."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -62,8 +62,8 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The sdist and the wheel, made in a copy so that the checkout stays as it is."""
+def build_packages(folder: Path) -> tuple[Path, Path]:
+    """Build sdist and wheel in a copy of the sources, so that the checkout stays as it is; return their paths."""
     source, dist = folder / "source", folder / "dist"
     source.mkdir()
     for name in SOURCES:
@@ -76,22 +76,26 @@ def built(folder: Path) -> tuple[Path, Path]:
     return sdist, wheel
 
 
-def tried(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
-    """Both in a fresh environment of this Python; the sdist comes second and finds the dependencies there."""
+def install_and_use(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
+    """Install and use both in a fresh environment of a Python; the sdist comes second and finds the dependencies there."""
     environment = folder / "environment"
     folder.mkdir()
     run(python, "-m", "venv", environment, cwd=folder)
     inside = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     run(inside, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
-    print("wheel:", run(inside, "-c", SMOKE, cwd=folder).strip(), flush=True)
+    print("wheel:", run(inside, "-c", SMOKE_TEST, cwd=folder).strip(), flush=True)
     run(inside, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", sdist, cwd=folder)
-    print("sdist:", run(inside, "-c", SMOKE, cwd=folder).strip(), flush=True)
+    print("sdist:", run(inside, "-c", SMOKE_TEST, cwd=folder).strip(), flush=True)
 
 
-def found(python: str) -> str | None:
-    """An interpreter of this name that runs: on the path (a manager's shim may be the name alone), or in one of `PLACES`."""
+def find_python(python: str) -> str | None:
+    """Return the path of an interpreter of this name that runs, on the path or in `PYTHON_FOLDERS`; None without one."""
     version = python.removeprefix("python")
-    rows = [path for place, name in PLACES for path in sorted(Path(place).expanduser().glob(name.format(version)), reverse=True)]
+    rows = [
+        path
+        for place, name in PYTHON_FOLDERS
+        for path in sorted(Path(place).expanduser().glob(name.format(version)), reverse=True)
+    ]
     for path in (shutil.which(python), *map(str, rows)):
         if path is not None and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
             return path
@@ -99,20 +103,20 @@ def found(python: str) -> str | None:
 
 
 def main() -> None:
-    """Build, and try on every Python that is there."""
+    """Build the packages, and install and use them on every Python that is there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, help="copy the sdist and the wheel there")
     parser.add_argument("pythons", nargs="+")
     a = parser.parse_args()
-    there = {name: path for name in a.pythons if (path := found(name)) is not None}
+    there = {name: path for name in a.pythons if (path := find_python(name)) is not None}
     print("not there:", ", ".join(name for name in a.pythons if name not in there) or "none", flush=True)
     if not there:
         sys.exit("none of these Pythons is there")
     with tempfile.TemporaryDirectory() as scratch:
-        sdist, wheel = built(Path(scratch))
+        sdist, wheel = build_packages(Path(scratch))
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, {sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB", flush=True)
         for name, python in there.items():
-            tried(python, sdist, wheel, Path(scratch, name))
+            install_and_use(python, sdist, wheel, Path(scratch, name))
         if a.keep:
             a.keep.mkdir(parents=True, exist_ok=True)
             shutil.copy(sdist, a.keep)

@@ -1,11 +1,9 @@
-"""The check of names, docstrings and messages of ``make lint``: banned names, empty beginnings, long messages.
+"""Check names, docstrings and messages (`make lint`): banned names, empty beginnings, stale references, long messages.
 
 ``.ci/names.csv`` lists names that the project no longer uses, with the field's standard term. Its column ``banned`` holds
 alternatives separated by bars: a regular expression that an identifier must not match, or ``path:`` and one that the name of a
-module or folder must not match.
-
-Docstrings must not document a parameter or a type that is not there.
-Pages must not show such identifiers as code, nor name a file that is not there.
+module or folder must not match. Docstrings must not document a parameter or a type that does not exist. Pages must not show
+banned identifiers as code, nor name a file that does not exist.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ SECTION = re.compile(r"^(Parameters|Returns|Raises)\n-{3,}\n(.*?)(?=^\w[\w ]*\n-
 CLASS_NAME = re.compile(r"\b[A-Z][a-z]+[A-Za-z]+\b")
 
 
-def banned() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def banned_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of banned identifiers and of banned names of modules and folders."""
     words, paths = [], []
     with (ROOT / ".ci" / "names.csv").open(encoding="utf-8", newline="") as stream:
@@ -77,7 +75,7 @@ def identifiers(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def fields_of(tree: ast.Module) -> Iterator[str]:
-    """Yield the name of every annotated field of a class."""
+    """Yield the name of every annotated field of every class."""
     for owner in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
         yield from (
             line.target.id for line in owner.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
@@ -99,8 +97,8 @@ def locals_of(tree: ast.Module) -> set[tuple[int, str]]:
     return names
 
 
-def questions(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and the first words of every docstring that begins with a question word, or, if public, with a fragment."""
+def empty_openings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the beginning of every docstring that begins with a question word, or, if public, with a fragment."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = ast.get_docstring(node)
@@ -143,7 +141,7 @@ def stale_references(file: str, tree: ast.Module, names: set[str]) -> Iterator[s
                 yield f"{file}:{line}: there is no {reference}"
 
 
-def documented(doc: str) -> Iterator[tuple[str, str]]:
+def documented_names(doc: str) -> Iterator[tuple[str, str]]:
     """Yield the names and the types of the section Parameters, and no name with the types of Returns and Raises."""
     for title, body in SECTION.findall(doc):
         for line in (line for line in body.splitlines() if line and not line.startswith(" ")):
@@ -151,7 +149,7 @@ def documented(doc: str) -> Iterator[tuple[str, str]]:
             yield from ((name.strip().lstrip("*"), kind) for name in names.split(","))
 
 
-def members(owner: ast.ClassDef, classes: dict[str, list[ast.ClassDef]], seen: frozenset[str] = frozenset()) -> set[str]:
+def member_names(owner: ast.ClassDef, classes: dict[str, list[ast.ClassDef]], seen: frozenset[str] = frozenset()) -> set[str]:
     """Return the fields of a class and of its bases, and the arguments of their constructors."""
     names = {line.target.id for line in owner.body if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)}
     makers = [
@@ -159,7 +157,7 @@ def members(owner: ast.ClassDef, classes: dict[str, list[ast.ClassDef]], seen: f
     ]
     names.update(node.arg for maker in makers for node in ast.walk(maker.args) if isinstance(node, ast.arg))
     bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in owner.bases} - seen
-    return names.union(*(members(base, classes, seen | {name}) for name in bases for base in classes.get(name, ())))
+    return names.union(*(member_names(base, classes, seen | {name}) for name in bases for base in classes.get(name, ())))
 
 
 def stale_parameters(tree: ast.Module, classes: dict[str, list[ast.ClassDef]], names: set[str]) -> Iterator[tuple[int, str]]:
@@ -167,8 +165,8 @@ def stale_parameters(tree: ast.Module, classes: dict[str, list[ast.ClassDef]], n
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             is_class = isinstance(node, ast.ClassDef)
-            known = members(node, classes) if is_class else {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
-            for name, kind in documented(ast.get_docstring(node) or ""):
+            known = member_names(node, classes) if is_class else {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+            for name, kind in documented_names(ast.get_docstring(node) or ""):
                 if re.fullmatch(r"[A-Za-z_]\w*", name) and name not in known:
                     yield node.lineno, name
                 yield from ((node.lineno, word) for word in CLASS_NAME.findall(kind) if word not in names)
@@ -195,7 +193,7 @@ def page_faults(page: Path, words: re.Pattern[str]) -> Iterator[str]:
 
 def main() -> int:
     """Print every fault with its place; return 1 if there is one."""
-    words, paths = banned()
+    words, paths = banned_patterns()
     faults = []
     files = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
     trees = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
@@ -211,7 +209,7 @@ def main() -> int:
             if word in PRIVATE_LOCALS | PREPOSITIONS and not name.startswith("reproduction/")
         ]
         faults += [f"{name}:{line}: the message is longer than two sentences: {text}" for line, text in long_messages(tree)]
-        faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in questions(tree)]
+        faults += [f"{name}:{line}: the docstring names nothing at its beginning: {text}" for line, text in empty_openings(tree)]
     fields = [(name, field) for name, tree in trees.items() for field in fields_of(tree) if not name.startswith("reproduction/")]
     faults += [f"{name}: the field {field} says nothing of what it holds" for name, field in fields if field in PRIVATE_LOCALS]
     classes: dict[str, list[ast.ClassDef]] = {}

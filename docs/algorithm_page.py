@@ -1,4 +1,4 @@
-"""The page of one algorithm: what it reads, code to copy, its steps, and how the gap of a run falls."""
+"""Make the page of one algorithm: what it reads, code to copy, its steps, and how the gap of a run falls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from formulation_page import errata_section, printed
 from pseudocode import PSEUDOCODE
-from reference import documented, escaped, place
+from reference import docstring_page, source_file, to_markdown
 from snippets import READ_BY, snippet
 
 import marginopt as mo
@@ -31,29 +31,25 @@ algorithm.ADVANCE_SECONDS = 1e-3  # a row of the trace for every millisecond
 
 
 def algorithm_page(folder: Path, name: str, solver: Solver) -> str:
-    """Return the page of an algorithm and write its picture beside it."""
+    """Return the page of an algorithm in Markdown, and write its picture into ``folder``/algorithms."""
     solver = resolve_deferred(solver)
     info = solver.info
     views = ", ".join(f"`{view.__name__}`" for view in info.views)
-    source = _PAGE.sub(r"[\1](../../explanation/\1.md)", escaped(info.reference)) or "ours"
-    parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
-    gives = escaped(", ".join(sorted(g.value for g in info.gives)))
+    source = _PAGE.sub(r"[\1](../../explanation/\1.md)", to_markdown(info.reference)) or "ours"
+    parts = [f"# {name}", f"{to_markdown(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
+    gives = to_markdown(", ".join(sorted(g.value for g in info.gives)))
     parts += [f"It reads the structural view {views} and gives: {gives}.", *_code(name)]
-    parts += ["## Class", documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
-    parts += [
-        "## Algorithm",
-        "As implemented.",
-        f"```text\n{PSEUDOCODE[name].strip()}\n```",
-    ]
+    parts += ["## Class", docstring_page(type(solver), type(solver).__name__, methods=False, with_errata=False)]
+    parts += ["## Algorithm", "As implemented.", f"```text\n{PSEUDOCODE[name].strip()}\n```"]
     parts += errata_section(type(solver))
     picture = _convergence(folder, name, solver)
     parts += ["## Convergence", picture or "It reports no progress, so there is no picture of a run."]
-    parts += [f"The code is in `{place(type(solver))}`."]
+    parts += [f"The code is in `{source_file(type(solver))}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _code(name: str) -> list[str]:
-    """The example of the formulation that shows the algorithm, solved by it."""
+    """Return the parts with the example of a formulation, solved by the algorithm; empty for an algorithm of an extension."""
     if name not in READ_BY:  # of an installed extension
         return []
     formulation = READ_BY[name][0]
@@ -67,7 +63,7 @@ def _code(name: str) -> list[str]:
 
 
 def _examples() -> list[Model]:
-    """Problems on which a run takes some steps, then the small ones of every formulation."""
+    """Return problems on which a run takes some steps, then the small examples of every formulation."""
     rng = np.random.default_rng(0)
     y = np.repeat([-1.0, 1.0], 200)
     X = rng.normal(size=(400, 4)) + 0.5 * y[:, None]
@@ -98,7 +94,7 @@ def _examples() -> list[Model]:
 
 
 def _convergence(folder: Path, name: str, solver: Solver) -> str:
-    """The gap over the iterations, the objective where there is none, as a picture."""
+    """Save a picture of the gap, or else the objective, over the iterations; return Markdown with it, or "" without a trace."""
     for model in _examples():
         if name not in solvers_that_read(model):
             continue
@@ -123,6 +119,6 @@ def _convergence(folder: Path, name: str, solver: Solver) -> str:
         target.parent.mkdir(exist_ok=True)
         target.write_text(svg_of(figure), encoding="utf-8")
         statement = model.statement
-        text = f"{escaped(statement.title)}: {escaped(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
+        text = f"{to_markdown(statement.title)}: {to_markdown(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
         return f"![{what} of {name} over its iterations]({name}.svg)\n\n{text}"
     return ""

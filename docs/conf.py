@@ -34,7 +34,7 @@ exclude_patterns = ["_build", "README.md", *(f"gallery/*.{s}" for s in ("ipynb",
 highlight_language = "text"
 html_theme = "furo"
 html_title = "marginopt"
-html_math_renderer = "katex" if formulas.installed() else "mathml"
+html_math_renderer = "katex" if formulas.install_katex() else "mathml"
 print(f"formulas are set by {html_math_renderer}")
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -73,8 +73,7 @@ _HIDDEN = re.compile(r'<a (class="reference internal" href="plot_[^"]*"><span cl
 
 
 def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Return the findings of axe: headings of the navigation without a level, code that scrolls and cannot be focused, links
-    without words."""
+    """Mend what axe finds on a page: headings without a level, code that cannot be focused, links without words."""
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             text = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
@@ -86,7 +85,7 @@ def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 
 def _labelled(app: Any, exception: Exception | None) -> None:
-    """The theme's two side columns say which is which."""
+    """Label the theme's two side columns for screen readers."""
     sides = {'<aside class="sidebar-drawer"': "pages", '<aside class="toc-drawer': "on this page"}
     for path in [] if exception else Path(app.outdir).rglob("*.html"):
         page = path.read_text(encoding="utf-8")
@@ -96,9 +95,9 @@ def _labelled(app: Any, exception: Exception | None) -> None:
 
 
 def _proofs(app: Any, exception: Exception | None) -> None:
-    """The pages that the book's table links to."""
+    """Write the proof pages that the book's table links to."""
     if exception is None and app.builder.name == "html":
-        proof_pages.write(Path(app.outdir))
+        proof_pages.write_all(Path(app.outdir))
 
 
 def _relink(app: Any, page: str, source: list[str]) -> None:
@@ -109,7 +108,7 @@ def _relink(app: Any, page: str, source: list[str]) -> None:
 
 
 def setup(app: Any) -> None:
-    """Connects the hooks, the first of them behind the theme's own."""
+    """Connect the hooks; `_accessible` comes after the theme's own."""
     app.connect("source-read", _relink)
     app.connect("html-page-context", _accessible, priority=900)
     app.connect("build-finished", _labelled)

@@ -1,6 +1,6 @@
-"""Mathematics of the site, set when it is built, so that reading needs no script and no network.
+"""The Sphinx extension that sets the site's formulas when it is built, by KaTeX or as MathML: readers need no script.
 
-KaTeX gives HTML with fonts of the site's own; it comes by npm into docs/_build/katex, once. Without npm, or where npm reaches no
+KaTeX gives HTML with fonts of the site's own; npm brings it into docs/_build/katex, once. Without npm, or if npm reaches no
 registry, formulas are MathML, which browsers draw by themselves.
 """
 
@@ -19,11 +19,11 @@ from typing import Any
 from docutils import nodes
 from latex2mathml.converter import convert
 
-__all__ = ["FOLDER", "installed", "mathml", "rendered", "setup"]
+__all__ = ["FOLDER", "install_katex", "katex_html", "mathml", "setup"]
 
 #: KaTeX's release.
 VERSION = "0.19.1"
-#: Where npm puts it.
+#: The folder into which npm installs it.
 FOLDER = Path(__file__).resolve().parent / "_build" / "katex"
 _PACKAGE = FOLDER / "node_modules" / "katex"
 #: Reads a formula a line as JSON, and writes its HTML, or its fault, as a line of JSON.
@@ -41,12 +41,12 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 });
 """
 _ALIGNED = re.compile(r"\\begin\{(aligned|align\*?|split)\}(.*)\\end\{\1\}", flags=re.DOTALL)
-#: What the converter does not read, and what says the same.
+#: Commands that the converter to MathML does not read, and commands that mean the same.
 _WORDS = ((r"\\\\\[[^\]]*\]", r"\\\\"), (r"(\\[bB]igg?[lr]?\s*)?\\\|", r"\\Vert "))
 
 
-def installed(*, fetch: bool = True) -> bool:
-    """Return whether KaTeX is there, after npm was asked for it where it was not."""
+def install_katex(*, fetch: bool = True) -> bool:
+    """Install KaTeX by npm unless it is there, or not ``fetch``; copy its style and fonts; return whether it can be used."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if node is None or (not _PACKAGE.exists() and (npm is None or not fetch)):
         return False
@@ -87,14 +87,13 @@ def _server() -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the server, and close the streams to and from it."""
     process.kill()
     process.communicate()
 
 
 @cache
-def rendered(latex: str, display: bool) -> str:
-    """Return the HTML of a formula, with MathML for screen readers in it.
+def katex_html(latex: str, display: bool) -> str:
+    """Return the HTML of a formula by KaTeX, with MathML for screen readers in it; ``display`` sets it on a line of its own.
 
     Raises
     ------
@@ -134,7 +133,7 @@ def mathml(latex: str, display: bool) -> str:
 
 
 def _columns(row: str) -> str:
-    """One row: its columns end and begin at the same line by turns."""
+    """Return one row of an alignment, its columns set right and left by turns."""
     cells = _split(row, "&")
     sides = ("right", "left")
     made = (f"<mtd style='text-align: {sides[k % 2]}; padding: .25em 0'>{_cell(c.strip())}</mtd>" for k, c in enumerate(cells))
@@ -146,7 +145,7 @@ def _cell(latex: str) -> str:
 
 
 def _split(text: str, mark: str) -> list[str]:
-    """Parts between marks outside of braces and environments."""
+    """Return the parts of a text between marks outside of braces and environments."""
     parts, depth, begin = [], 0, 0
     for at, step in _steps(text, mark):
         depth += step
@@ -157,7 +156,7 @@ def _split(text: str, mark: str) -> list[str]:
 
 
 def _steps(text: str, mark: str) -> Iterator[tuple[int, int]]:
-    """Where something opens (1), closes (-1), or the mark stands (0)."""
+    """Yield the places where a brace or environment opens (1), closes (-1), or the mark stands (0)."""
     pattern = rf"(?P<open>\\begin\b|(?<!\\)\{{)|(?P<close>\\end\b|(?<!\\)\}})|(?P<mark>{re.escape(mark)})"
     for match in re.finditer(pattern, text):
         yield match.start(), {"open": 1, "close": -1, "mark": 0}[match.lastgroup or "mark"]
@@ -191,7 +190,7 @@ def _style(app: Any, config: Any) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register the renderers ``katex`` and ``mathml``."""
-    for name, drawn in {"katex": rendered, "mathml": mathml}.items():
+    for name, drawn in {"katex": katex_html, "mathml": mathml}.items():
         app.add_html_math_renderer(name, inline_renderers=(_inline(drawn), None), block_renderers=(_block(drawn), None))
     app.connect("config-inited", _style)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

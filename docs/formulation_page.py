@@ -1,4 +1,4 @@
-"""The page of one formulation: mathematics, code, picture, multipliers, solvers by size, relatives, class."""
+"""Make the page of one formulation: mathematics, code, picture, multipliers, solvers by size, related ones, class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reference import displays, documented, errata, escaped, place, table
+from reference import display_math, docstring_page, errata, source_file, table, to_markdown
 from snippets import PICTURE, SERVES, STATE, snippet
 
 import marginopt as mo
@@ -38,25 +38,25 @@ _TITLE = re.compile(r"[\w.]: (.+?)(?:, \d{4}|,? \([^)]*\)|$)")
 
 
 def formulation_page(folder: Path, name: str, info: FormulationInfo) -> str:
-    """Return the page of a formulation and write its picture beside it."""
+    """Return the page of a formulation in Markdown, and write its picture into a folder."""
     model = info.example(np.random.default_rng(0))
     source = _full_source(info.reference)
     opening = [info.summary[:1].upper() + info.summary[1:], SERVES.get(name, ""), f"Source: {source}"]
-    parts = [f"# {info.key}", " ".join(f"{escaped(sentence)}." for sentence in opening if sentence)]
+    parts = [f"# {info.key}", " ".join(f"{to_markdown(sentence)}." for sentence in opening if sentence)]
     title = _TITLE.search(source)
     parts += [f"```{{index}} ! single: {title[1]}\n```"] if title else []
     parts += ["## Mathematics", *_mathematics(model), *errata_section(info.model)]
     parts += ["## Code to copy", *_code(folder, name)]
     parts += _multipliers(model)
     if info.parameters:
-        rows = [[f"`{p.option}`", escaped(p.help_text)] for p in info.parameters]
+        rows = [[f"`{p.option}`", to_markdown(p.help_text)] for p in info.parameters]
         parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
     parts += ["## Solvers", *_by_size(info), *_times(model)]
     parts += _relatives(name)
-    parts += ["## Class", documented(info.model, info.key, with_errata=False)]
+    parts += ["## Class", docstring_page(info.model, info.key, with_errata=False)]
     module = inspect.getmodule(info.model)
-    parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
-    parts += [f"The code is in `{place(info.model)}`."]
+    parts += [to_markdown(inspect.getdoc(module) or "") if module is not None else ""]
+    parts += [f"The code is in `{source_file(info.model)}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -69,20 +69,20 @@ def _full_source(reference: str) -> str:
 
 
 def errata_section(thing: type) -> list[str]:
-    """Return a section on the errors that the source prints; an empty list where there are no such errors."""
-    lines = [f"- {escaped(text)}" for text in errata(thing)]
+    """Return the parts of a section on the errors that a class's source prints; empty without errors."""
+    lines = [f"- {to_markdown(text)}" for text in errata(thing)]
     return ["## Errata", "What the source prints otherwise.", "\n".join(lines)] if lines else []
 
 
 def _mathematics(model: Model) -> list[str]:
     statement = model.statement
-    title = f"{escaped(statement.title)}, a {escaped(statement.problem_class)}; {escaped(statement.sizes)}."
+    title = f"{to_markdown(statement.title)}, a {to_markdown(statement.problem_class)}; {to_markdown(statement.sizes)}."
     notes = [*statement.notes, *(f"Equivalent: {text}" for text in statement.equivalences)]
-    return [title, displays(model.latex()), "\n".join(f"- {escaped(note)}" for note in notes)]
+    return [title, display_math(model.latex()), "\n".join(f"- {to_markdown(note)}" for note in notes)]
 
 
 def _code(folder: Path, name: str) -> list[str]:
-    """The example, what it prints but for its seconds, and the picture of its solution, or of its form."""
+    """Return the parts with the example, its output without seconds, and the picture of its solution, or of its form."""
     if name not in STATE:  # of an installed extension
         return []
     code = snippet(name)
@@ -100,7 +100,7 @@ def _code(folder: Path, name: str) -> list[str]:
 
 
 def printed(code: str) -> tuple[dict[str, Any], str]:
-    """Return the names of an example that was run, and the text that it prints, without lines of its seconds."""
+    """Run an example; return its variables, and its printed result as Markdown without lines of seconds."""
     values: dict[str, Any] = {}
     exec(code.replace("print(result)", ""), values)
     lines = [line for line in str(values["result"]).splitlines() if not re.search(r"\d s (building|solving)", line)]
@@ -108,13 +108,13 @@ def printed(code: str) -> tuple[dict[str, Any], str]:
 
 
 def _multipliers(model: Model) -> list[str]:
-    """The rows of the form, its dual, and the meaning of each multiplier."""
+    """Return the parts with the form of a small example and the meaning of each multiplier."""
     try:
         form = model.form
     except MarginoptError as error:
-        return ["## Form and multipliers", f"{escaped(str(error))}."]
+        return ["## Form and multipliers", f"{to_markdown(str(error))}."]
     rows = [
-        [f"`{c.label}`", str(c.rows), f"`{c.cone}`", escaped(model.meaning(c.label)) or "a point of the dual cone"]
+        [f"`{c.label}`", str(c.rows), f"`{c.cone}`", to_markdown(model.meaning(c.label)) or "a point of the dual cone"]
         for c in form.constraints
         if c.rows
     ]
@@ -131,7 +131,7 @@ def _multipliers(model: Model) -> list[str]:
 
 
 def _by_size(info: FormulationInfo) -> list[str]:
-    """The solver that ``auto`` chooses for random data of several sizes; nothing is solved."""
+    """Return the parts with the solver that ``auto`` chooses for random data of several sizes; nothing is solved."""
     if info.data is DataKind.ARRAYS:
         return []
     rows: list[list[str]] = []
@@ -139,9 +139,9 @@ def _by_size(info: FormulationInfo) -> list[str]:
         try:
             name = choose_solver(info.make_model(_random(info, n, p)), Options(), only_open=True)[0]
         except MarginoptError as error:
-            rows.append([f"{n:,} × {p}", "none", escaped(str(error))])
+            rows.append([f"{n:,} × {p}", "none", to_markdown(str(error))])
             break
-        rows.append([f"{n:,} × {p}", _linked(name), escaped(all_solvers()[name].info.summary)])
+        rows.append([f"{n:,} × {p}", _linked(name), to_markdown(all_solvers()[name].info.summary)])
     crossings = "[where solvers cross](/lab-notes/crossings.md)"
     result = f"`mo.solve(model)` chooses by class and size ({crossings}); among open solvers it takes:"
     return [result, table(["data", "solver", ""], rows)]
@@ -164,13 +164,13 @@ def _linked(name: str) -> str:
 
 
 def _times(model: Model) -> list[str]:
-    """Status and seconds of every solver that reads the example; compiling is not counted."""
+    """Return the parts with status and seconds of every solver that reads the example; compiling is not counted."""
     rows = []
     for name in solvers_that_read(model):
         try:
             result = mo.solve(model, name, time_limit=_LIMIT)
         except MarginoptError as error:
-            rows.append([f"`{name}`", "not run", escaped(str(error)), "", ""])
+            rows.append([f"`{name}`", "not run", to_markdown(str(error)), "", ""])
             continue
         gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else ""
         rows.append([_linked(name), str(result.status), f"{result.objective:.8g}", gap, f"{result.solve_seconds:.2g}"])
@@ -180,7 +180,7 @@ def _times(model: Model) -> list[str]:
 
 @cache
 def related() -> dict[str, list[str]]:
-    """Return the names of related formulations: mentioned by each other, of one paper, or solved by one algorithm of ours."""
+    """Return the related formulations of each: one mentions the other, or they share a paper or an algorithm of ours."""
     infos = all_formulations()
     models = {name: info.example(np.random.default_rng(0)) for name, info in infos.items()}
     texts = {name: _text(info, models[name]) for name, info in infos.items()}
@@ -197,7 +197,7 @@ def related() -> dict[str, list[str]]:
 
 
 def _algorithm_of(model: Model) -> str:
-    """The algorithm of ours that ``auto`` takes; empty where that is an off-the-shelf solver, or none."""
+    """Return the algorithm of ours that ``auto`` takes; empty if it takes another solver, or none."""
     try:
         name = choose_solver(model, Options(), only_open=True)[0]
     except MarginoptError:
@@ -212,5 +212,5 @@ def _text(info: FormulationInfo, model: Model) -> str:
 
 def _relatives(name: str) -> list[str]:
     infos = all_formulations()
-    lines = [f"- [`{infos[other].key}`]({other}.md): {escaped(infos[other].summary)}" for other in related().get(name, [])]
+    lines = [f"- [`{infos[other].key}`]({other}.md): {to_markdown(infos[other].summary)}" for other in related().get(name, [])]
     return ["## Related formulations", "\n".join(lines)] if lines else []

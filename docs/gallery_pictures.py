@@ -1,4 +1,4 @@
-"""Pictures of the gallery as SVG that follows the reader's colour scheme: open figures, and `Picture` objects."""
+"""The scraper of sphinx-gallery for this site: it saves figures and `Picture` objects as SVG in the reader's colour scheme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDER = (
 
 
 def position(file: str) -> tuple[int, str]:
-    """Return the sort key of an example in the gallery."""
+    """Return the sort key of the file of an example: its place in `_ORDER`, then its name."""
     name = Path(file).stem.removeprefix("plot_")
     return (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
 

@@ -1,4 +1,4 @@
-"""Pages made from the objects themselves: formulations, solvers, signs, estimators, and the reference of every public name."""
+"""Write the pages that are made from the objects: formulations, solvers, signs of multipliers, reference of every public name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from algorithm_page import algorithm_page
 from formulation_page import formulation_page
-from reference import escaped, reference, table, toctree
+from reference import reference, table, to_markdown, toctree
 
 import marginopt as mo
 from marginopt.errors import MarginoptError
@@ -59,7 +59,7 @@ _NATIVE = [
 
 
 def write(folder: Path) -> None:
-    """Write all generated pages anew; the pages beside them are written by hand."""
+    """Write all generated pages into the folder of the reference, whose other pages are written by hand."""
     for kind in ("formulations", "algorithms", "names"):
         shutil.rmtree(folder / kind, ignore_errors=True)
     with warnings.catch_warnings():
@@ -76,7 +76,7 @@ def write(folder: Path) -> None:
 
 def _formulations(folder: Path) -> dict[str, str]:
     names = all_formulations()
-    rows = [[f"[`{info.key}`]({name}.md)", f"`{name}`", escaped(info.summary)] for name, info in names.items()]
+    rows = [[f"[`{info.key}`]({name}.md)", f"`{name}`", to_markdown(info.summary)] for name, info in names.items()]
     index = [
         "# Formulations",
         "Every formulation has a page, made from the object: mathematics, code to copy, a picture, multipliers, solvers by size, "
@@ -99,11 +99,11 @@ def _solvers(folder: Path) -> dict[str, str]:
     index = [
         "# Algorithms and solvers",
         "Our own algorithms each have a page: what they read, their step as implemented, and how they converge.",
-        table(["algorithm", "what it is"], [[f"[`{n}`]({n}.md)", escaped(s.info.summary)] for n, s in names.items()]),
+        table(["algorithm", "what it is"], [[f"[`{n}`]({n}.md)", to_markdown(s.info.summary)] for n, s in names.items()]),
         "## Off-the-shelf solvers",
         table(
             ["solver", "reads", "what it is"],
-            [[f"`{n}`", ", ".join(sorted(f.value for f in s.info.reads)) or "linear", escaped(s.info.summary)]
+            [[f"`{n}`", ", ".join(sorted(f.value for f in s.info.reads)) or "linear", to_markdown(s.info.summary)]
              for n, s in others.items()],
         ),
         toctree(names),
@@ -113,7 +113,7 @@ def _solvers(folder: Path) -> dict[str, str]:
 
 
 def _signs() -> str:
-    """Multipliers of one problem by every solver: the same signs, whatever the solver's own are."""
+    """Return the page with the multipliers of one problem by every solver: they have the same signs."""
     X = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
     y = np.array([-1.0, -1.0, 1.0, 1.0])
     model = mo.HingeSVM(X, y, lam=1.0)
@@ -125,7 +125,7 @@ def _signs() -> str:
         try:
             result = mo.solve(model, name, tol=1e-8)
         except MarginoptError as error:
-            rows.append([f"`{name}`", escaped(str(error)), "", ""])
+            rows.append([f"`{name}`", to_markdown(str(error)), "", ""])
             continue
         z = result.multipliers
         shown = "none" if z is None else ", ".join(f"{v + 0.0:.3f}" for v in np.ravel(z["margin"]))

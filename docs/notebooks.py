@@ -1,4 +1,4 @@
-"""The lessons of the series as notebooks: a cell of Markdown for the words, a cell of code for each block."""
+"""Make notebooks of the lessons of the tutorial series: a cell of Markdown for words, a cell of code for each block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROLE = re.compile(r"\{download\}`[^`]*`\.?")
 
 
 def notebook(text: str) -> dict[str, Any]:
-    """Return the notebook (nbformat 4.5) of a page in Markdown."""
+    """Return the notebook (nbformat 4.5, as JSON) of the text of a page in Markdown."""
     cells = []
     for k, part in enumerate(re.split(_CODE, text)):
         kind = "code" if k % 2 else "markdown"
@@ -30,7 +30,7 @@ def notebook(text: str) -> dict[str, Any]:
 
 
 def write_notebooks(pages: Path, folder: Path) -> None:
-    """Write a notebook for each numbered page of a folder."""
+    """Write a notebook into ``folder`` for each numbered page of the folder ``pages``."""
     folder.mkdir(parents=True, exist_ok=True)
     for page in sorted(pages.glob("[0-9]-*.md")):
         text = json.dumps(notebook(page.read_text(encoding="utf-8")), indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The pages of the site on which a reader's browser verifies entries of the book, by logs that are made anew."""
+"""Write the pages on which a reader's browser verifies entries of the book; each solves its instance anew for the log."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from marginopt import book, proofs
 from marginopt.book import proof_page_path
 
 
-def write(folder: Path) -> list[Path]:
-    """Write the page of each entry that has one; return their paths."""
+def write_all(folder: Path) -> list[Path]:
+    """Write the pages of all entries of the book that have one into a folder; return their paths."""
     pages = []
     for entry in book.load_entries():
         name = proof_page_path(entry)
@@ -22,7 +22,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def write_page(entry: book.Entry, path: Path) -> Path:
-    """Solve an instance, and write the page of its log."""
+    """Solve the instance of an entry, write the page with its proof log to ``path``, and return the path."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.jsonl.gz"
         book.run_entry(entry, proof=log)

@@ -1,4 +1,4 @@
-"""Sentences of the pages: formulas are set, ``x_i'w`` as xᵢᵀw, and the first use of a word links to its entry in the glossary."""
+"""The Sphinx extension for sentences: ``x_i'w`` is set as xᵢᵀw, and the first use of a word links to the glossary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docutils import nodes
 
 from marginopt.models.statement import typeset
 
-__all__ = ["set_scripts", "setup", "terms"]
+__all__ = ["glossary_anchors", "set_scripts", "setup"]
 
 #: Pages that are written by hand.
 _WRITTEN = ("explanation/", "how-to/", "tutorials/", "reference/conventions", "index", "benchmarks", "book")
@@ -53,7 +53,7 @@ def _is_name(before: str, below: str | None) -> bool:
 
 
 def set_scripts(text: str) -> list[nodes.Node]:
-    """Return text as nodes, subscripts and superscripts set below and above the line."""
+    """Return text as document nodes, with subscripts and superscripts as such."""
     parts: list[nodes.Node] = []
     end = 0
     for match in _SCRIPT.finditer(text):
@@ -76,8 +76,8 @@ def _ancestors(node: nodes.Node) -> list[nodes.Node]:
     return ancestors
 
 
-def terms(text: str) -> dict[str, str]:
-    """Return the anchor of each word of the glossary's page; an entry may name several words."""
+def glossary_anchors(text: str) -> dict[str, str]:
+    """Return the anchor of each word in the text of the glossary's page; an entry may name several words."""
     entries = re.findall(r"^(\S[^\n]*)\n: ", text, flags=re.MULTILINE)
     return {word.strip(): _anchor(entry) for entry in entries for word in entry.split(",")}
 
@@ -98,7 +98,7 @@ def _links(app: Any, doctree: nodes.document, docname: str) -> None:
     glossary = next((name for name in sorted(app.env.found_docs) if name.rpartition("/")[2] == "glossary"), None)
     if glossary is None or docname == glossary or docname.startswith(_LEFT_OUT):
         return
-    words = terms(Path(app.env.doc2path(glossary)).read_text(encoding="utf-8"))
+    words = glossary_anchors(Path(app.env.doc2path(glossary)).read_text(encoding="utf-8"))
     words = {word: anchor for word, anchor in words.items() if len(word) >= _SHORTEST}
     place = app.builder.get_relative_uri(docname, glossary)
     for text in list(doctree.findall(nodes.Text)):

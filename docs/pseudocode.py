@@ -1,4 +1,4 @@
-"""Our algorithms in a few lines each, as implemented; their classes' docstrings have the formulas and the errata."""
+"""The pseudocode of our algorithms, as implemented, for their pages; the classes' docstrings have formulas and errata."""
 
 __all__ = ["PSEUDOCODE"]
 

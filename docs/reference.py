@@ -1,4 +1,4 @@
-"""The reference: every public name from its docstring."""
+"""Make the reference pages of every public name from its docstring, and convert docstrings to Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.margin.parts_by_name import DOMAINS, LOSSES, REGULARISERS
 from marginopt.models.statement import latex_numbers, typeset
 
-__all__ = ["documented", "errata", "reference"]
+__all__ = ["docstring_page", "errata", "reference"]
 
 #: Code, bold and italics.
 _KEPT = re.compile(r"(``[^`]+``|`[^`]+`|\*\*[^*\s][^*]*\*\*|(?<![\w*])\*[A-Za-z][^*`]*[\w.]\*(?![\w*]))")
@@ -58,7 +58,7 @@ _GROUPS = {
 
 
 def reference() -> dict[str, str]:
-    """A page for each kind of public name."""
+    """Return the reference pages, texts in Markdown by file name: one for each kind of public name and for each group."""
     kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Estimators": [], "Formulations": []}
     formulations = {info.key for info in all_formulations().values()}
     estimators = set(mo.estimators.table())
@@ -77,7 +77,7 @@ def reference() -> dict[str, str]:
             kinds["Functions"].append(name)
     pages = {}
     for kind, names in kinds.items():
-        sections = [f"## {name}\n\n{documented(public[name], name)}" for name in names]
+        sections = [f"## {name}\n\n{docstring_page(public[name], name)}" for name in names]
         pages[f"names/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
     pages["names/extending.md"] = _extending()
     pages |= {f"names/{group}.md": _group(group) for group in _GROUPS}
@@ -92,21 +92,20 @@ def reference() -> dict[str, str]:
 
 
 def _group(group: str) -> str:
-    """Every function and class of a group, and what has a name at the prompt."""
+    """Return the page of a group: a table of names at the prompt, and every function and class."""
     module = getattr(mo, group)
     things = {name: getattr(module, name) for name in module.__all__}
-    documented_things = {name: thing for name, thing in things.items() if callable(thing) and inspect.getdoc(thing)}
+    described = {name: thing for name, thing in things.items() if callable(thing) and inspect.getdoc(thing)}
     tables = {"margin": _named_parts, "relaxations": _named_relaxations}
     named = [tables[group]()] if group in tables else []
-    sections = [f"## {name}\n\n{documented(thing, name, methods=group != 'margin')}" for name, thing in documented_things.items()]
+    sections = [f"## {name}\n\n{docstring_page(thing, name, methods=group != 'margin')}" for name, thing in described.items()]
     return "\n\n".join([f"# mo.{group}", _GROUPS[group], *named, *sections]) + "\n"
 
 
 def _named_parts() -> str:
-    """A table of the names that stand for parts."""
     kinds = {"loss": LOSSES, "regulariser": REGULARISERS, "domain": DOMAINS}
     rows = [
-        [f'`{kind}="{name}"`', f"[`{part!r}`](#{type(part).__name__.lower()})", escaped(first(inspect.getdoc(part) or ""))]
+        [f'`{kind}="{name}"`', f"[`{part!r}`](#{type(part).__name__.lower()})", to_markdown(_summary(part))]
         for kind, parts in kinds.items()
         for name, part in parts.items()
     ]
@@ -114,13 +113,11 @@ def _named_parts() -> str:
 
 
 def _named_relaxations() -> str:
-    """A table of the relaxations that have names, the weaker bounds first."""
-    rows = [[f"`{r.name}`", escaped(r.applicability), escaped(r.summary)] for r in mo.relaxations.table().values()]
+    rows = [[f"`{r.name}`", to_markdown(r.applicability), to_markdown(r.summary)] for r in mo.relaxations.table().values()]
     return table(["name", "reads", "what it is"], rows)
 
 
 def _extending() -> str:
-    """Records, parts of a form, and the classes that formulations, solvers and relaxations derive from."""
     parts = [
         "# For those who extend",
         "What a [formulation, a solver, a relaxation or a data set](../../how-to/extending.md) is made of.",
@@ -129,13 +126,16 @@ def _extending() -> str:
         parts.append(f"## marginopt.{module}")
         for name in names:
             thing = getattr(getattr(mo, module), name)
-            parts.append(f"### {name}\n\n{documented(thing, name, hooks=True)}")
+            parts.append(f"### {name}\n\n{docstring_page(thing, name, hooks=True)}")
     return "\n\n".join(parts) + "\n"
 
 
-def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool = True, hooks: bool = False) -> str:
-    """Signature and docstring, numpydoc's sections as lists; without errata where the page has a section of them, and with what
-    solvers ask a model for where the page is for those who write one."""
+def docstring_page(thing: Any, name: str, *, methods: bool = True, with_errata: bool = True, hooks: bool = False) -> str:
+    """Return signature and docstring of a class or function in Markdown, numpydoc's sections as lists.
+
+    ``methods`` lists methods and properties, ``hooks`` also those of a model that solvers alone call; ``with_errata`` keeps the
+    paragraphs on errata, for which some pages have a section.
+    """
     try:
         signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
@@ -143,22 +143,22 @@ def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool
     signature = re.sub(r"""(: |-> )(['"])(.*?)\2""", r"\1\3", re.sub(r"<[^>]*>", "...", signature))  # words keep their quotes
     if len(name) + len(signature) > _WIDE:
         inner, _, after = signature[1:].rpartition(")")
-        lines = "".join(f"    {part},\n" for part in arguments(inner))
+        lines = "".join(f"    {part},\n" for part in split_arguments(inner))
         signature = f"(\n{lines}){after}"
     parts = [f"```python\n{name}{signature}\n```"]
     doc = inspect.getdoc(thing) or ""
     text = NumpyDocString(doc if with_errata else re.sub(_ERRATA, "", doc))
-    parts += [escaped("\n".join([*text["Summary"], "", *text["Extended Summary"]]))]
+    parts += [to_markdown("\n".join([*text["Summary"], "", *text["Extended Summary"]]))]
     for section in ("Parameters", "Attributes", "Returns", "Raises"):
         if text[section]:
-            parts += [f"**{section}**", "\n".join(item(p) for p in text[section])]
+            parts += [f"**{section}**", "\n".join(list_item(p) for p in text[section])]
     if text["Notes"]:
-        parts += [escaped("\n".join(text["Notes"]))]
+        parts += [to_markdown("\n".join(text["Notes"]))]
     if text["Examples"]:
         parts += ["```pycon\n" + "\n".join(text["Examples"]) + "\n```"]
     if methods and inspect.isclass(thing):
         texts = [
-            f"- `{key}`: {escaped(first(inspect.getdoc(value) or ''))}"
+            f"- `{key}`: {to_markdown(_summary(value))}"
             for key, value in inspect.getmembers(thing)
             if not key.startswith("_")
             and not (key in _HOOKS and issubclass(thing, Model) and not hooks)
@@ -180,8 +180,8 @@ def errata(thing: type) -> list[str]:
     return [text[:1].upper() + text[1:] for text in message]
 
 
-def arguments(signature: str) -> list[str]:
-    """Arguments of a signature, at commas outside of brackets."""
+def split_arguments(signature: str) -> list[str]:
+    """Return the arguments of a signature, split at commas outside of brackets."""
     parts, depth = [""], 0
     for c in signature:
         depth += (c in "([{") - (c in ")]}")
@@ -194,19 +194,21 @@ def _ours(value: Any) -> bool:
     return str(getattr(made, "__module__", "")).startswith("marginopt")
 
 
-def item(parameter: Any) -> str:
+def list_item(parameter: Any) -> str:
+    """Return a parameter, return value or error of numpydoc as an item of a list in Markdown."""
     what = " ".join(line.strip() for line in parameter.desc)
     label = f"`{parameter.name or parameter.type}`"  # what is returned or raised has a type alone
-    kind = f" ({escaped(parameter.type)})" if parameter.type and parameter.name else ""
-    return f"- {label}{kind}{': ' if what else ''}{escaped(what)}"
+    kind = f" ({to_markdown(parameter.type)})" if parameter.type and parameter.name else ""
+    return f"- {label}{kind}{': ' if what else ''}{to_markdown(what)}"
 
 
-def first(text: str) -> str:
-    return " ".join(text.split("\n\n")[0].split())
+def _summary(thing: Any) -> str:
+    """Return the first paragraph of a docstring on one line."""
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
 
 
-def escaped(text: str) -> str:
-    """A docstring's text as Markdown: code stays code, bold and italics stay what they are, mathematics is set, no more."""
+def to_markdown(text: str) -> str:
+    """Return a docstring's text as Markdown: code, bold and italics stay, mathematics is set, all else is escaped."""
     parts = re.split(_KEPT, inspect.cleandoc(text) if text else "")
     for k, part in enumerate(parts):
         if k % 2 == 0:
@@ -214,23 +216,25 @@ def escaped(text: str) -> str:
     return re.sub(r"(?m)^( {0,3})(\d+)\.", r"\1\2\\.", re.sub(r"(?m)^ +", "", "".join(parts)))
 
 
-def displays(latex: str) -> str:
-    r"""Displays \[...\] as Markdown's, words between them as they are."""
+def display_math(latex: str) -> str:
+    r"""Return text with displays \[...\] as those of Markdown."""
     return re.sub(r"\\\[\n(.*?)\n\\\]", lambda at: f"\n$$\n{at[1]}\n$$\n", latex_numbers(latex), flags=re.DOTALL)
 
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
+    """Return a table in Markdown."""
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     lines += ["| " + " | ".join(cell.replace("\n", " ") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def toctree(names: Iterable[str]) -> str:
+    """Return Sphinx's hidden toctree of these pages, in Markdown."""
     return "```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```"
 
 
-def place(thing: type) -> str:
-    """The file of a class in the repository."""
+def source_file(thing: type) -> str:
+    """Return the path of a class's file in the repository; the module's name if it is of another package."""
     path = Path(sys.modules[thing.__module__].__file__ or "").resolve()
     root = Path(__file__).resolve().parents[1]
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else thing.__module__

@@ -1,4 +1,4 @@
-"""Code to copy for every formulation and algorithm, which `make docs` runs, and whom each formulation serves."""
+"""The examples on the pages of formulations and algorithms, which `make docs` runs, and whom each formulation serves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["PICTURE", "READ_BY", "SERVES", "SOLVE", "STATE", "snippet"]
 
 #: The end of every example.
 SOLVE = "result = mo.solve(model)\nprint(result)"
-#: What draws a solved classifier of two features, and what draws the form of any other model.
+#: Expressions that draw a solved classifier of two features, and the form of any other model.
 PICTURE = {"points": "model.explain(result).picture()", "form": "model.form.spy()"}
 
 _CLUSTERS = """
@@ -98,7 +98,7 @@ SERVES = {
 }
 
 _SCORES = STATE["scoring-system"].replace("max_features=3", 'C0=0.01, loss="logistic"')
-#: The name of the formulation whose example shows each algorithm, and the statement where it is another one.
+#: By algorithm: the formulation whose example shows it, and another statement, or "" for that of `STATE`.
 READ_BY = {
     "alternating": ("chebyshev", ""),
     "auto-simplex": ("l2svm", ""),
@@ -116,10 +116,7 @@ READ_BY = {
     "maxmin": ("max-min", ""),
     "mfw": ("l2svm", ""),
     "multiclass-ascent": ("multiclass", ""),
-    "npsvc-mm": (
-        "nonparallel",
-        f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "capped", kernel=mo.Linear())',
-    ),
+    "npsvc-mm": ("nonparallel", f'{_CLUSTERS}model = mo.NonparallelSVM(data.X, data.y, 1.0, "capped", kernel=mo.Linear())'),
     "pairwise-fw": ("l2svm", ""),
     "pga": ("hulls", ""),
     "pymanopt": ("stiefel", ""),
@@ -141,7 +138,7 @@ READ_BY = {
 
 
 def snippet(name: str, solver: str = "") -> str:
-    """Return a whole example of a formulation, or of an algorithm on it: imports, data, statement, solution."""
+    """Return the code of a formulation's example, solved by auto or by ``solver``: imports, data, statement, solution."""
     lines = (READ_BY[solver][1] if solver else "") or STATE[name]
     solve = SOLVE.replace("(model)\n", f'(model, "{solver}")\n') if solver else SOLVE
     lines = lines.strip()

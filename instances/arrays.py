@@ -1,6 +1,6 @@
-"""Array types of data sets, and the checks of features and labels that are made once, when an instance is built.
+"""Array types of data sets, and the checks of features and labels that `Instance` makes when it is built.
 
-What an instance keeps is a read-only copy: nothing that a caller gave is written to or locked.
+An instance keeps read-only copies, so that arrays of the caller are neither written to nor locked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Matrix: TypeAlias = "FloatArray | sp.csr_array"
 #: A class label as the data's source writes it.
 Label: TypeAlias = int | float | str
 
-#: With more classes than this *and* than half the rows, the label column is taken for a measurement.
+#: With more classes than this *and* than half the rows, labels are refused as measurements.
 MANY_CLASSES = 20
 
 
@@ -90,10 +90,10 @@ def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
 
 
 def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
-    """Check class codes and return a read-only copy with the label of each class.
+    """Return a read-only copy of the class codes of n rows, and the label of each class in the order of the codes.
 
-    Two classes are -1 and +1 (float64), K ≥ 3 classes are 0..K-1 (int64). With ``labels`` of K ≥ 3 classes a part of
-    the data may lack some of them, not all but one.
+    Two classes are -1 and +1 (float64), K ≥ 3 classes are 0..K-1 (int64). Rows may lack some of the K classes of ``labels``, but
+    must have two classes. Other codes raise `DataError`.
     """
     try:
         codes = np.array(y, dtype=np.float64)
@@ -114,7 +114,7 @@ def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.
 
 
 def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:
-    """Labels for the codes that are present, or an error saying which codes are wanted."""
+    """Return the labels of all classes; an error, if the codes that are present do not fit them, says which codes do."""
     if labels is not None and len(set(labels)) != len(labels):
         raise DataError(f"labels must differ from each other, got {list(labels)}", name="labels")
     if (labels is None or len(labels) == 2) and np.array_equal(present, [-1.0, 1.0]):
@@ -134,7 +134,7 @@ def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[
 
 
 def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
-    """Code labels of any kind: two classes as -1, +1 in sorted order, more as 0..K-1 in sorted order.
+    """Return the class codes of labels of any kind, and the label of each class: -1, +1 or 0..K-1 in the labels' sorted order.
 
     Numbers, and text that is all numbers, sort as numbers; whole numbers are kept as ``int``.
     """
@@ -174,7 +174,7 @@ def _text(value: object) -> str:
 
 
 def _tidy(value: object, row: int) -> Label:
-    """One label as int, float or stripped text; a value that is missing is refused, the word none is a word."""
+    """Return a label as int, float or stripped text; a missing value is an error, the text none is a label."""
     text = _text(value)
     word = isinstance(value, str | bytes)
     if text.lower() in {"", "?", "nan"} or (not word and text in {"None", "<NA>", "NaT"}):

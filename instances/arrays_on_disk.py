@@ -1,4 +1,7 @@
-"""Arrays in files that are read piece by piece, and the conversion of LIBSVM, Parquet and compressed npz files to such arrays."""
+"""Arrays that stay in files and are read by rows (`StoredArray`), and their making from LIBSVM, Parquet and compressed npz files.
+
+`rows_on_disk` makes data sets of them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from .readers import (
     columns_without_index,
     import_pyarrow,
     libsvm_fault,
-    libsvm_lines,
+    normalise_line_ends,
 )
 from .tables import label_column
 
@@ -42,13 +45,13 @@ _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], boo
 
 
 class Buffer:
-    """A reusable array that grows on demand."""
+    """Memory for numbers of one type that is used again by each read, and grows on demand."""
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
 
     def first(self, count: int) -> npt.NDArray[Any]:
-        """Return the first ``count`` numbers of the buffer; its former content may be gone."""
+        """Return an array of ``count`` numbers, to be overwritten: the buffer's first ones, new ones if it is too small."""
         if self._array.size < count:
             self._array = np.empty(count, dtype=self._array.dtype)
         return self._array[:count]
@@ -80,7 +83,7 @@ class StoredArray:
         return math.prod(self.shape[1:])
 
     def open(self) -> AbstractContextManager[IO[bytes]]:
-        """Open the file, unbuffered, and check its length."""
+        """Open the file, unbuffered; `DataError` if it is shorter than the array."""
         try:
             handle = self.path.open("rb", buffering=0)
         except OSError as error:
@@ -92,7 +95,7 @@ class StoredArray:
         return handle
 
     def read(self, handle: IO[bytes], start: int, stop: int, buffer: Buffer | None = None) -> npt.NDArray[Any]:
-        """Return rows from start to stop, read into a buffer of this type where one is given."""
+        """Return the rows from ``start`` up to ``stop``, read into ``buffer`` if one of this dtype is given."""
         count = (stop - start) * self.width
         flat = np.empty(count, dtype=self.dtype) if buffer is None else buffer.first(count)
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
@@ -105,7 +108,7 @@ class StoredArray:
         return flat.reshape(stop - start, *self.shape[1:])
 
     def load(self) -> npt.NDArray[Any]:
-        """Read the whole array into memory."""
+        """Return the whole array, read into memory."""
         with self.open() as handle:
             return self.read(handle, 0, self.shape[0])
 
@@ -120,7 +123,7 @@ def stored_npy(path: Path) -> StoredArray:
 
 
 def stored_in_npz(path: Path) -> dict[str, StoredArray | None]:
-    """Return the arrays of an npz archive by name; None for one that is compressed and so cannot be read by rows."""
+    """Return the arrays of an npz archive by name; None for a compressed one, which cannot be read by rows."""
     members: dict[str, StoredArray | None] = {}
     try:
         with zipfile.ZipFile(path) as archive, path.open("rb") as handle:
@@ -156,14 +159,14 @@ _OPENERS: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, "
 
 
 class ArrayFolder:
-    """The folder of unpacked arrays: the user's, or one that is deleted with the last rows that are read from it."""
+    """The folder of unpacked arrays: the user's, or a temporary one, which is deleted when this object is."""
 
     def __init__(self, directory: Path | None) -> None:
         self._given = directory
 
     @cached_property
     def path(self) -> Path:
-        """Return the path of the folder, which is made when something is unpacked."""
+        """Return the path of the folder, which this call makes."""
         if self._given is not None:
             self._given.mkdir(parents=True, exist_ok=True)
             return self._given
@@ -174,7 +177,7 @@ class ArrayFolder:
 
 @dataclass
 class _Column:
-    """An array that grows at its end."""
+    """A file to which numbers of one type are appended."""
 
     path: Path
     handle: IO[bytes]
@@ -196,7 +199,7 @@ def _column(stack: ExitStack, folder: ArrayFolder, name: str, dtype: Any) -> _Co
     return _Column(path, stack.enter_context(path.open("wb")), np.dtype(dtype))
 
 
-def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
+def unpack_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredArray, StoredArray, int, list[npt.NDArray[Any]]]:
     """Convert LIBSVM text to CSR arrays on disk; return data, indices, indptr, number of columns, labels by pieces.
 
     Indices count from 0 if one of them is 0, else from 1.
@@ -234,7 +237,7 @@ def unpacked_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, Store
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
-    """Whole lines, some at a time."""
+    """Yield the text of a file in pieces of whole lines."""
     opener = _OPENERS.get(path.suffix.lower())
     try:
         with path.open("rb") if opener is None else opener(path) as handle:
@@ -245,12 +248,12 @@ def _chunks(path: Path) -> Iterator[bytes]:
                 complete_lines = tail[:-1] if tail.endswith(b"\r") else tail  # half of a line end may follow
                 cut = max(complete_lines.rfind(b"\n"), complete_lines.rfind(b"\r")) + 1
                 if cut:
-                    yield libsvm_lines(tail[:cut], first)
+                    yield normalise_line_ends(tail[:cut], first)
                     tail, first = tail[cut:], False
                 if len(tail) > line_limit:
                     raise DataError(f"{path} has a line of more than {line_limit:,} bytes: unpack it yourself", file=path)
             if tail.strip():
-                yield libsvm_lines(tail, first)
+                yield normalise_line_ends(tail, first)
     except DataError:
         raise
     except READ_ERRORS as error:
@@ -258,7 +261,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def _shift(indices: _Column, offset: int) -> None:
-    """Indices that count from 1 to such that count from 0."""
+    """Subtract an offset from all indices of a file."""
     stored = indices.stored()
     with indices.path.open("r+b") as handle, stored.open() as reader:
         for start in range(0, indices.count, _CHUNK):
@@ -267,7 +270,7 @@ def _shift(indices: _Column, offset: int) -> None:
             handle.write((part - indices.dtype.type(offset)).data)
 
 
-def unpacked_parquet(
+def unpack_parquet(
     path: Path, folder: ArrayFolder, label: str | int | None
 ) -> tuple[StoredArray, list[npt.NDArray[Any]], list[str]]:
     """Convert Parquet to a dense array on disk; return the features, the labels by pieces, the features' names."""
@@ -296,7 +299,7 @@ def unpacked_parquet(
     return rows.stored(len(features)), labels, [names[j] for j in features]
 
 
-def unpacked_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
+def unpack_member(path: Path, name: str, folder: ArrayFolder) -> StoredArray:
     """Write one compressed array of an npz archive as a .npy file, and return it."""
     target = folder.path / f"{name}.npy"
     try:

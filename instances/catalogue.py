@@ -34,9 +34,9 @@ class CatalogueEntry:
     Attributes
     ----------
     name : str
-        What to give to `load`.
+        The name that `load` takes.
     n, p, classes : int
-        Rows of what `load` gives unless a part is asked for, features, classes.
+        Rows that `load` returns by default, features, classes.
     source : str
         Who published the data.
     obtained : str
@@ -48,7 +48,7 @@ class CatalogueEntry:
     note : str
         What else a user should know.
     default : {"all", "train"}
-        The part that `load` gives unless one is asked for.
+        The part that `load` returns by default.
     """
 
     name: str
@@ -64,9 +64,9 @@ class CatalogueEntry:
 
 
 def catalogue() -> list[CatalogueEntry]:
-    """List the known data sets; beside them ``load`` knows class pairs and Brooks's benchmark by name.
+    """Return the entries of the data sets that ``load`` knows; it knows class pairs and Brooks's benchmark by name as well.
 
-    Those that other packages and the session add come last; one that cannot be used says why in its note.
+    Data sets of other packages and of the session come last; the note of one that cannot be used says why.
 
     Returns
     -------
@@ -107,6 +107,8 @@ def load(name: str, part: Part | None = None) -> Instance:
 
     Raises
     ------
+    InputError
+        A name that is no text, another part than these, or a part of a set that has no published parts.
     DataError
         Unknown name (with the closest known ones), unreachable data (with every way to get them), or data that do
         not have the published size and classes.
@@ -134,7 +136,7 @@ def load(name: str, part: Part | None = None) -> Instance:
 
 
 def _resolve(name: str) -> tuple[DataSetInfo | DataSet, tuple[str, str] | None]:
-    """Find the entry of a name, and the two classes if the name asks for a pair."""
+    """Return the entry of a name, and the two classes if the name is of a pair."""
     plain = name.strip().lower()
     match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
     by_name: dict[str, DataSetInfo] = {entry.name: entry for entry in ENTRIES}
@@ -174,12 +176,14 @@ def _offline(expected: DataSetInfo) -> bool:
         return True
     if not expected.file:
         return False
-    needed: tuple[Literal["train", "test"], ...] = ("train", "test") if expected.parts and not expected.trained else ("train",)
+    needed: tuple[Literal["train", "test"], ...] = (
+        ("train", "test") if expected.parts and not expected.training_only else ("train",)
+    )
     return all(data_file(expected.name, part) is not None for part in needed)
 
 
 def _obtain(expected: DataSetInfo, part: Part) -> RawData:
-    """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
+    """Return the data of the first source that has them; wrong data of a source are an error, not a reason to go on."""
     readers: list[Callable[[], RawData]] = []
     if expected.scikit_learn:
         readers.append(lambda: from_scikit_learn(expected))
@@ -203,7 +207,7 @@ def _obtain(expected: DataSetInfo, part: Part) -> RawData:
 
 
 def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
-    """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
+    """Return the instance if it has the published sizes; +1 is the class that the catalogue's class sizes say."""
     rows, loaded = expected.rows(part), part == expected.part(None)
     name = expected.name if loaded else f"{expected.name}[{part}]"
     try:
@@ -218,10 +222,10 @@ def _checked(expected: DataSetInfo, part: Part, raw: RawData) -> Instance:
             f"published data have {rows}, {expected.p}, {expected.classes}",
             name=name,
         )
-    if loaded and expected.counts and sizes != expected.counts:
-        if sizes != expected.counts[::-1]:
+    if loaded and expected.class_sizes and sizes != expected.class_sizes:
+        if sizes != expected.class_sizes[::-1]:
             raise DataError(
-                f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.counts}",
+                f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.class_sizes}",
                 name=name,
             )
         labels = instance.labels or ()

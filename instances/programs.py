@@ -216,7 +216,6 @@ class _Array:
 
 
 def _scalar(kind: _Type, content: bytes) -> np.generic:
-    """A number of eight bytes or fewer."""
     return np.frombuffer(content, dtype=kind.code, count=1)[0]
 
 
@@ -232,7 +231,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def _member(path: Path, name: str) -> Any:
-    """One array of an archive, within the limit of what its file may unpack to; objects are read without running code."""
+    """Return one array of an archive, within the limit of what its file may unpack to; objects are read without running code."""
     try:
         with zipfile.ZipFile(path) as archive:
             member = archive.getinfo(f"{name}.npy")

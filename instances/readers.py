@@ -1,6 +1,6 @@
-"""Readers of data files: LIBSVM, CSV, ARFF, Parquet and npz, plain or compressed; errors are `DataError` and name file and line.
+"""`read` and its kin: data files in LIBSVM, CSV, ARFF, Parquet or npz, plain or compressed, and data frames become instances.
 
-Heavy packages are imported where they are used.
+Errors are `DataError` and name file and line. scikit-learn and pyarrow are imported by the functions that need them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tables import MISSING, Categories, Kind, Missing, Table, Tidying, column_n
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path, with ~ expanded."""
+    """Return a file name as a path, with ~ expanded; `InputError` for another type."""
     try:
         return Path(path).expanduser()
     except TypeError:
@@ -34,7 +34,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def suffix(path: Path) -> str:
-    """Return the suffix that names the format, in lower case, a compression suffix aside; "" if there is none."""
+    """Return the suffix of the format in lower case, without that of compression (".csv" of a.CSV.gz); "" without one."""
     return Path(without_compression(path.name.lower())).suffix
 
 
@@ -44,7 +44,7 @@ def stem(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file, decompressed by its suffix.
+    """Return the content of a file, decompressed by its suffix.
 
     A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.unpack_limit` bytes.
     """
@@ -56,7 +56,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Read a whole file as UTF-8 text."""
+    """Return the content of a file, decompressed by its suffix, as UTF-8 text."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -90,7 +90,7 @@ def read(
     categories: Categories = "refuse",
     leave_out: Sequence[str | int] = (),
 ) -> Instance:
-    """Read a data set by its file's suffix, or a data frame.
+    """Return the data set of a file, in the format of its suffix, or of a data frame.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def read(
         The label column's name or index (CSV, ARFF, Parquet) or the array's name (npz; "y" by default). By default
         the one column named label, class, target or y, or else the last. LIBSVM files have their labels first.
     name : str, optional
-        What to call the instance; by default the file's name.
+        Name of the instance; by default the file's, without suffixes.
     missing : {"refuse", "drop", "median"}
-        Cells that hold nothing: an error; rows left out; the column's median. In CSV and frames these are "", ?, NA, N/A, nan and
+        Missing values: an error; their rows left out; the column's median. In CSV and frames these are "", ?, NA, N/A, nan and
         null (also na, n/a, NaN, NAN, NULL, Null), in ARFF ? outside quotes.
     categories : {"refuse", "indicators"}
         Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
@@ -185,7 +185,7 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     from sklearn.datasets import load_svmlight_file
 
     file = as_path(path)
-    content = libsvm_lines(read_bytes(file))
+    content = normalise_line_ends(read_bytes(file))
     if not content.strip():
         raise DataError(f"{file} holds no rows of data", file=file)
     if b":" not in content:
@@ -203,17 +203,18 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     return _built(file, matrix, y, name, None)
 
 
-def libsvm_lines(content: bytes, first: bool = True) -> bytes:
-    """Return LIBSVM text with line ends that scikit-learn knows, without the mark of the byte order in its first piece."""
+def normalise_line_ends(content: bytes, first: bool = True) -> bytes:
+    """Return LIBSVM text with CR and CRLF as LF, which scikit-learn needs; a ``first`` piece also without its byte order mark."""
     if first:
         content = content.removeprefix(b"\xef\xbb\xbf")
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
-    """Raise DataError for the first line that is not LIBSVM text, if any byte of the content is suspicious.
+    """Raise DataError for the first line that is not LIBSVM text; the content begins after ``before`` lines of the file.
 
-    scikit-learn reads what Python reads as a number: nan, inf and 1_0 too.
+    scikit-learn reads what Python reads as a number: nan, inf and 1_0 too. Content of digits, signs and colons alone is not
+    looked at, so that usual files cost no time.
     """
     if not content.translate(None, _LIBSVM_BYTES):
         return
@@ -224,7 +225,10 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
 
 
 def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> DataError:
-    """Return the error for the first line that is not LIBSVM text; the content begins after ``before`` lines of the file."""
+    """Return the `DataError` for the first line at fault, or else for ``error``, what scikit-learn says of the content.
+
+    The content begins after ``before`` lines of the file.
+    """
     for number, raw in enumerate(split_lines(content.decode("utf-8", "replace")), 1 + before):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -316,13 +320,8 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 
     Parameters
     ----------
-    path : str or Path
-    label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
-    name : str, optional
-        Name of the instance; the file's name where it is not given.
-    tidying : Tidying
-        What to do with missing values and columns of words.
+    path, label, name, tidying
+        As for `read_csv`.
 
     Returns
     -------
@@ -338,7 +337,7 @@ def read_arff(path: PathLike, label: str | int | None = None, name: str | None =
 
 
 def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
-    """The table's instance, whose source says what was tidied."""
+    """Return the instance of a table; its source says what was tidied."""
     index = [column_name(table.names, j) for j, kind in table.kinds.items() if kind == "index"]
     note = f"{'names of rows from' if table.point_names else 'without the names of rows in'} {index[0]}" if index else ""
     if tidying.is_active:
@@ -355,13 +354,8 @@ def read_parquet(
 
     Parameters
     ----------
-    path : str or Path
-    label : str or int, optional
-        Column of the labels by name or index; the rule of `read` where it is not given.
-    name : str, optional
-        Name of the instance; the file's name where it is not given.
-    tidying : Tidying
-        What to do with missing values and columns of words.
+    path, label, name, tidying
+        As for `read_csv`.
 
     Returns
     -------
@@ -403,7 +397,7 @@ def read_parquet(
 
 
 def import_pyarrow() -> tuple[Any, Any]:
-    """Import pyarrow and its Parquet module."""
+    """Return the modules pyarrow and pyarrow.parquet; `MissingPackageError` without them."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -427,7 +421,7 @@ def check_numbers(file: Path, table: Any, target: int, before: int = 0) -> None:
 
 
 def columns_without_index(schema: Any) -> list[int]:
-    """Return the columns of a Parquet schema that are not the index of the pandas frame it was written from."""
+    """Return the columns of a Parquet schema without the index of the pandas frame that was written."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     return [j for j, name in enumerate(schema.names) if name not in index]
 
@@ -481,7 +475,7 @@ def _name(file: Path, name: str | None) -> str:
 
 
 def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: list[str] | None) -> Instance:
-    """Build the instance; its errors name the file."""
+    """Return the instance; its errors name the file."""
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
     except READ_ERRORS as error:

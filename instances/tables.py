@@ -1,6 +1,4 @@
-"""A table of cells as read from a file or a data frame: its label column, the tidying of its features, and conversion to an
-instance.
-"""
+"""`Table`, the cells of a file or data frame, and its conversion to an `Instance`: label column, missing values, categories."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ from ..errors import DataError, InputError, near_names
 from .arrays import FloatArray, as_number
 from .instance import Instance
 
-#: A column of one of these names, in any case, is the label when none is chosen; failing that the last column.
+#: If one column alone has one of these names, in any case, it is the label by default; otherwise the last column is.
 LABEL_NAMES = ("label", "class", "target", "y")
 
 
-#: A column of cells; words alone; dates; names of rows; a column that the file itself says is not used.
+#: What a column holds: numbers or words; text; dates; names of rows; features that the file itself leaves out.
 Kind: TypeAlias = Literal["cell", "string", "date", "index", "unused"]
 
 
@@ -39,11 +37,11 @@ class Table:
     lines : list of int
         Line of the file, counting from 1, of each row.
     kinds : mapping of int to str
-        Kinds of columns that are not cells.
+        Kinds of the columns that are not of the kind "cell".
     outputs : tuple of int
-        Columns that the file itself calls its outputs.
+        Columns that the file declares as outputs (KEEL's ``@outputs``): the label is one of them.
     points : tuple of str
-        Names of the rows where they are in no column of the table.
+        Names of the rows, if no column of the table has them.
     """
 
     source_name: str
@@ -56,7 +54,7 @@ class Table:
 
     @property
     def point_names(self) -> tuple[str, ...]:
-        """Return the names of the rows; none where they are numbers alone, which places are too, or not all different."""
+        """Return the names of the rows; an empty tuple if they are all numbers, as mere positions are, or not all different."""
         index = next((j for j, kind in self.kinds.items() if kind == "index"), None)
         if self.points or index is None:
             return self.points
@@ -65,7 +63,7 @@ class Table:
 
 
 def _columns(names: Sequence[str] | None, label: str) -> str:
-    """Return the names of the columns, those like the label first."""
+    """Return a sentence with the names of the columns, those like the label first."""
     if names is None:
         return "it has no header"
     suggestions = near_names(label.strip(), names)
@@ -123,7 +121,10 @@ def target_column(table: Table, label: str | int | None) -> int:
 
 
 def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
-    """List the columns that are features: not the label, names of rows, or columns that the file says are not used."""
+    """Return the columns that are features: not the label, left out, names of rows, unused, or outputs beside the label.
+
+    A date among them raises `DataError`.
+    """
     outputs = table.outputs if target in table.outputs else ()
     barred = {target, *left_out, *outputs}
     columns = [j for j in range(len(table.rows[0])) if j not in barred and table.kinds.get(j) not in ("index", "unused")]
@@ -134,7 +135,7 @@ def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> 
 
 
 def instance_from_table(table: Table, label: str | int | None, name: str) -> Instance:
-    """Convert cells to an instance; every cell of a feature must be a finite number."""
+    """Return the instance of a table; `DataError` names the first cell of a feature that is not a finite number."""
     if not table.rows:
         raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
     target = target_column(table, label)
@@ -183,7 +184,7 @@ def _numbers(table: Table, features: list[int]) -> FloatArray:
 
 
 def _bad_cell(table: Table, features: list[int]) -> DataError:
-    """The error that names the first cell that is not a finite number."""
+    """Return the error that names the first cell that is not a finite number."""
     advice = (
         "features must be finite numbers: missing='drop' or 'median', categories='indicators' and leave_out= read such columns; "
         "label= chooses the label column"
@@ -206,18 +207,18 @@ def _bad_cell(table: Table, features: list[int]) -> DataError:
 
 
 def column_name(names: Sequence[str] | None, j: int) -> str:
-    """Return the name of a column for messages."""
+    """Return words for the j-th column in a message: its name, or its number without a header."""
     return f"column {j}, counting from 0" if names is None else f"column {names[j]!r}"
 
 
-#: Cells that hold nothing. The spellings are these alone: Na is sodium, and none is a word.
+#: Texts of a cell that mean a missing value. No other spelling does: Na is sodium, and none is a word.
 MISSING = frozenset({"", "?", "NA", "na", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "Null"})
 #: Header of the column of row names: pandas and R leave it empty, and pandas calls it so when it reads it back.
 _INDEX_NAMES = frozenset({"", "Unnamed: 0"})
 
 
 def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:
-    """Return the kind of the first column if its name says that it holds the names of rows."""
+    """Return {0: "index"} if the name of the first column says that it holds names of rows; else an empty dict."""
     return {0: "index"} if names and names[0] in _INDEX_NAMES and any(names[1:]) else {}
 
 
@@ -231,7 +232,7 @@ _TidyingCells: TypeAlias = list[str | None]
 
 @dataclass(frozen=True)
 class Tidying:
-    """The options by which missing values and categories of a table become numbers.
+    """The options of `read` by which missing values and categories of a table become numbers.
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ class Tidying:
         return tidied, len(columns), "; ".join(notes)
 
     def _column(self, table: Table, j: int, cells: _TidyingCells, notes: list[str]) -> list[tuple[str, _TidyingCells]]:
-        """One column's features, by name; what is not asked for is left to the reader, which refuses it."""
+        """Return the features of one column, by name; what the options leave out is left to the reader, which refuses it."""
         name, present = _name(table, j), [cell for cell in cells if cell is not None]
         if not present:
             raise DataError(f"column {name!r} has no value; leave it out (leave_out)", file=table.source_name)

@@ -258,10 +258,10 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
     ) -> dict[str, FloatArray]:
         """Return a point beside this one, within rounding, whose objective is what exact arithmetic gives for its coefficients.
 
-        For models whose objective jumps (a margin of 1 - 1e-16 is violated) or whose weights are huge, by `composed`; others
+        For models whose objective jumps (a margin of 1 - 1e-16 is violated) or whose weights are huge, by `composition`; others
         return the point. ``box`` are further bounds of w, lower and upper.
         """
-        composed = self.composed
+        composed = self.composition
         if composed is None or composed is self or "w" not in values:
             return dict(values)
         w = composed.exact_point({"w": values["w"]}, box)["w"]

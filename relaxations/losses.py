@@ -1,7 +1,7 @@
-"""The loss functions of Conic Figure 1 in closed form, as functions of the margin u = y x'w, and their picture.
+"""The 0-1 loss and its approximations as functions of the margin u = y x'w, and their picture for the gap report.
 
-The paper plots them and prints no formula but that of the conic loss; the definitions here are those of the works it cites. Every
-function takes numbers or arrays and returns an array of the same shape.
+They are those of Figure 1 of Cepeda, Gómez and Han ("Conic"), which prints a formula of the conic loss alone; the other
+definitions are those of the works that it cites. Every function takes numbers or arrays and returns an array of the same shape.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..models.arrays import FloatArray, as_positive
 
 
 def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ·1{u < 1}: the loss of Conic (3), which counts margin violations.
+    """Return the 0-1 loss λ·1{u < 1}, Conic (3), which counts margin violations.
 
     Parameters
     ----------
-    u : ndarray
+    u : array_like
         Margins.
     lam : float
-        λ, the height or slope.
+        λ > 0, the loss of a violation.
 
     Returns
     -------
@@ -35,14 +35,14 @@ def zero_one_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
 
 
 def hinge_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ(1 - u)_+, Conic (2). Convex; above the 0-1 loss only for u ≤ 0, so it bounds it from neither side.
+    """Return the hinge loss λ(1 - u)_+, Conic (2): convex, above the 0-1 loss for u < 0 and below it for 0 < u < 1.
 
     Parameters
     ----------
-    u : ndarray
+    u : array_like
         Margins.
     lam : float
-        λ, the height or slope.
+        λ > 0, minus the slope for u < 1.
 
     Returns
     -------
@@ -53,16 +53,16 @@ def hinge_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
 
 
 def ramp_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ min(1, (1 - u)_+): the hinge truncated at 1, as plotted in Figure 1 (Wu and Liu 2007).
+    """Return the ramp loss λ min(1, (1 - u)_+): the hinge truncated at 1, as plotted in Figure 1 (Wu and Liu 2007).
 
-    At most λ·1{u < 1}. Brooks' (2011) ramp, which the mixed-integer model states, is truncated at 2.
+    At most λ·1{u < 1}. The ramp of Brooks (2011), which `RampSVM` states, is truncated at 2.
 
     Parameters
     ----------
-    u : ndarray
+    u : array_like
         Margins.
     lam : float
-        λ, the height or slope.
+        λ > 0, the largest loss.
 
     Returns
     -------
@@ -73,16 +73,16 @@ def ramp_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
 
 
 def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
-    """λ·1{u < 0}: ψ-learning (Shen, Tseng, Zhang, Wong 2003), the step at 0.
+    """Return the loss λ·1{u < 0} of ψ-learning (Shen, Tseng, Zhang, Wong 2003), the step at 0. At most λ·1{u < 1}.
 
-    The limit τ → 0 of their family, which is λ (in their scale 2) for u < 0, positive on [0, τ] and 0 beyond. At most λ·1{u < 1}.
+    It is the limit τ → 0 of their family, which is λ (in their scale 2) for u < 0, positive on [0, τ] and 0 beyond.
 
     Parameters
     ----------
-    u : ndarray
+    u : array_like
         Margins.
     lam : float
-        λ, the height or slope.
+        λ > 0, the loss of a violation.
 
     Returns
     -------
@@ -93,15 +93,16 @@ def psi_loss(u: npt.ArrayLike, lam: float = 1.0) -> FloatArray:
 
 
 def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float = 1.0) -> FloatArray:
-    """λ(1 - tanh(t u)) (Mason, Baxter, Bartlett, Frean 1999), between 0 and 2λ. No underestimator of the 0-1 loss: it is
-    positive for u ≥ 1 and exceeds λ for u < 0.
+    """Return the normalised sigmoid loss λ(1 - tanh(t u)) (Mason, Baxter, Bartlett, Frean 1999), between 0 and 2λ.
+
+    It does not underestimate the 0-1 loss: it is positive for u ≥ 1 and exceeds λ for u < 0.
 
     Parameters
     ----------
-    u : ndarray
+    u : array_like
         Margins.
     lam : float
-        Half the height.
+        λ > 0, half the largest loss.
     steepness : float
         t > 0.
 
@@ -114,7 +115,7 @@ def normalised_sigmoid_loss(u: npt.ArrayLike, lam: float = 1.0, steepness: float
 
 
 def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
-    """Return the conic loss of Conic Proposition 1, (10), of margins.
+    """Return the conic loss, Conic Proposition 1, (10).
 
     With r = 1 - u: 0 for r ≤ 0; 2√(λγ) r - γ r² for 0 < r ≤ √(λ/γ); λ beyond. It is the minimum over 0 ≤ z ≤ 1 of
     λz + γ(r_+²/z + r_-²/(1 - z) - r²), so at most λ·1{u < 1}; it grows with γ and dominates the ramp and ψ losses for γ ≥ λ.
@@ -123,8 +124,9 @@ def conic_loss(u: npt.ArrayLike, gamma: float, lam: float = 1.0) -> FloatArray:
     Parameters
     ----------
     u : array_like
+        Margins.
     gamma : float
-        γ ≥ 0: concavity that ||w||² must make up for (γ in Γ); 0 gives the zero function.
+        γ ≥ 0: the concavity that ||w||² must make up for; 0 gives the zero function.
     lam : float
         λ > 0.
 

@@ -1,4 +1,4 @@
-"""Base classes of reductions of a loss plus a regulariser (`Margin`), and recovery of feasible points from relaxed ones.
+"""Base classes of the relaxations of a loss plus a regulariser (`Margin`), which turn relaxed points into feasible ones.
 
 The relaxations themselves are in `relaxations.bounds`.
 """
@@ -28,21 +28,21 @@ from .reduction import LiftedDual, Reduction, T, without_warnings
 
 #: Tolerance of rows and bounds at a recovered point, and of the certificate of a solve with fixed variables.
 _NEAR, _FEASIBLE = 1e-9, 1e-6
-#: Multiples that are tried: relaxations with large constants leave the point too small.
+#: Multiples of a relaxed point that are tried: relaxations with large constants leave it too small.
 _MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
 def as_margin(model: Model) -> Margin | None:
-    """Return a model as a sum of loss and regulariser (`Margin`); None if it is no such sum."""
+    """Return a model as a sum of loss and regulariser; None if it is none, or was changed (`Model.composition`)."""
     composed = model.composition
     # exempt (formulation): these relaxations read a problem from parts, and say so of any other
     return composed if isinstance(composed, Margin) else None
 
 
 def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> FloatArray | None:
-    """Return the t w of least objective that domain and restrictions allow, t in 0, 1 and the multiples that bring a margin to 1.
+    """Return the t·w of least objective that domain, restrictions and the model's rows allow; None if none is allowed.
 
-    None if none of them is allowed, or the loss has no value at a classifier.
+    Tried are t = 0, t = 1 and every t > 0 that brings a margin to 1. None too if the loss has no value at a classifier.
     """
     if not composed.loss.has_values:
         return None
@@ -60,14 +60,14 @@ def best_allowed_multiple(composed: Margin, model: Model, w: FloatArray) -> Floa
 
 
 def constant_classifiers(composed: Margin) -> tuple[FloatArray, FloatArray]:
-    """Return the classifiers whose only coefficient is ±1, at the first constant column that is not 0; zeros without one."""
+    """Return two classifiers, +1 and -1 at the first constant column that is not 0, else 0; both are 0 without such a column."""
     unit = np.zeros(composed.width)
     unit[np.flatnonzero(constant_columns(composed.points))[:1]] = 1.0
     return unit, -unit
 
 
 def satisfies_restrictions(composed: Margin, w: FloatArray) -> bool:
-    """Return whether domain and restrictions hold, within 1e-9."""
+    """Return whether a classifier w satisfies domain and restrictions of a composition, within 1e-9."""
     lower, upper = composed.domain.bounds(w.size)
     if (w < lower - _NEAR).any() or (w > upper + _NEAR).any() or (composed.domain.integer and (w != np.round(w)).any()):
         return False
@@ -92,9 +92,9 @@ def _is_feasible(form: StandardForm, x: FloatArray) -> bool:
 
 
 def round_integers(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """Return the best point whose integers are those of ``values`` rounded, or all up, or down; None without one.
+    """Return the best point with the integers of ``values`` rounded; if there is none, all rounded up, then all down; else None.
 
-    Blocks that ``values`` does not hold stay free, integers of them too.
+    Blocks that ``values`` lacks stay free, their integers too.
     """
     fixed_values = np.full(form.n, np.nan)
     for block in form.blocks:
@@ -109,9 +109,9 @@ def round_integers(form: StandardForm, values: Mapping[str, FloatArray]) -> dict
 
 
 def scale_first_block(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """Return the best point with the integers that follow from the best multiple of a model's first block.
+    """Return the best point with the integers of the best point that the model completes from a multiple of its first block.
 
-    None if the block holds integers, the model makes no point of it alone, or no multiple gives a point of its form.
+    None if the block has integers, the model cannot complete a point from it alone, or no multiple gives a feasible one.
     """
     form, first = model.form, model.form.blocks[0]
     if form.integer[form.slices[first.label]].any() or first.label not in values:
@@ -134,7 +134,7 @@ def scale_first_block(model: Model, values: Mapping[str, FloatArray]) -> dict[st
 
 
 def solve_with_fixed(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
-    """Return the best point of a form with some variables fixed; None if none is found."""
+    """Return the best point of a form with the variables of the mask ``fixed`` at their values in x; None if none is found."""
     lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
     restricted = form.with_bounds(lower, upper)
     if fixed[form.integer].all():
@@ -155,20 +155,20 @@ def _rounded_objective(model: Model) -> float | None:
 
 @dataclass(frozen=True)
 class MarginReduction(Reduction[T]):
-    """A reduction of every model that is a `Margin` (`Model.composition`): named formulations of that kind, and changed ones.
+    """A reduction of models that are a loss plus a regulariser: `Margin`, formulations that have one as `Model.composition`.
 
-    A change that only restricts leaves every bound of the model before it standing.
+    It reads changed models as well: a change only restricts, so a bound of the model before it bounds the changed one.
     """
 
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM, RampSVM, Margin)
 
     @property
     def needs(self) -> tuple[()]:
-        """Return no requirement: `obstacle`, which knows the parts, says what is missing."""
+        """Return no requirement: `obstacle` states what a composition lacks."""
         return ()
 
     def obstacle(self, model: Model) -> str:
-        """Return the reason why it does not read a model; empty where it does."""
+        """Return the reason why the reduction does not read a model; empty if it does."""
         composed = _bounding_margin(model)
         if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"
@@ -176,19 +176,19 @@ class MarginReduction(Reduction[T]):
 
     @abstractmethod
     def missing_part(self, composed: Margin) -> str:
-        """Return the part that the composition lacks; empty where it lacks nothing."""
+        """Return the reason why the reduction does not read a composition; empty if it does."""
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """Return the value of the composition in the classifier of its own w; of a changed model its form's."""
+        """Return the model's objective at a point: of a composition at the block ``w``, of a changed model that of its form."""
         parts = as_margin(model)
         if parts is not None:
             return parts.objective(values["w"])
         return model.form.objective(model.form.join(values))
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """The best multiple of w that domain and restrictions allow, among 0, 1 and those that bring a margin to 1.
+        """Return the point of the best allowed multiple of w (`best_allowed_multiple`); None without one.
 
-        Where none is allowed, or the model is changed, the best point with the integers of that; None without one.
+        If no multiple is allowed, or the model is changed: the best point with the integers that the classifier gives.
         """
         composed = _bounding_margin(model)
         assert composed is not None
@@ -202,11 +202,11 @@ class MarginReduction(Reduction[T]):
 
 @dataclass(frozen=True)
 class MarginToForm(MarginReduction[StandardForm]):
-    """A reduction of a `Margin` to a form without integers, with the rows that changes add to blocks of both."""
+    """A reduction of a loss plus a regulariser to a form without integers, to which the changes of a model add their rows."""
 
     @abstractmethod
     def target(self, composed: Margin) -> StandardForm:
-        """The relaxation."""
+        """Return the relaxation of a composition."""
 
     def apply(self, model: Model) -> StandardForm:
         """Return the target's form, without integers."""
@@ -227,7 +227,7 @@ class MarginToForm(MarginReduction[StandardForm]):
             return target
 
     def lift(self, model: Model, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return the target's Lagrangian: every point of the original is one of the target with the same cost."""
+        """Return the Lagrangian bound of the target: every point of the original is one of the target with the same cost."""
         bound = dual_bound(target, None, multipliers)
         value = bound.value if not bound.condition else -np.inf
         return LiftedDual(value, dict(multipliers), bound.argument)
@@ -250,7 +250,7 @@ def _bounding_margin(model: Model) -> Margin | None:
 
 
 def with_activity_bounds(form: StandardForm, composed: Margin) -> StandardForm:
-    """Return the form with the known bounds of |w_j| at an optimum."""
+    """Return the form with bounds |w_j| ≤ span_j, which every optimum satisfies, span from the composition's activity bounds."""
     span, s = composed.activity_bounds[0], form.slices["w"]
     lower, upper = form.lower.copy(), form.upper.copy()
     lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
@@ -258,5 +258,5 @@ def with_activity_bounds(form: StandardForm, composed: Margin) -> StandardForm:
 
 
 def with_finite_dual(form: StandardForm, composed: Margin) -> StandardForm:
-    """Return the form with bounds of w unless it has squares: a free w with curvature is minimised exactly, another is not."""
+    """Return the form with bounds of w unless it has squares: without either, rough multipliers prove no finite bound."""
     return form if form.quadratic is not None else with_activity_bounds(form, composed)

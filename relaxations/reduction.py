@@ -1,7 +1,7 @@
-"""`Reduction`, the base class of relaxations: a map from a model to a problem whose optimum bounds the model's.
+"""`Reduction`, the base class of relaxations: a map from a model, the *original*, to a problem that bounds it, the *target*.
 
-It also maps back: a point of that problem, the *target*, to a point of the model, and multipliers to a proved bound. `Relaxation`
-is the record of a reduction in the registry.
+It also maps back: a point of the target to a feasible point of the original, and multipliers to a proved bound. `Relaxation` is
+the record of a reduction in the registry; `relax` applies, solves and maps back.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class LiftedDual:
     value : float
         A lower bound of the original's optimum, computed in float64 from the data and ``multipliers`` alone.
     multipliers : mapping of label to array
-        The dual point that proves it, exactly feasible: ``margin`` (rows of the big-M form), or ``hull`` (γ in Γ) and
-        ``split`` or ``slope`` (subgradients of the points' convexified losses).
+        The dual point that proves it, by labels of rows: those of the target, or those that the reduction made feasible, such as
+        ``margin`` (rows of the big-M form), or ``hull`` (γ in Γ) and ``split`` or ``slope`` (subgradients of the losses).
     argument : str
-        Why it holds, in one sentence.
+        Why the bound holds, in one sentence.
     """
 
     value: float
@@ -65,8 +65,9 @@ class Need:
     description : str
         The property, as it follows "needs".
     reason : str
+        Why it is needed, in words that follow ``description`` and a colon.
     is_met : callable
-        Model to whether it has the property.
+        Function of a model that returns whether it has the property.
     """
 
     description: str
@@ -79,9 +80,7 @@ COST_FORM = Need(
     "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
 )
 PENALISED = Need(
-    "intercept='penalised'",
-    "its convexification offsets the loss by the whole of ||w||²",
-    lambda m: m.intercept == "penalised",
+    "intercept='penalised'", "its convexification offsets the loss by the whole of ||w||²", lambda m: m.intercept == "penalised"
 )
 ONE_COST = Need(
     "one lam for all points",
@@ -97,17 +96,17 @@ LEADING_ONES = Need(
 
 @dataclass(frozen=True)
 class Reduction(ABC, Generic[T]):
-    """A map from a `ZeroOneSVM` to another problem, with the ways back for points and multipliers.
+    """A map from a `ZeroOneSVM`, or another model of ``reads``, to a target, with the ways back for points and multipliers.
 
     Frozen, so that it can stand in a stored report by its ``name``.
     """
 
     direction: ClassVar[Direction] = Direction.OUTER
-    #: Models that it is defined for.
+    #: Classes of models that it is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)
-    #: Whether a report draws its bound against its largest M.
+    #: Whether a gap report draws its bound against its largest M.
     against_m: ClassVar[bool] = False
-    #: Whether that picture has its bound as the level beside them: it needs no M.
+    #: Whether that picture shows its bound, which needs no M, as a horizontal line.
     beside_m: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -116,20 +115,20 @@ class Reduction(ABC, Generic[T]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Short name for tables, with the parameters that matter."""
+        """Return a short name for tables, which differs for reductions of one class with other parameters."""
 
     @property
     def is_base(self) -> bool:
-        """Return whether a report counts the gap closed from its bound."""
+        """Return whether its bound is the base from which a gap report measures the gap closed."""
         return False
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """The needs of the reduction beyond the kind of the model."""
+        """Return the properties that a model must have beyond its class."""
         return (COST_FORM,)
 
     def obstacle(self, model: Model) -> str:
-        """Return the reason why it does not read a model; empty where it does."""
+        """Return the reason why the reduction does not read a model; empty if it does."""
         if not isinstance(model, self.reads):
             kinds = " or ".join(kind.__name__ for kind in self.reads)
             return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
@@ -137,7 +136,7 @@ class Reduction(ABC, Generic[T]):
         return next((f"it needs {need.description}: {need.reason}" for need in self.needs if not need.is_met(model)), "")
 
     def check(self, model: Model) -> None:
-        """Refuse a model that it does not read; `apply` begins with it.
+        """Raise an error for a model that the reduction does not read; `apply` calls this first.
 
         Raises
         ------
@@ -148,7 +147,7 @@ class Reduction(ABC, Generic[T]):
             raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}", name=self.name)
 
     def with_incumbent(self, model: Any, w: FloatArray) -> Any:
-        """Return the model with what the reduction needs to know of a classifier w; by default the model itself."""
+        """Return the model with a classifier w as the incumbent that the reduction needs; by default the model itself."""
         return model
 
     @abstractmethod
@@ -165,23 +164,26 @@ class Reduction(ABC, Generic[T]):
 
     @abstractmethod
     def lift(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return a proved bound of the target's optimum from any multipliers; of the original's too, but for a `caveat`."""
+        """Return the lower bound of the original that multipliers, however rough, prove if the target's optimum bounds it.
 
-    def lifted(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return the lower bound that the multipliers prove of the original, that of `lift`; -inf if there is a `reservation`."""
-        dual, caveat = self.lift(model, target, multipliers), self.reservation(model)
-        return replace(dual, value=float("-inf"), argument=f"no bound of the original: {caveat}") if caveat else dual
+        `lift_dual` withholds the bound if the target's optimum need not (`no_bound_reason`).
+        """
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """`lifted` with the target built anew."""
-        return self.lifted(model, self.apply(model), multipliers)
+    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray], target: T | None = None) -> LiftedDual:
+        """Return the lower bound of the original that multipliers of the target prove; -inf if there is a `no_bound_reason`.
+
+        The target is built anew if it is not given.
+        """
+        dual = self.lift(model, self.apply(model) if target is None else target, multipliers)
+        reason = self.no_bound_reason(model)
+        return replace(dual, value=float("-inf"), argument=f"no bound of the original: {reason}") if reason else dual
 
     def offset(self, model: ZeroOneSVM, target: T) -> Rounded:
         """Return the constant to add to the target's optimum for a bound of the original, if the target cannot hold it itself."""
         return Rounded(0.0)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Return a feasible point of the original from one of the target: the best multiple of its ``w``; None if there is none.
+        """Return a feasible point of the original from one of the target, here the best multiple of its w; None without one.
 
         Raises
         ------
@@ -191,22 +193,22 @@ class Reduction(ABC, Generic[T]):
         return model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64)))
 
     def value(self, model: Any, values: Mapping[str, FloatArray]) -> float:
-        """Return the original's objective at a point of it."""
+        """Return the original's objective at a feasible point of it."""
         return float(model.objective(values["w"]))
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the reason why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
+        """Return the reason why the target's optimum may exceed the original's, such as a small M; empty if it cannot."""
         return ""
 
-    def reservation(self, model: ZeroOneSVM) -> str:
-        """Return the caveat, or that the target is a restriction: no bound of the original follows; empty where one does."""
+    def no_bound_reason(self, model: ZeroOneSVM) -> str:
+        """Return the reason why no lower bound of the original follows: the caveat, or an inner target; empty if one follows."""
         return self.caveat(model) or ("it restricts the problem" if self.direction is Direction.INNER else "")
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Return the source of the target's big-M constants in words; empty if it has none."""
         return ""
 
-    def constants(self, model: ZeroOneSVM) -> FloatArray | None:
+    def big_m_constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """Return the big-M constants in the target; None if it has none."""
         return None
 
@@ -214,9 +216,9 @@ class Reduction(ABC, Generic[T]):
 def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
     """Return t·w with the least 0-1 objective t²||w||² + Σ λ_i 1{t u_i < 1} over all t ≥ 0 that the big-M rows allow.
 
-    The loss falls only where t passes some 1/u_i, so these t, the smallest t allowed among them, are all there is to try.
-    The rows allow an interval: u_i < 0 asks t ≤ (M_i - 1)/|u_i|, u_i > 0 asks t ≥ (1 - M_i)/u_i (points that t·w keeps
-    satisfy it anyway).
+    u_i = y_i x_i'w, and ||w|| counts the penalised coefficients alone. The loss falls only where t passes some 1/u_i, so these t
+    and the smallest t allowed are all there is to try. The rows allow an interval: u_i < 0 requires t ≤ (M_i - 1)/|u_i|, and
+    u_i > 0 requires t ≥ (1 - M_i)/u_i.
 
     Parameters
     ----------
@@ -254,7 +256,7 @@ def best_multiple(model: ZeroOneSVM, w: FloatArray) -> FloatArray:
 
 
 def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
-    """Smallest and largest multiple of w that the big-M rows allow."""
+    """Return the smallest and the largest t for which t·w satisfies the big-M rows."""
     wrong, right, level = u < 0.0, u > 0.0, u == 0.0
     high = float(np.min((M[wrong] - 1.0) / -u[wrong], initial=np.inf))
     low = float(np.max((1.0 - M[right]) / u[right], initial=0.0))
@@ -269,7 +271,7 @@ def _allowed(u: FloatArray, M: FloatArray) -> tuple[float, float]:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Suppress `MarginoptWarning` while a model is stated anew: the original has given its warnings already."""
+    """Suppress `MarginoptWarning` in a block that states a model anew: the original has given its warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginoptWarning)
         yield
@@ -298,16 +300,17 @@ class Relaxation:
     Parameters
     ----------
     name : str
-        At the prompt; small letters and hyphens.
+        Name for `relax`, reports and the command line: small letters and hyphens.
     summary : str
-        What is solved in place of the 0-1 problem, in one sentence.
+        The problem that is solved in place of the original, in one sentence.
     reduction : Reduction
+        The reduction, with the parameters that the name stands for.
     reference : str
-        Where it is published.
+        Publication.
     rank : int
-        Place in lists, the weaker bounds first.
+        Sort key of lists; weaker bounds have smaller ones.
     default : bool
-        Whether a report that names no relaxations has it.
+        Whether it is in a gap report that names no relaxations.
     """
 
     name: str
@@ -319,21 +322,21 @@ class Relaxation:
 
     @property
     def direction(self) -> Direction:
-        """The relation between the optimum of the target and that of the original."""
+        """Return the relation between the optimum of the target and that of the original."""
         return self.reduction.direction
 
     @property
     def reads(self) -> tuple[type[Model], ...]:
-        """Models that it is defined for."""
+        """Return the classes of models that the reduction is defined for."""
         return self.reduction.reads
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """The needs of the relaxation."""
+        """Return the properties that a model must have beyond its class."""
         return self.reduction.needs
 
     @property
     def applicability(self) -> str:
-        """Models and needs in words."""
+        """Return the classes of models and the needs, in words."""
         models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
         return ", ".join([models, *(need.description for need in self.needs)])

@@ -1,7 +1,4 @@
-"""The registry of relaxations: records of the modules of ``relaxations/bounds`` (``RELAXATIONS``) and of plug-ins, by name.
-
-A relaxation is one file, which holds its reduction, its proof and its `Relaxation` record; there is no list of them.
-"""
+"""The registry of relaxations by name: the records ``RELAXATIONS`` of the modules of ``relaxations/bounds``, and of plug-ins."""
 
 from __future__ import annotations
 
@@ -64,7 +61,7 @@ EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
 
 
 def relaxations() -> RelaxationTable:
-    """Return every relaxation by name: what it solves and what it reads.
+    """Return the record of every relaxation by name.
 
     Returns
     -------
@@ -75,7 +72,7 @@ def relaxations() -> RelaxationTable:
 
 
 def get_relaxation(name: str) -> Relaxation:
-    """Return the relaxation of this name.
+    """Return the record of the relaxation of this name.
 
     Parameters
     ----------
@@ -88,7 +85,7 @@ def get_relaxation(name: str) -> Relaxation:
     Raises
     ------
     InputError
-        There is none; names the nearest that exist.
+        No relaxation has this name; the message lists similar names.
     ExtensionError
         Another package promises it, and it cannot be used.
     """
@@ -100,7 +97,7 @@ def get_relaxation(name: str) -> Relaxation:
 
 
 def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
-    """Return a reduction as it is, or that of the relaxation of this name."""
+    """Return the reduction that is given, or that of the relaxation of a name; `InputError` for anything else."""
     if isinstance(relaxation, str):
         return get_relaxation(relaxation).reduction
     if not isinstance(relaxation, Reduction):
@@ -111,7 +108,7 @@ def reduction_of(relaxation: Reduction[Any] | str) -> Reduction[Any]:
 
 
 def default_relaxations() -> tuple[Reduction[Any], ...]:
-    """Return the relaxations of a report that names none: big-M at several M, the hinge, the SDP, and the SDP with big-M rows.
+    """Return the reductions of a gap report that names none: big-M at several M, the hinge, the SDP, the SDP with big-M rows.
 
     Returns
     -------
@@ -122,12 +119,12 @@ def default_relaxations() -> tuple[Reduction[Any], ...]:
 
 
 def bounding_relaxations(model: Model) -> tuple[Reduction[Any], ...]:
-    """Return the relaxations that read a model and whose optimum bounds the model's from below."""
+    """Return the reductions that read a model and have no caveat for it: their optima bound the model's from below."""
     original: Any = model
     reading = [record.reduction for record in relaxations().values() if not record.reduction.obstacle(model)]
     return tuple(reduction for reduction in reading if not reduction.caveat(original))
 
 
 def names_of_readers(model: Model) -> list[str]:
-    """Return the names of the relaxations that read a model, the weaker bounds first."""
+    """Return the names of the relaxations that read a model, in the order of `relaxations`."""
     return [record.name for record in relaxations().values() if not record.reduction.obstacle(model)]

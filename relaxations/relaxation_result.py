@@ -1,4 +1,4 @@
-"""`relax`: solve a relaxation of a model, and return the `RelaxationResult`: proved bound, recovered point, dual point."""
+"""`relax`: solve one relaxation of a model, and return its proved bound, recovered point and dual point (`RelaxationResult`)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ class RelaxationResult:
     Parameters
     ----------
     model : Model
-        A `ZeroOneSVM`, or whatever else the reduction reads (`Model.composition`).
+        The original: a `ZeroOneSVM`, or another model that the reduction reads.
     reduction : Reduction
+        The relaxation, a map from the model to ``target``.
     target : Model or StandardForm
-        What was solved.
+        The problem that was solved.
     result : Result
-        Of the target.
+        The solver's result for the target.
     values : mapping of label to array or None
-        A feasible point of the original; None where the solver gave no point, or none that a feasible one follows from.
+        A feasible point of the original; None if the solver gave no point, or no feasible one follows from it.
     objective : float
-        Its true objective; NaN without one.
+        Objective of that point; NaN without one.
     lifted : LiftedDual or None
-        What the multipliers prove about the original, -inf where the reduction has a caveat; None without multipliers.
+        The bound of the original that the multipliers prove, -inf if the reduction has a caveat; None without multipliers.
     offset : Rounded
-        Constant to add to the target's bound for one of the original, which the target cannot hold itself.
+        Constant to add to the target's bound for one of the original, if the target cannot hold it itself.
     """
 
     model: Model
@@ -66,16 +67,15 @@ class RelaxationResult:
 
     @property
     def bound(self) -> float:
-        """Lower bound of the original's optimum: proved where there is one, else the solver's claim; else -inf.
+        """Lower bound of the original's optimum: a proved one, else the solver's claim; -inf without either, or with a `caveat`.
 
-        -inf where the target's optimum need not bound the original's (`caveat`). Of a form that maximises it bounds the negative,
-        which the form minimises.
+        For a form that maximises it bounds the negative objective, which the form minimises.
         """
         return float("-inf") if self.caveat else self.target_bound
 
     @property
     def bound_kind(self) -> str:
-        """The trust in the bound: "proved", "claimed by solver" or "none"."""
+        """The evidence for `bound`: "proved", "claimed by solver" or "none"."""
         return BoundKind.NONE if self.caveat else self.target_kind
 
     @property
@@ -86,7 +86,7 @@ class RelaxationResult:
 
     @property
     def target_kind(self) -> str:
-        """The trust in `target_bound`."""
+        """The evidence for `target_bound`, in the words of `bound_kind`."""
         return self.result.bound_kind
 
     @cached_property
@@ -96,7 +96,7 @@ class RelaxationResult:
         A feasible point of the original that costs less than the bound refutes the reduction, or the solver's claim.
         """
         original: Any = self.model  # one that the reduction reads
-        reservation = self.reduction.reservation(original)
+        reservation = self.reduction.no_bound_reason(original)
         scale = max(abs(self.target_bound), abs(self.objective))
         if not reservation and self.target_bound - self.objective > max(AGREEMENT_TOLERANCE, self.result.tol) * scale:
             return f"a feasible point costs {self.objective:.9g}, less than it"
@@ -112,7 +112,7 @@ class RelaxationResult:
 
 
 def bound_text(bound: float | None, kind: str, caveat: str, target: str = "the 0-1 optimum") -> str:
-    """Say what a bound of a relaxation's own optimum bounds: the optimum of a problem too, or, with a caveat, nothing else."""
+    """Return words for a relaxation's bound: a lower bound of ``target``, or, with a caveat, of its own optimum alone."""
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
@@ -127,13 +127,14 @@ def relax(
     options: Options | None = None,
     **overrides: Any,
 ) -> RelaxationResult:
-    """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
+    """Solve a relaxation of a model; return its bound, a recovered feasible point and the bound that the multipliers prove.
 
     Parameters
     ----------
     model : Model or StandardForm
+        The problem to bound.
     reduction : Reduction or str
-        ``rx.Conic()``, say, or its name in ``relaxations.table()``.
+        The relaxation: ``rx.Conic()``, say, or its name in ``relaxations.table()``.
     solver, options, **overrides
         Of the target, as for ``solve``.
 
@@ -177,5 +178,5 @@ def relax(
             values = reduction.recover(original, result.values)
         objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
-        lifted = reduction.lifted(original, target, result.multipliers)
+        lifted = reduction.lift_dual(original, result.multipliers, target)
     return RelaxationResult(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

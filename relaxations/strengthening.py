@@ -1,5 +1,6 @@
-r"""Presolve of the 0-1 problem: incumbents by heuristics, and what they and a relaxation's dual point γ give: fixed z_i,
-tighter M_i, and the strengthened encoding (`strengthen`).
+r"""Presolve of the 0-1 problem: heuristic incumbents, and the fixed z_i, tighter M_i and strengthened encoding that follow.
+
+An incumbent of objective UB and a relaxation's multipliers γ prove them; `strengthen` does all of it, `fix_variables` the fixing.
 
 The proof of `Fixings`: let γ in Γ and V be a dual point with value D (`relaxations.bounds.convexification`; γ = 0 for the big-M
 relaxation), S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the
@@ -70,10 +71,10 @@ class Fixings:
     big_m : ndarray (n,)
         Valid M_i for those solutions: at most the model's.
     bound_zero, bound_one : ndarray (n,)
-        Largest D_i⁰ and D_i¹. Tightened M hold for objectives of at most UB only, so the bound for every w with z_i = 0 (z_i =
-        1) is min(D_i, UB).
+        Largest D_i⁰ and D_i¹. M tightened before hold for objectives of at most UB only, so the bound for every w with z_i = 0
+        (z_i = 1) is min(D_i, UB).
     value : float
-        Largest D.
+        Largest D, a lower bound of the optimum if it is at most UB.
     """
 
     zero: BoolArray
@@ -84,13 +85,13 @@ class Fixings:
     value: float
 
     @classmethod
-    def none(cls, big_m: FloatArray) -> Fixings:
-        """Return fixings without a fixed z_i and with the given M."""
+    def without_fixed(cls, big_m: FloatArray) -> Fixings:
+        """Return fixings that fix no z_i, with the given M."""
         no_points, low = np.zeros(big_m.size, dtype=bool), np.full(big_m.size, -np.inf)
         return cls(no_points, no_points, big_m, low, low, -np.inf)
 
-    def merged(self, other: Fixings) -> Fixings:
-        """Return the fixings that both together prove."""
+    def merge(self, other: Fixings) -> Fixings:
+        """Return the fixings that this and another proof give together."""
         return Fixings(
             self.zero | other.zero,
             self.one | other.one,
@@ -103,7 +104,7 @@ class Fixings:
 
 @dataclass(frozen=True, eq=False)
 class Fixing(Reduction[StandardForm]):
-    """The model's form with every z_i fixed and M_i tightened that γ in Γ and an upper bound prove.
+    """The reduction to the model's form with the z_i fixed and the M_i tightened that γ in Γ and an upper bound prove.
 
     At γ* S is nearly singular, which says little about w beyond the best bound. Smaller multiples of γ give a worse D and a
     smaller ball. So several multiples are tried, down to γ = 0 (the big-M relaxation), each with the best V (`combined_bound`)
@@ -139,18 +140,18 @@ class Fixing(Reduction[StandardForm]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept."""
+        """Return the requirements of a cost λ and a penalised intercept."""
         return (*super().needs, PENALISED)
 
-    def fixed(self, model: ZeroOneSVM) -> Fixings:
-        """Return the fixings of this model; the argument is at the head of the module.
+    def fixings(self, model: ZeroOneSVM) -> Fixings:
+        """Return the fixings of a model; the module's docstring has the proof.
 
         Raises
         ------
         InputError
             Another number of points than γ has.
         UnsupportedModelError
-            A free intercept.
+            A free intercept, or a κ form.
         """
         self.check(model)
         n = model.X.shape[0]
@@ -158,15 +159,15 @@ class Fixing(Reduction[StandardForm]):
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}", name="gamma")
         A = dense_signed_rows(model.X, model.y)
         gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
-        fixings = Fixings.none(np.maximum(model.big_m_values, _LEAST_M))
+        fixings = Fixings.without_fixed(np.maximum(model.big_m_values, _LEAST_M))
         for _ in range(self.rounds):
             for multiple in _MULTIPLES:
-                fixings = fixings.merged(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
+                fixings = fixings.merge(_fixed_at(A, model.sample_weight, multiple * gamma, fixings.big_m, self.upper_bound))
         return fixings
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """Return the model's form, in its encoding, with tightened M and fixed z."""
-        fixings = self.fixed(model)
+        fixings = self.fixings(model)
         form = replace_fields(model, big_m=fixings.big_m).form
         lower, upper = form.lower.copy(), form.upper.copy()
         z = form.slices["z"]
@@ -179,10 +180,7 @@ class Fixing(Reduction[StandardForm]):
         return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)[0]
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return multipliers α ≥ 0 of the rows ``margin``.
-
-        Their bound is the smaller of UB and the Lagrangian of the big-M form with fixed z.
-        """
+        """Return the bound by multipliers α of the rows ``margin``: the smaller of UB and the Lagrangian with fixed z."""
         # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
         form = target if model.encoding == "bigm" else self.apply(replace_fields(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
@@ -191,23 +189,23 @@ class Fixing(Reduction[StandardForm]):
             value, {"margin": alpha}, "a solution better than UB satisfies the fixings, and then the Lagrangian bounds it"
         )
 
-    def constants(self, model: ZeroOneSVM) -> FloatArray:
+    def big_m_constants(self, model: ZeroOneSVM) -> FloatArray:
         """Return the tightened M_i."""
-        return self.fixed(model).big_m
+        return self.fixings(model).big_m
 
     def m_source(self, model: ZeroOneSVM) -> str:
         """Return the source of M in words: the dual point and UB."""
         return "dual point and incumbent, valid"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the caveat that a given M is below the valid one, as `BigM` does."""
+        """Return the caveat of `BigM` that M of the model is below the smallest valid one."""
         from .bounds.big_m import BigM
 
         return BigM("stated").caveat(replace_fields(model, upper_bound=self.upper_bound))
 
 
 def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixings:
-    """Return what the argument at the head of the module proves at one γ with S ⪰ 1e-6 I."""
+    """Return the fixings that the module's proof gives at one γ with S ⪰ 1e-6 I."""
     n = A.shape[0]
     dual = combined_bound(A, weights, M, gamma)
     rows, gamma, V = coordinates(A).rows, dual.gamma, dual.slope
@@ -256,7 +254,7 @@ class _Excess:
 def fix_variables(
     model: ZeroOneSVM, relaxation: Reduction[Any] | None = None, solver: SolverLike = "auto", options: Options | None = None
 ) -> Fixing:
-    """Solve a relaxation, and return the `Fixing` that its multipliers γ and the model's upper bound prove.
+    """Solve a relaxation and return the `Fixing` with its multipliers γ and the model's upper bound.
 
     Parameters
     ----------
@@ -270,12 +268,12 @@ def fix_variables(
     Returns
     -------
     Fixing
-        The reduction whose form has the z_i fixed that no better point changes.
+        The reduction whose target has the proved z_i fixed.
 
     Raises
     ------
     InputError
-        The model has no incumbent, or the relaxation gave no multipliers.
+        The model has no incumbent and no upper bound, or the relaxation gave no multipliers.
     UnsupportedModelError
         A free intercept.
     """
@@ -414,7 +412,7 @@ def strengthen(
     equal = plain.sample_weight.min() == plain.sample_weight.max()
     if relaxation is None and equal:
         relaxation = Conic()
-    if relaxation is None or relaxation.constants(replace_fields(plain, upper_bound=plain.incumbent_value)) is not None:
+    if relaxation is None or relaxation.big_m_constants(replace_fields(plain, upper_bound=plain.incumbent_value)) is not None:
         w, _ = heuristic(plain, seed, rounds, starts)  # M of the relaxation comes from the incumbent
         plain, starts, rounds = replace_fields(plain, incumbent=w), [w], 0
     relaxed = relax(
@@ -437,10 +435,10 @@ def _gamma(model: ZeroOneSVM, gamma: FloatArray) -> FloatArray:
 
 
 def heuristic_solution(model: Model, options: Options) -> tuple[FloatArray, float] | None:
-    """Return a classifier w from a heuristic and its true objective; None if no point is known.
+    """Return the first incumbent of an exact solver that reads the model, as w and its objective; None if no point is known.
 
-    The heuristic is the start of an exact solver of the model's class (`margin-bb`, `zero-one-bb`: local search from several
-    starts); for a composed problem w = 0 takes its place if it is allowed and better, or the only one known.
+    `margin-bb` and `zero-one-bb` find it by local search from several starts. For a composition w = 0 takes its place if it is
+    allowed and better, or the only point known.
     """
     values = _first_incumbent(model, options)
     composed = as_margin(model)

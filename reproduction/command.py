@@ -12,10 +12,9 @@ from pathlib import Path
 from marginopt.errors import InputError
 
 from .ledger import read_ledger
-from .lookup import paper_figures, paper_tables, tables_and_figures
 from .page import counts_in_words, write_ledger_page, write_pages
 from .previous_run import read_previous_run, with_previous_run
-from .record import PAPERS, PaperFigure, PaperTable, protocol_size
+from .record import PAPERS, PaperFigure, PaperTable, paper_figures, paper_tables, protocol_size, tables_and_figures
 from .reproduce import Reproduction, reproduce
 
 

@@ -25,13 +25,13 @@ def data_set(name: str, part: Part | None = None) -> Instance:
 
 @functools.cache
 def _absent(directory: str) -> dict[tuple[str, Part | None], str]:
-    """Why sets cannot be had with this directory of data: all are remembered, since asking a network may take long."""
+    """Return the reasons why sets cannot be had with this directory of data, which are remembered: a network may be slow."""
     return {}
 
 
 @functools.lru_cache(maxsize=16)
 def _read(name: str, part: Part | None) -> Instance | str:
-    """The set, or why it cannot be had."""
+    """Return the set, or the reason why it cannot be had."""
     try:
         entry = next((e for e in catalogue() if e.name == name), None)
         if entry is not None and part in ("train", "test") and not entry.parts:

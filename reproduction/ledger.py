@@ -13,8 +13,7 @@ from typing import TypeAlias
 from marginopt.errors import DataError
 
 from .comparison import Verdict
-from .lookup import paper_figures, paper_tables
-from .record import PAPERS, CellKind, PaperFigure, PaperTable
+from .record import PAPERS, CellKind, PaperFigure, PaperTable, paper_figures, paper_tables
 
 #: A row of a page's CSV file: words by column.
 CsvRow: TypeAlias = Mapping[str, str]
@@ -52,7 +51,7 @@ class CellCounts:
     reasons: tuple[str, ...]
 
     @property
-    def run(self) -> int:
+    def measured(self) -> int:
         """Return the number of cells that were measured."""
         return self.printed - self.missing
 

@@ -53,7 +53,7 @@ class TableGrid:
 
 
 def table_grid(result: TableResult) -> TableGrid:
-    """Arrange the cells by row and column, in the order of first appearance; a table without columns gets one."""
+    """Return the cells of a table by row and column, in the order of first appearance; a table without columns gets one."""
     table = result.table
     split = len(table.headings) - table.column_levels
     cells = {cell.paper_cell.labels: cell for cell in result.cells}
@@ -99,7 +99,7 @@ def _heading(table: PaperTable) -> str:
 
 
 def _link(table: PaperTable) -> str:
-    """A table's number, as a link to its place on its paper's page."""
+    """Return the number of a table as a link to its place on its paper's page."""
     return f"[{table.number}]({table.paper.name}.md#{_slug(_heading(table))})"
 
 
@@ -108,7 +108,7 @@ def _tested(count: CellCounts) -> str:
 
 
 def _slug(heading: str) -> str:
-    """The anchor that Markdown's readers give a heading: small letters, hyphens for blanks, no punctuation."""
+    """Return the anchor that Markdown's readers give a heading: small letters, hyphens for blanks, no punctuation."""
     return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
@@ -134,7 +134,7 @@ def write_ledger_page(folder: Path) -> Path:
 
 
 def _number(value: float, unit: float, more: int = 1) -> str:
-    """With one digit ``more`` than is printed in the paper; counts as whole numbers."""
+    """Return a number with ``more`` digits than the paper prints; counts as whole numbers."""
     if unit <= 0:
         return f"{value:.4g}"
     places = max(0, round(-math.log10(unit))) + (more if unit >= 0.1 else 0)
@@ -144,7 +144,6 @@ def _number(value: float, unit: float, more: int = 1) -> str:
 
 
 def _published(there: PublishedNumber | None) -> str:
-    """To the printed digits."""
     if there is None:
         return ""
     value = _number(there.value, there.unit, 0)
@@ -161,7 +160,7 @@ def _measured(cell: ComparedCell) -> str:
 
 
 def _verdict(cell: ComparedCell) -> str:
-    """A word or two; nothing where nothing is printed."""
+    """Return the verdict in a word or two; empty without a published number."""
     if cell.verdict is Verdict.UNPUBLISHED:
         return ""
     if cell.verdict is Verdict.UNJUDGED and cell.ratio is not None:
@@ -179,7 +178,7 @@ def _beside(cell: ComparedCell, ratio: float) -> str:
 
 
 def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
-    """A cell on one line of a Markdown table; nothing where the table has none there."""
+    """Return a cell on one line of a Markdown table; empty without a cell."""
     if cell is None:
         return ""
     repetitions = f" ({cell.value.repetitions})" if cell.value else ""
@@ -192,30 +191,29 @@ def _in_markdown(result: TableResult, cell: ComparedCell | None) -> str:
 
 
 def _notes(result: TableResult) -> list[str]:
-    """The notes of the cells, each once."""
     return list(dict.fromkeys(note for cell in result.cells for note in _own(cell)))
 
 
 def _own(cell: ComparedCell) -> tuple[str, ...]:
-    """Of a cell: why it was not run, else what explains it."""
+    """Return the reason why a cell was not run, or else its notes."""
     if cell.verdict is Verdict.MISSING:
         return (_reason(cell.reason),) if cell.reason else ()
     return cell.paper_cell.notes
 
 
 def _reason(why: str) -> str:
-    """Without the network's own words."""
+    """Return a reason without the network's own words."""
     return why.partition(": <urlopen")[0]
 
 
 def _numbered(result: TableResult, cell: ComparedCell) -> list[tuple[int, str]]:
-    """A cell's notes with their numbers in the table."""
+    """Return a cell's notes with their numbers in the table."""
     every = _notes(result)
     return [(every.index(note) + 1, note) for note in _own(cell)]
 
 
 def _marks(result: TableResult, cell: ComparedCell) -> str:
-    """Numbers of a cell's notes; a cell outside without one stands as open."""
+    """Return the numbers of a cell's notes; "open" for a cell outside without notes."""
     numbers = ", ".join(str(k) for k, _ in _numbered(result, cell))
     return numbers or ("open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else "")
 
@@ -260,14 +258,13 @@ def _rows(reproduction: Reproduction) -> str:
 
 
 def _printed(there: PublishedNumber | None) -> tuple[object, object, object]:
-    """Mean, deviation and repetitions as a row has them."""
     if there is None:
         return "", "", ""
     return there.value, "" if there.deviation is None else there.deviation, there.repetitions or ""
 
 
 def _made(reproduction: Reproduction) -> str:
-    """The runs that the page's cells and figures are of, by their times, and what stands under the figures or in their place."""
+    """Return JSON of how runs were made, by their times, and of the figures' captions or the reasons why they are not drawn."""
     pictures = {
         one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or reproduction.created}
         for one in reproduction.figures

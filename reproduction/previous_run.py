@@ -104,7 +104,7 @@ def _times(tables: Sequence[TableResult], pictures: Sequence[FigureResult]) -> I
 
 
 def _table(result: TableResult, effort: ProtocolSize, previous: PreviousRun, fresh: bool) -> TableResult:
-    """The cells of this effort and those that the pages have by any, in the order of the whole table."""
+    """Return the cells of this effort and those that the pages have by any, in the order of the whole table."""
     now = {entry.label: compare_cell(entry, {}, {}) for entry in result.table.cells(effort)}
     now |= {cell.paper_cell.label: cell for cell in result.cells}
     stated: dict[str, list[PaperCell]] = defaultdict(list)
@@ -119,7 +119,7 @@ def _table(result: TableResult, effort: ProtocolSize, previous: PreviousRun, fre
 def _cell(
     table: str, entries: Sequence[PaperCell], now: ComparedCell | None, previous: PreviousRun, fresh: bool
 ) -> ComparedCell | None:
-    """A cell of this run, or as the pages have it; ``entries`` are the efforts' statements of it, the one in hand last."""
+    """Return a cell of this run, or as the pages have it; ``entries`` are the efforts' statements of it, the present one last."""
     measured = now is not None and now.value is not None
     earlier = None if fresh and measured else _earlier(table, entries, previous)
     if earlier is not None or measured or (fresh and now is not None):
@@ -128,7 +128,7 @@ def _cell(
 
 
 def _earlier(table: str, entries: Sequence[PaperCell], previous: PreviousRun) -> ComparedCell | None:
-    """A cell as the pages have it measured, judged if it was: data that its judgement rests on need not be at hand now."""
+    """Return a cell as the pages have it measured, judged if it was: the data of its judgement need not be at hand now."""
     row = previous.cells.get((table, entries[0].label))
     entry = None if row is None else next((one for one in reversed(entries) if computation_digest(one) == row["runs"]), None)
     if row is None or entry is None:
@@ -141,7 +141,7 @@ def _earlier(table: str, entries: Sequence[PaperCell], previous: PreviousRun) ->
 
 
 def _missing(table: str, entry: PaperCell, previous: PreviousRun) -> ComparedCell | None:
-    """A cell that the pages have, and neither they nor this run measured; nothing where they have it not."""
+    """Return a cell that the pages have, and that neither they nor this run measured; None if they lack it."""
     at = (table, entry.label)
     if at not in previous.missing and at not in previous.cells:
         return None
@@ -149,7 +149,7 @@ def _missing(table: str, entry: PaperCell, previous: PreviousRun) -> ComparedCel
 
 
 def _figure(one: FigureResult, previous: PreviousRun, fresh: bool, cells: MeasuredMeans) -> FigureResult:
-    """A figure of this run or as kept; one that shows cells is drawn from them anew, so that it and the tables agree."""
+    """Return a figure of this run or as kept; one that shows cells is drawn from them anew, so that it and the tables agree."""
     earlier = previous.pictures.get(one.figure.name)
     if one.figure.draw_cells is not None:
         drawn = one.figure.draw_cells(cells)

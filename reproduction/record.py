@@ -1,9 +1,14 @@
-"""Data classes that state the papers: tables and figures, their published numbers, and the runs that measure these again."""
+"""The papers as data: tables and figures, their published numbers, the runs that measure these again, and how names find them.
+
+The modules of a paper's folder state its tables and figures in ``TABLES`` and ``FIGURES``.
+"""
 
 from __future__ import annotations
 
 import csv
 import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from marginopt.drawing import Picture
-from marginopt.errors import InputError
+from marginopt.errors import InputError, near_names
 
 _T = TypeVar("_T")
 
@@ -38,7 +43,7 @@ class ProtocolSize:
     one_row: bool = False
 
     def seeds(self, paper_repetitions: int) -> range:
-        """Return the seeds 0, 1, .. of the repetitions, the paper's number of them or ``max_repetitions`` if that is less."""
+        """Return the seeds 0, 1, .. of the repetitions: as many as the paper has, or ``max_repetitions`` if that is less."""
         return range(paper_repetitions if self.max_repetitions is None else min(paper_repetitions, self.max_repetitions))
 
     def rows(self, every: Sequence[_T], quick: Sequence[_T]) -> Sequence[_T]:
@@ -109,10 +114,7 @@ class Paper:
 
 
 CONIC = Paper(
-    "conic",
-    "Robust support vector machines via conic optimization",
-    "Cepeda, Gómez, Han",
-    "ConicSVM, ZeroOneSVM, HingeSVM",
+    "conic", "Robust support vector machines via conic optimization", "Cepeda, Gómez, Han", "ConicSVM, ZeroOneSVM, HingeSVM"
 )
 MAX_MIN = Paper("max-min", "MaxMin-L2-SVC-NCH", "Luo, Yang, Peng, Wang, Chen", "ConvexHullsDual, MaxMinSVM")
 NPSVC = Paper(
@@ -197,7 +199,7 @@ class PublishedNumber:
 
     @classmethod
     def of(cls, value: str, deviation: str = "", repetitions: int | None = None) -> PublishedNumber | None:
-        """Return the number of printed words such as "83.40"; None for an empty word."""
+        """Return the number of a printed text such as "83.40", whose digits give the unit; None for an empty text."""
         if not value:
             return None
         mantissa, _, exponent = value.lower().partition("e")
@@ -356,3 +358,63 @@ class PaperFigure:
     def runs(self, effort: ProtocolSize) -> list[Run]:
         """Return the runs that the figure is drawn from, each once."""
         return list(dict.fromkeys(self.required_runs(effort)))
+
+
+#: Other words for a paper, alone or before "-table-1".
+_SHORT = {"fw": "frank-wolfe", "maxmin": "max-min", "npsvc++": "npsvc"}
+
+
+@functools.cache
+def _modules() -> tuple[object, ...]:
+    home = __name__.rpartition(".")[0]
+    folders = [importlib.import_module(f"{home}.{name.replace('-', '_')}") for name in PAPERS]
+    return tuple(
+        importlib.import_module(f"{folder.__name__}.{module.name}")
+        for folder in folders
+        for module in pkgutil.iter_modules(folder.__path__)
+    )
+
+
+@functools.cache
+def paper_tables() -> dict[str, PaperTable]:
+    """Return all tables by name, paper by paper."""
+    table_list = [table for module in _modules() for table in getattr(module, "TABLES", ())]
+    return {table.name: table for table in sorted(table_list, key=_order)}
+
+
+@functools.cache
+def paper_figures() -> dict[str, PaperFigure]:
+    """Return all figures by name, paper by paper."""
+    figure_list = [figure for module in _modules() for figure in getattr(module, "FIGURES", ())]
+    return {figure.name: figure for figure in sorted(figure_list, key=_order)}
+
+
+def _order(one: PaperTable | PaperFigure) -> tuple[int, str]:
+    return list(PAPERS).index(one.paper.name), one.name
+
+
+def tables_and_figures(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
+    """Return the tables and figures that names select: a paper's name selects all of its own, no name selects everything.
+
+    "fw" is "frank-wolfe", "fw-table-2" its Table 2; "maxmin" and "npsvc++" are understood too.
+    """
+    long = [_long(name) for name in names]
+    for name in long:
+        if name not in PAPERS and name not in paper_tables() and name not in paper_figures():
+            known = [*PAPERS, *paper_tables(), *paper_figures()]
+            close = near_names(name, known, 4)
+            hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
+            message = f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them"
+            raise InputError(message, name=name, allowed=known)
+    wanted = set(long)
+
+    def chosen(one: PaperTable | PaperFigure) -> bool:
+        return not wanted or one.name in wanted or one.paper.name in wanted
+
+    return [t for t in paper_tables().values() if chosen(t)], [f for f in paper_figures().values() if chosen(f)]
+
+
+def _long(name: str) -> str:
+    """Return a name with the paper's own word in place of a short one."""
+    first, dash, rest = name.partition("-")
+    return f"{_SHORT.get(first, first)}{dash}{rest}"

@@ -17,8 +17,7 @@ from marginopt.relaxations.report.runner import describe_blas, describe_machine
 from marginopt.solvers.parallel import Cluster, choose_executor
 
 from .comparison import ComparedCell, Verdict, compare_cell
-from .lookup import tables_and_figures
-from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size
+from .record import PAPERS, Paper, PaperFigure, PaperTable, ProtocolSize, Results, Run, protocol_size, tables_and_figures
 from .task import measure_runs, read_stored_runs
 
 #: How a run was made, as pairs of label and words: effort, command, machine, versions, time.
@@ -189,7 +188,7 @@ def reproduce(
 def _runs(
     tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: ProtocolSize, rows: Sequence[str]
 ) -> tuple[list[Run], list[Run]]:
-    """The runs of these rows, of all that is wanted where none is given; and the other ones."""
+    """Return the runs to do, of ``rows`` alone if some are given, and the other runs."""
     parts: list[PaperTable | PaperFigure] = [*tables, *figures]
     every = dict.fromkeys(run for one in parts for run in one.runs(effort))
     read = dict.fromkeys(run for table in tables for run in table.borrowed_runs(effort) if run not in every)
@@ -206,7 +205,7 @@ def _runs(
 
 
 def _cells(table: PaperTable, effort: ProtocolSize, results: Results, lacking: Mapping[Run, str]) -> tuple[ComparedCell, ...]:
-    """The cells; one that is neither published nor measured says nothing and is left out."""
+    """Return the cells of a table without those that are neither published nor measured."""
     cells = (compare_cell(entry, results, lacking) for entry in table.cells(effort))
     return tuple(cell for cell in cells if cell.has_number)
 

@@ -81,7 +81,7 @@ def _seed(run: Run) -> int:
 
 
 def _why(run: Run) -> str:
-    """Why a run is not in the store: its data cannot be had, or nobody ran it."""
+    """Return the reason why a run is not in the store: its data cannot be had, or nobody ran it."""
     for name in run.experiment.data(run.parameters):
         try:
             data_set(name)

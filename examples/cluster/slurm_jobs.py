@@ -1,4 +1,4 @@
-"""Jobs of Slurm as workers of one exact search, by dask-jobqueue."""
+"""Solve one 0-1 SVM on jobs of Slurm, which dask-jobqueue starts as workers of the exact search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def workers(**options):
 
 
 def solve(model, jobs=16):
-    """Solve a 0-1-loss SVM on the workers of so many jobs; the same call goes on from the checkpoint."""
+    """Return the result of a 0-1-loss SVM, solved on the workers of ``jobs`` jobs; the same call goes on from the checkpoint."""
     with workers() as cluster, cluster.get_client() as client:
         cluster.scale(jobs=jobs)
         return mo.solve(model, "zero-one-bb", cluster=client, checkpoint="search.npz")

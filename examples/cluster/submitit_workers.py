@@ -1,4 +1,4 @@
-"""Jobs of Slurm as workers of one exact search, by submitit: each job starts the workers of one machine.
+"""Solve one 0-1 SVM on jobs of Slurm, which submitit submits: each job starts the workers of one machine.
 
 ``solve(model, host="10.0.0.1")`` runs where the machines of the jobs reach this one by that address.
 """

@@ -18,12 +18,12 @@ import numpy as np
 import marginopt as mo
 from marginopt import margin
 
-#: MIPLIB 2017's table.
+#: The optimum in MIPLIB 2017's table.
 OPTIMUM = 0.33652753
 
 
-def stated(Z: np.ndarray, y: np.ndarray, C: float = 0.3) -> mo.Model:
-    """C is shared among the points of each class."""
+def gsvm2rl3(Z: np.ndarray, y: np.ndarray, C: float = 0.3) -> mo.Model:
+    """Return the model on points Z with labels y; the points of each class share C."""
     X = np.column_stack([np.ones(len(y)), Z])
     size = np.where(y > 0, (y > 0).sum(), (y < 0).sum())
     return mo.Margin(
@@ -31,13 +31,13 @@ def stated(Z: np.ndarray, y: np.ndarray, C: float = 0.3) -> mo.Model:
     )
 
 
-def points(directory: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and labels."""
+def read_points(directory: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and labels of the file."""
     with bz2.open(directory / "miplib" / "gsvm2rl3.csv.bz2", "rt", encoding="ascii") as file:
         table = np.loadtxt(file, delimiter=",", skiprows=1)
     return table[:, 1:], table[:, 0]
 
 
 if __name__ == "__main__":
-    model = stated(*points(Path(os.environ["MARGINOPT_DATA"])))
+    model = gsvm2rl3(*read_points(Path(os.environ["MARGINOPT_DATA"])))
     print(f"{model}\n{mo.solve(model, *sys.argv[1:2] or ['highs'])}\nMIPLIB: {OPTIMUM}")

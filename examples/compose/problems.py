@@ -1,4 +1,4 @@
-"""Problems of the literature, each stated in one expression. Run me: every problem is printed and solved.
+"""Problems of the literature, each stated in one expression; run as a script it prints and solves them.
 
 python examples/compose/problems.py [name ...]
 """

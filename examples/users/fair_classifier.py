@@ -13,8 +13,8 @@ import numpy as np
 import marginopt as mo
 
 
-def applicants(path: Path, n: int = 120) -> None:
-    """Write a table as people have it: a binary column, a heavy-tailed one, words, holes, and a label that is a word."""
+def write_applicants(path: Path, n: int = 120) -> None:
+    """Write a random table of applicants: a binary column, a heavy-tailed one, words, missing values, a label that is a word."""
     rng = np.random.default_rng(1)
     gender, region = rng.integers(0, 2, n), rng.choice(["north", "south"], n)
     income, age = 30.0 + 8.0 * rng.standard_t(3, n), rng.integers(19, 70, n)
@@ -28,7 +28,7 @@ def applicants(path: Path, n: int = 120) -> None:
 
 def main(folder: Path) -> dict[str, float]:
     """Run the whole task and return what the test asserts."""
-    applicants(folder / "applicants.csv")
+    write_applicants(folder / "applicants.csv")
     data = mo.read(folder / "applicants.csv", label="granted", missing="median", categories="indicators", leave_out=["age"])
     data = data.prepared()
     print(data)

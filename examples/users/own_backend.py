@@ -47,8 +47,8 @@ class ToyADMM(Backend):
         )  # fmt: skip
 
 
-def programs(count: int) -> list[StandardForm]:
-    """Portfolio-like programs: factors, a budget, bounds."""
+def portfolios(count: int) -> list[StandardForm]:
+    """Return random portfolio problems, quadratic programs with factors, a budget and bounds."""
     made = []
     for seed in range(count):
         rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def programs(count: int) -> list[StandardForm]:
 
 def main(folder: Path) -> dict[str, float]:
     """Run the whole task and return what the test asserts."""
-    one = programs(1)[0]
+    one = portfolios(1)[0]
     alone = mo.solve(one, ToyADMM())
     print(alone)
 
@@ -69,7 +69,7 @@ def main(folder: Path) -> dict[str, float]:
     others = ("clarabel", "osqp", "piqp", "highs", "daqp", "quadprog", "scs")
     present = {row["name"] for row in mo.solvers.table().rows if row["installed"] == "yes"}
     solvers = [ToyADMM(), *(name for name in others if name in present)]
-    comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(programs(20))}, solvers)
+    comparisons = mo.compare({f"portfolio {seed}": program for seed, program in enumerate(portfolios(20))}, solvers)
     print(comparisons)
     profile = mo.performance_profile(comparisons)
     print(profile)

@@ -17,8 +17,8 @@ import marginopt as mo
 TOPICS = {"economy": 200, "health": 120, "sport": 40}
 
 
-def letters(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Write letters of 30 to 80 words by Zipf's law, one word in twelve from the words of their topic."""
+def random_letters(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
+    """Return the texts and topics of random letters: 30 to 79 words by Zipf's law, one in twelve from the words of the topic."""
     frequencies = 1.0 / np.arange(1, 1001)
     texts, labels = [], []
     for topic, count in TOPICS.items():
@@ -36,7 +36,7 @@ def letters(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
 
 def main() -> dict[str, float]:
     """Run the whole task and return what the test asserts."""
-    texts, labels = letters(np.random.default_rng(0))
+    texts, labels = random_letters(np.random.default_rng(0))
     train, test, y_train, y_test = train_test_split(texts, labels, test_size=0.25, random_state=0, stratify=labels)
     words = ("tfidf", TfidfVectorizer(sublinear_tf=True))
     pipeline = Pipeline([words, ("svc", mo.estimators.HingeSVC(multi_class="ovr", standardise=False))])

@@ -1,4 +1,7 @@
-"""The continuous relaxation of the big-M model of the 0-1 loss, Conic (4), and the hinge loss, its relaxation without z ≤ 1."""
+"""The big-M relaxation of the 0-1 loss (`BigM`) and the hinge relaxation below it (`Hinge`): the baselines of a gap report.
+
+Numbers are those of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic").
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,16 @@ MSource: TypeAlias = Literal["zero", "incumbent", "stated"] | float
 
 @dataclass(frozen=True)
 class BigMReduction(Reduction[T]):
-    """A reduction whose target has big-M constants.
+    """A reduction whose target has big-M constants: base class.
 
     Parameters
     ----------
     big_m : {"zero", "incumbent", "stated"} or float
-        Where the constants come from. *Valid* ones, M_i = 1 + ||x_i|| √(UB - λ_i), follow from a feasible value UB: that of w = 0
-        or that of an incumbent (``upper_bound`` of the model, see `tighten`). "stated" are those of the model; a number is
-        taken for every point as it is.
+        Source of the constants. *Valid* ones, M_i = 1 + ||x_i|| √(UB - λ_i), follow from a feasible value UB: that of w = 0, or
+        that of an incumbent (``upper_bound`` of the model, see `tighten`). "stated" are those of the model; a number is M of
+        every point.
     factor : float
-        Multiplies them; a factor of at least 1 keeps valid ones valid and shows the trivial limit.
+        Multiple of these constants. One of at least 1 keeps valid constants valid; a large one shows how the bound vanishes.
 
     Raises
     ------
@@ -53,7 +56,7 @@ class BigMReduction(Reduction[T]):
 
     @property
     def source_name(self) -> str:
-        """The source of the constants, for names of relaxations."""
+        """Return words for the source of the constants, such as "M from w=0"."""
         names = {"zero": "M from w=0", "incumbent": "M from incumbent", "stated": "M as stated"}
         base = names[self.big_m] if isinstance(self.big_m, str) else f"M={self.big_m:g}"
         return base if self.factor == 1.0 else f"{self.factor:g}x {base}"
@@ -86,8 +89,8 @@ class BigMReduction(Reduction[T]):
         chosen = replace_fields(model, **changes)
         return chosen if self.factor == 1.0 else replace_fields(chosen, big_m=self.factor * chosen.big_m_values)
 
-    def constants(self, model: ZeroOneSVM) -> FloatArray:
-        """Return M_i in the target."""
+    def big_m_constants(self, model: ZeroOneSVM) -> FloatArray:
+        """Return the constants M_i of the target, (n,)."""
         return self.with_constants(model).big_m_values
 
     def m_source(self, model: ZeroOneSVM) -> str:
@@ -96,10 +99,10 @@ class BigMReduction(Reduction[T]):
         return f"{self.source_name}, {'valid' if proved else 'not proved valid'}"
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return that constants below the tightest valid ones may cut off the optimum; empty if there are none."""
+        """Return the caveat that constants below the smallest ones proved valid may cut off the optimum; empty without such."""
         if self.big_m in ("zero", "incumbent") and self.factor >= 1.0:
             return ""  # valid by the argument that gives them
-        M, valid = self.constants(model), replace_fields(model, big_m="auto").big_m_values
+        M, valid = self.big_m_constants(model), replace_fields(model, big_m="auto").big_m_values
         short = int((valid * (1.0 - 1e-12) > M).sum())
         return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {M.size} points"
 
@@ -123,21 +126,21 @@ class BigM(BigMReduction[StandardForm]):
 
     @property
     def is_base(self) -> bool:
-        """True for the constants that are valid without any point: from its bound a report counts the gap closed."""
+        """Return whether this is the relaxation with M from w = 0, whose bound is the base of the gap closed."""
         return self == BigM("zero")
 
     @property
     def name(self) -> str:
-        """Name with the constants' source."""
+        """Return the name with the source of the constants."""
         return f"big-M, {self.source_name}"
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
-        """The form without integrality; its bound is the Lagrangian's, minimised exactly over 0 ≤ z ≤ 1."""
+        """Return the big-M form without integrality."""
         self.check(model)
         return self.with_constants(model).form.relax_integrality()
 
     def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Multipliers α ≥ 0 of the ``margin`` rows, valid for the mixed-integer form as they are."""
+        """Return the Lagrangian bound of the multipliers α of the ``margin`` rows, clipped to α ≥ 0."""
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
         value = dual_bound_value(target, None, {"margin": alpha})
         return LiftedDual(value, {"margin": alpha}, "Lagrangian of the big-M rows, minimised over w and 0 <= z <= 1")
@@ -147,9 +150,8 @@ class BigM(BigMReduction[StandardForm]):
 class Hinge(BigMReduction[HingeSVM]):
     """min ||w||² + Σ (λ_i/M_i)(1 - u_i)_+, which is Conic (4) where z ≤ 1 is slack, Conic §2.
 
-    At most the big-M relaxation with the same M, and equal to it where the optimal w has u_i ≥ 1 - M_i for all i.
-    ``Hinge(1.0)`` is the hinge SVM as it is used: M = 1 is not valid, so it is an approximation and no bound, which `caveat`
-    says.
+    Its optimum is at most that of the big-M relaxation with the same M, and equal if the optimal w has u_i ≥ 1 - M_i for all i.
+    ``Hinge(1.0)`` is the usual hinge SVM: M = 1 is not valid in general, so it is an approximation without a bound (`caveat`).
 
     Parameters
     ----------
@@ -161,16 +163,16 @@ class Hinge(BigMReduction[HingeSVM]):
 
     @property
     def name(self) -> str:
-        """Name with the constants' source."""
+        """Return the name with the source of the constants."""
         return f"hinge, {self.source_name}"
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept: `HingeSVM` penalises it."""
+        """Return the needs of the base class and a penalised intercept, as `HingeSVM` has."""
         return (*super().needs, PENALISED)
 
     def apply(self, model: ZeroOneSVM) -> HingeSVM:
-        """The hinge model with weights λ_i/M_i.
+        """Return the hinge model with weights λ_i/M_i.
 
         Raises
         ------
@@ -180,16 +182,16 @@ class Hinge(BigMReduction[HingeSVM]):
             A free intercept (`HingeSVM` penalises it).
         """
         self.check(model)
-        M = self.constants(model)
+        M = self.big_m_constants(model)
         if not (M > 0).all():
             raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}", name="big_m")
         with without_warnings():
             return HingeSVM(model.X, model.y, _quotients(model.sample_weight, M))
 
     def lift(self, model: ZeroOneSVM, target: HingeSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value.
+        """Return the dual value of α clipped to 0 ≤ α_i ≤ λ_i/M_i, which are multipliers of the big-M form's rows ``margin``.
 
-        There λ_i - α_i M_i ≥ 0, so z = 0 minimises the Lagrangian, as ξ = 0 does here; both are Σα - ¼||Σ α_i y_i x_i||².
+        There λ_i - α_i M_i ≥ 0, so z = 0 minimises the Lagrangian; both dual values are Σα - ¼||Σ α_i y_i x_i||².
         """
         alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.sample_weight)
         value = target.bound(None, {"margin": alpha}).value
@@ -197,7 +199,7 @@ class Hinge(BigMReduction[HingeSVM]):
 
 
 def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
-    """λ_i/M_i rounded down: a hinge that costs an ulp too much would bound nothing."""
+    """Return λ_i/M_i rounded down: a hinge loss that costs an ulp too much would not bound the 0-1 loss from below."""
     quotients = weights / M
     product, error = two_product(quotients, M)
     return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(quotients, 0.0), quotients)

@@ -1,4 +1,7 @@
-"""The conic (semidefinite) relaxation of the 0-1 loss: alone, in its kernel form, and with tightened big-M rows."""
+"""The conic (semidefinite) relaxation of the 0-1 loss: alone (`Conic`), in kernel form, and with big-M rows (`Combined`).
+
+Numbers are those of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic").
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from ..reduction import LEADING_ONES, LiftedDual, Need, Relaxation, best_multipl
 from .big_m import BigMReduction, MSource
 from .convexification import (
     CertifiedConvexification,
-    ConvexifiedLosses,
+    ConvexificationModel,
     NormConvexification,
     as_positive_vector,
     certified_dual,
@@ -32,9 +35,9 @@ from .convexification import (
 
 @dataclass(frozen=True)
 class Conic(NormConvexification[ConicSVM]):
-    """The SDP of Conic (21), λ form: the best of all convexifications (13) over γ in Γ. Needs no M.
+    """The SDP of Conic (21), λ form: its optimum is the largest bound of the convexifications (13) over γ in Γ. It needs no M.
 
-    It takes one λ; `Combined` takes one for each point.
+    All points have one λ; in `Combined` they may differ.
     """
 
     beside_m = True
@@ -42,11 +45,11 @@ class Conic(NormConvexification[ConicSVM]):
     name = "conic SDP"
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:
-        """`ConicSVM` with the same data and λ."""
+        """Return `ConicSVM` with the same data and λ."""
         return ConicSVM(model.X, model.y, lam=float(model.sample_weight[0]))
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """Return the dual point of the 0-1 problem: γ from the multipliers ``hull``, v from ``split``."""
+        """Return the bound in closed form at γ from the multipliers ``hull`` and v from ``split``."""
         return certified_dual(ConicProblem(target.signed, float(model.sample_weight[0]), None), multipliers["hull"], multipliers)
 
 
@@ -65,20 +68,20 @@ class KernelConic(NormConvexification[ConicSVM]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """The needs of `Conic`, and the constant column that the kernel's + 1 replaces."""
+        """Return the needs of `Conic`, and a leading column of ones, which the kernel's + 1 replaces."""
         return (*super().needs, LEADING_ONES)
 
     def target(self, model: ZeroOneSVM) -> ConicSVM:
-        """The kernel form on the features without their constant column, which the kernel's + 1 replaces."""
+        """Return the kernel form on the features without their leading column of ones."""
         return ConicSVM(model.X[:, 1:], model.y, lam=float(model.sample_weight[0]), kernel=Linear())
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """The best multiple of w = Σ α_i a_i."""
+        """Return the point of the best multiple of w = Σ α_i a_i, α the target's block ``w``."""
         w = dense_signed_rows(model.X, model.y).T @ np.asarray(values["w"], dtype=np.float64)
         return model.point(best_multiple(model, w))
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """The same γ and v prove the same bound in the primal's data."""
+        """Return the bound in closed form, at the same γ and v, in the data without kernel."""
         return certified_dual(
             ConicProblem(dense_signed_rows(model.X, model.y), float(model.sample_weight[0]), None),
             multipliers["hull"],
@@ -87,20 +90,19 @@ class KernelConic(NormConvexification[ConicSVM]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CombinedRelaxation(ConvexifiedLosses):
+class CombinedRelaxation(ConvexificationModel):
     """min Tr W + Σ λ_i z_i over the constraints of Conic (21) and u_i + M_i z_i ≥ 1.
 
-    At least as large as the conic and as the big-M relaxation with the same M. Big-M rows from an incumbent can beat the SDP,
-    so the two together are stronger than either.
+    Its optimum is at least that of the conic relaxation and that of the big-M relaxation with the same M.
 
     Parameters
     ----------
     X : array_like (n, p)
-        Taken literally, as in `ConicSVM`.
+        Points; an intercept is a column of ones among them.
     y : array_like (n,)
         Labels -1, +1.
     lam, big_m : float or array_like (n,)
-        λ_i > 0 and M_i > 0. The optimum bounds that of the 0-1 problem if M is valid.
+        Costs λ_i > 0 and constants M_i > 0. The optimum bounds that of the 0-1 problem if M is valid.
 
     Notes
     -----
@@ -123,22 +125,22 @@ class CombinedRelaxation(ConvexifiedLosses):
 
     @cached_property
     def conic(self) -> ConicSVM:
-        """The SDP without the rows (its λ is not used): its form, statement and figures."""
+        """The SDP without big-M rows, whose form, statement and summary this model extends; its λ is not used."""
         with without_warnings():
             return ConicSVM(self.X, self.y, lam=1.0)
 
     @cached_property
     def big_m_values(self) -> FloatArray:
-        """M_i."""
+        """The constants M_i, (n,)."""
         return as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the SDP's dense rows."""
+        """Return the estimated bytes of the form: those of the SDP without big-M rows."""
         return self.conic.form_bytes
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form that the class's notes describe."""
         base = self.conic.compile()
         n = self.X.shape[0]
         z, w = base.slices["z"], base.slices["w"]
@@ -152,26 +154,26 @@ class CombinedRelaxation(ConvexifiedLosses):
         return base.replace(name=self.name, q=q, constraints=(*base.constraints, big_m))
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """γ (the ``hull`` multipliers) moved into Γ and V = v + δ, the losses' subgradients: D(γ, V) of `combined_bound`."""
+        """Return the bound of `combined_bound` at γ (multipliers ``hull``) and V = v + δ (``split`` and ``big_m``)."""
         has_multipliers = all(label in multipliers for label in ("split", "big_m"))
         slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if has_multipliers else None
         return certified_dual_with_big_m(self, self.big_m_values, np.asarray(multipliers["hull"]), slope, w=w)
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
-        """Second over first eigenvalue of W, as in `ConicSVM`."""
+        """Return the second over the first eigenvalue of W: 0 if W = ww', so that the relaxation is exact."""
         return self.conic.rank_ratio(values)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
+        """Return the scores x'w of new rows."""
         return self.conic.decision_function(values, X)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points, Σz and the rank-one check."""
+        """Return the figures of `ConicSVM`: margin violations, misclassified points, Σz and the rank ratio of W."""
         return self.conic.summary(values)
 
     @property
     def statement(self) -> Statement:
-        """Conic (21) with the rows of (3)."""
+        """Return the statement of Conic (21) with the rows of (3)."""
         base = self.conic.statement
         low, high = self.sample_weight.min(), self.sample_weight.max()
         text, tex = (f"{low:g}", f"{low:g}") if low == high else ("lam_i", r"\lambda_i")
@@ -197,13 +199,13 @@ class CombinedRelaxation(ConvexifiedLosses):
 
 @dataclass(frozen=True)
 class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[CombinedRelaxation]):
-    """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
+    """The SDP with big-M rows, `CombinedRelaxation`: M from an incumbent or another source (`BigM`), a λ for each point."""
 
     big_m: MSource = "incumbent"
 
     @property
     def name(self) -> str:
-        """Name with the constants' source."""
+        """Return the name with the source of the constants."""
         return f"conic SDP + big-M, {self.source_name}"
 
     @property
@@ -212,18 +214,13 @@ class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[Combi
         return ()
 
     def target(self, model: ZeroOneSVM) -> CombinedRelaxation:
-        """The SDP with big-M rows."""
-        return CombinedRelaxation(model.X, model.y, model.sample_weight, self.constants(model))
+        """Return the SDP with big-M rows on the same data."""
+        return CombinedRelaxation(model.X, model.y, model.sample_weight, self.big_m_constants(model))
 
 
 RELAXATIONS = (
     Relaxation(
-        "conic",
-        "the SDP: the best convexification over all γ in Γ; needs no M",
-        Conic(),
-        "Conic (21)",
-        rank=80,
-        default=True,
+        "conic", "the SDP: the best convexification over all γ in Γ; needs no M", Conic(), "Conic (21)", rank=80, default=True
     ),
     Relaxation(
         "kernel-conic",

@@ -1,10 +1,10 @@
-"""Lower bounds of the convexified 0-1 loss with big-M rows, proved by any multipliers; base classes of relaxations that use them.
+"""Lower bounds of the 0-1 loss by its convexification, from any multipliers; base classes of the relaxations that use them.
 
-Add the rows u_i + M_i z_i ≥ 1 with multipliers δ_i ≥ 0 to Conic (13). With
-a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i +
-γ_i((r_i)_+²/z_i + (r_i)_-²/(1 - z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i
-appears. For given γ the best δ need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is
-the minimum under the row itself,
+Conic is Cepeda, Gómez, Han: *Robust support vector machines via conic optimization*. Add the rows u_i + M_i z_i ≥ 1 with
+multipliers δ_i ≥ 0 to its convexification (13), where Γ is the set of γ ≥ 0 with Σ γ_i a_i a_i' ⪯ I. With a_i = y_i x_i, u_i =
+a_i'w, r_i = 1 - u_i and γ in Γ, the part of the Lagrangian that depends on z_i is λ_i z_i + γ_i((r_i)_+²/z_i + (r_i)_-²/(1 -
+z_i)) + δ_i(r_i - M_i z_i): λ_i becomes λ_i - δ_i M_i, of either sign, and a term linear in r_i appears. For given γ the best δ
+need not be searched: by convexity in z_i the maximum over δ_i ≥ 0 of the minimum over z_i is the minimum under the row itself,
 
     χ_i(r) = min { λ_i z + γ_i(r_+²/z + r_-²/(1 - z)) : r/M_i ≤ z ≤ 1, z ≥ 0 }.
 
@@ -80,7 +80,7 @@ class PointLosses:
 
     @classmethod
     def of(cls, weights: FloatArray, M: FloatArray, gamma: FloatArray) -> PointLosses:
-        """Return the losses, with s and c from λ, M and γ."""
+        """Return the losses χ_i of λ, M and γ, with the s and c that follow."""
         slack = gamma * M * M >= weights
         s = np.where(slack, 2.0 * np.sqrt(weights * gamma), weights / M + gamma * M)
         c = np.where(slack, np.sqrt(weights / np.where(slack, gamma, 1.0)), M)
@@ -88,17 +88,17 @@ class PointLosses:
 
     @property
     def last_slope(self) -> FloatArray:
-        """Return the slopes at r = M from the left."""
+        """Return the slopes of χ at r = M from the left, (n,)."""
         return np.maximum(self.s, 2.0 * self.gamma * self.M * (self.c < self.M))
 
     def value(self, r: FloatArray) -> FloatArray:
-        """Return χ(r)."""
+        """Return χ_i(r_i), (n,)."""
         square = self.gamma * r * r
         inside = np.where(r <= 0.0, square, np.where(r <= self.c, self.s * r, self.weights + square))
         return np.where(r > self.M, np.inf, inside)
 
     def conjugate(self, V: FloatArray) -> FloatArray:
-        """Return χ*(V)."""
+        """Return the conjugates χ*_i(V_i), (n,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.where(V == 0.0, 0.0, V * V / (4.0 * self.gamma))
         wall = self.M * V - self.weights - self.gamma * self.M**2
@@ -106,7 +106,7 @@ class PointLosses:
         return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(outer_value, 0.0)))
 
     def slopes(self, delta: float) -> Slopes:
-        """Return a function of r: the maximiser V of V r - χ*(V) - ½κV², and its derivative in r. It smooths χ' (Moreau-Yosida).
+        """Return a function of r that returns the maximiser V of V r - χ*(V) - ½κV² and its derivative; it smooths χ'.
 
         κ_i = δ c_i/s_i. r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
         """
@@ -127,7 +127,7 @@ class PointLosses:
         return at
 
     def smoothed(self, r: FloatArray, delta: float) -> FloatArray:
-        """Return the smoothed losses: the maximum over V of V r - χ*(V) - ½κV²."""
+        """Return the smoothed losses at r, (n,): the maximum over V of V r - χ*(V) - ½κV², κ as in `slopes`."""
         V, _ = self.slopes(delta)(r)
         return V * r - self.conjugate(V) - 0.5 * delta * self.c / self.s * V * V
 
@@ -157,7 +157,7 @@ def combined_bound(
     slope: FloatArray | None = None,
     w: FloatArray | None = None,
 ) -> CombinedBound:
-    """Return the best proved lower bound that γ of any quality gives.
+    """Return the best lower bound of the 0-1 problem with big-M rows that γ of any quality proves.
 
     γ is clipped and scaled into Γ for several margins; for each, V maximises D(γ, ·) by Newton's method on the smoothed
     p-dimensional primal, smoothed less and less. A ``slope`` that is given is tried as well.
@@ -171,9 +171,14 @@ def combined_bound(
     gamma : ndarray (n,)
         Multipliers of the hull rows, any finite numbers.
     slope : ndarray (n,), optional
-        v + δ of the solver.
+        V = v + δ of the solver.
     w : ndarray (p,), optional
         Primal point to start from.
+
+    Raises
+    ------
+    InputError
+        Vectors of another length, numbers that are not finite, or M ≤ 0.
     """
     n = A.shape[0]
     checked = [np.asarray(a, dtype=np.float64).ravel() for a in (weights, M, gamma, np.zeros(n) if slope is None else slope)]
@@ -227,26 +232,26 @@ def certified_dual(
     argument: str = "closed-form dual value at γ in Γ (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return D(γ, v) of `models.conic_bound` at γ moved into Γ and subgradients v of the conic losses, found or of ``split``."""
+    """Return the bound D(γ, v) of `models.conic_bound`, γ moved into Γ, v the better of ``split`` and one found here."""
     bound = certified_bound(problem, gamma, w=w, v=multipliers.get("split"))
     return LiftedDual(bound.value, {"hull": bound.gamma, "split": bound.v}, argument)
 
 
 def certified_dual_with_big_m(
-    target: ConvexifiedLosses,
+    target: ConvexificationModel,
     M: FloatArray,
     gamma: FloatArray,
     slope: FloatArray | None,
     argument: str = "closed-form dual value at γ in Γ, big-M rows included (S ≻ 0 checked by Cholesky)",
     w: FloatArray | None = None,
 ) -> LiftedDual:
-    """Return D(γ, V) of `combined_bound` at γ moved into Γ and subgradients V = v + δ of the losses under big-M rows."""
+    """Return the bound D(γ, V) of `combined_bound`, γ moved into Γ, V the better of ``slope`` and those found here."""
     bound = combined_bound(target.signed, target.sample_weight, M, gamma, slope=slope, w=w)
     return LiftedDual(bound.value, {"hull": bound.gamma, "slope": bound.slope}, argument)
 
 
 def as_positive_vector(values: object, n: int, name: str) -> FloatArray:
-    """Return ``values`` as a vector of n numbers > 0; ``name`` is the argument that an `InputError` names."""
+    """Return one number or n of them as a vector (n,); `InputError` about the argument ``name`` unless all are > 0."""
     checked = as_vector(values, n, name)
     if not (checked > 0).all():
         raise InputError(f"{name} must be > 0; it is {checked.min():g}", name=name)
@@ -254,13 +259,13 @@ def as_positive_vector(values: object, n: int, name: str) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConvexifiedLosses(Model):
-    """A relaxation of the 0-1 loss whose multipliers give a γ in Γ, and with it a bound in closed form.
+class ConvexificationModel(Model):
+    """A relaxation of the 0-1 loss, as a model whose multipliers give a γ in Γ and with it a bound in closed form: base class.
 
     Parameters
     ----------
     X : array_like (n, p)
-        Taken literally, as in `ConicSVM`.
+        Points; an intercept is a column of ones among them.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
@@ -288,17 +293,17 @@ class ConvexifiedLosses(Model):
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """Return λ_i."""
+        """Return the costs λ_i, (n,)."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
     def signed(self) -> FloatArray:
-        """Return the rows a_i' = y_i x_i'."""
+        """Return the rows a_i' = y_i x_i', (n, p)."""
         return dense_signed_rows(self.X, self.y)
 
     @property
     def problem(self) -> ConicProblem:
-        """Return the data of the dual value, for one λ."""
+        """Return the data of the bound without big-M rows, for which all points have one λ."""
         return ConicProblem(self.signed, float(self.sample_weight[0]), None)
 
     @abstractmethod
@@ -318,7 +323,7 @@ class ConvexifiedLosses(Model):
 
 
 #: The target of a convexification.
-_C = TypeVar("_C", bound=ConvexifiedLosses)
+_C = TypeVar("_C", bound=ConvexificationModel)
 
 
 @dataclass(frozen=True)
@@ -327,7 +332,7 @@ class NormConvexification(Reduction[T]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept, and `cost_needs`."""
+        """Return the needs of the base class, a penalised intercept, and `cost_needs`."""
         return (*super().needs, PENALISED, *self.cost_needs)
 
     @property

@@ -1,6 +1,6 @@
 """Relaxations of any mixed-integer form: without integrality, products of rows with binaries (RLT), moments (Lasserre).
 
-*Continuous*. The form without integrality.
+They apply to every model with integers, whatever its loss. *Continuous*: the form without integrality.
 
 *Products* of a mixed-binary form's rows with its binaries: the reformulation-linearisation technique of Sherali and Adams. For
 every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K is multiplied by z_j and by 1 - z_j:
@@ -176,7 +176,7 @@ def _even(monomial: Monomial) -> bool:
 
 
 def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
-    """½x'Px + q'x + r in the scaled variables."""
+    """Return ½x'Px + q'x + r in the scaled variables."""
     coefficients: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
     if form.quadratic is not None:
         P = sp.coo_array(sp.csr_array(form.quadratic.materialised))
@@ -192,13 +192,16 @@ _CONSTANT = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def all_triangles(n: int) -> IntArray:
-    """Return (i, j, k, kind) of all n(n - 1)(n - 2)/6 · 4 inequalities."""
+    """Return all 4·n(n-1)(n-2)/6 triangle inequalities of n binaries, as rows (i, j, k, kind), i < j < k, kind in 0, .., 3."""
     triples = np.array(list(itertools.combinations(range(n), 3)), dtype=np.int64).reshape(-1, 3)
     return np.column_stack([np.repeat(triples, 4, axis=0), np.tile(np.arange(4), triples.shape[0])])
 
 
 def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
-    """Return the inequalities as rows that are ≥ 0; ``products[i]`` is x z_i, and Z_ij its entry of the j-th binary."""
+    """Return the triangle inequalities ``cuts`` as affine rows that are ≥ 0.
+
+    ``binary`` has the columns of the binaries in x, and ``products[i]`` is x z_i, so that Z_ij is its entry of the j-th binary.
+    """
     width = next(iter(x.terms.values())).width
     signs, rows = _SIGNS[cuts[:, 3]], np.arange(cuts.shape[0])
     entries: dict[str, list[tuple[IntArray, IntArray, FloatArray]]] = {}
@@ -218,7 +221,7 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
 
 
 def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_rows: int, min_violation: float) -> IntArray:
-    """Return the inequalities that a solution violates by more than ``min_violation``, the worst first, at most ``max_rows``."""
+    """Return the triangle inequalities that a solution of `product_form` violates by more than ``min_violation``, worst first."""
     z = values["x"][binary]
     Z = np.array([values[f"x z{j}"][binary] for j in range(binary.size)]).reshape(binary.size, binary.size)
     cuts = all_triangles(binary.size)
@@ -230,18 +233,18 @@ def violated_triangles(values: Mapping[str, FloatArray], binary: IntArray, max_r
 
 
 def binaries_of(form: StandardForm) -> IntArray:
-    """Return the columns of the binaries, whose products are taken."""
+    """Return the columns of the integers between 0 and 1."""
     return np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
 
 
 def product_bytes(form: StandardForm, triangles: int) -> int:
-    """Return the bytes that `product_form` takes at most, with so many triangles (measured up to 100 binaries)."""
+    """Return the bytes that `product_form` takes at most with this number of triangles (measured up to 100 binaries)."""
     stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
     return 250 * int(binaries_of(form).size) * stored + 2000 * triangles
 
 
 def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
-    """Return the relaxation by products with these triangles; integers that are not binary are relaxed.
+    """Return the relaxation of a form by products, with rows (i, j, k, kind) of `all_triangles`; other integers are relaxed.
 
     Raises
     ------
@@ -282,7 +285,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
 
 
 def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, weight: Affine) -> None:
-    """Rows and bounds at part = x·weight."""
+    """Add the rows and bounds multiplied by a weight, where part = x·weight."""
     for c in form.constraints:
         if c.rows:
             builder.require(f"{c.label} {name}", part.premultiplied(c.F) + weight.premultiplied(c.g[:, None]), c.cone)
@@ -294,7 +297,7 @@ def _multiplied(builder: Assembly, form: StandardForm, name: str, part: Affine, 
 
 
 def _split_square(builder: Assembly, number: int, root: FloatArray, tau: Affine, x: Affine, v: Affine, z: Affine) -> None:
-    """τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
+    """Add τ ≥ s + t, s z ≥ ½||Rv||², t (1 - z) ≥ ½||R(x - v)||²."""
     rows = root.shape[0]
     total = tau
     for name, part, weight in (("s", v, z), ("t", x - v, -z + 1.0)):
@@ -323,20 +326,20 @@ def _root(form: StandardForm) -> FloatArray | None:
     return R
 
 
-#: Triangles of a round for each binary; by how much one is violated; what the rounds are solved to.
+#: Triangles added in a round at most, for each binary; smallest violation of one; relative gap of the rounds' solves.
 _CUTS, _VIOLATED, _SEPARATED = 20, 1e-5, 1e-7
-#: One number for each triangle.
+#: Products with (i, j, k, kind) are one number for each triangle.
 _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class FormReduction(MarginToForm):
-    """A reduction of every model whose form has integers: compositions with their bounds of w, others by their form alone."""
+    """A reduction of every model whose form has integers; a composition also brings the bounds of |w_j| at an optimum."""
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
     def obstacle(self, model: Model) -> str:
-        """Return the reason why it does not read a model; empty where it does."""
+        """Return the reason why the reduction does not read a model; empty if it does."""
         try:
             form = model.form
         except MarginoptError as error:  # no form at all, too large a one, or none without a feasible point
@@ -346,20 +349,20 @@ class FormReduction(MarginToForm):
         return self.form_obstacle(form)
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the obstacle of the form."""
+        """Return the obstacle of the composition's form."""
         return self.obstacle(composed)
 
     def form_obstacle(self, form: StandardForm) -> str:
-        """Return the reason why a form with integers has no such relaxation; by default the empty one."""
+        """Return the reason why a form with integers has no such relaxation; by default empty: it has one."""
         return ""
 
     def target(self, composed: Margin) -> StandardForm:
-        """Return the target of the form, with bounds of w at an optimum."""
+        """Return the relaxation of the composition's form."""
         return self.of_form(composed.form, composed)
 
     @abstractmethod
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the relaxation of a form; ``composition`` is the composition whose form it is, if it is that of one."""
+        """Return the relaxation of a form; ``composed`` is the composition that it is the form of, None for other models."""
 
     def apply(self, model: Model) -> StandardForm:
         """Return the target's form, without integers."""
@@ -369,7 +372,7 @@ class FormReduction(MarginToForm):
             return self.of_form(model.form, None) if composed is None else self.target(composed)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Recover the best multiple of w of a composition; of others the better of a multiple and of rounded integers."""
+        """Return a feasible point: of a composition the best multiple of w; else the better of multiple and rounding."""
         if as_margin(model) is not None:
             return super().recover(model, values)
         shapes = {b.label: b.shape for b in model.form.blocks}
@@ -383,24 +386,24 @@ class FormReduction(MarginToForm):
 
 @dataclass(frozen=True)
 class Continuous(FormReduction):
-    """The form without integrality: big-M rows, or whatever encodes the loss.
+    """The form without integrality.
 
     Parameters
     ----------
     hinge : bool
-        Whether switches that cost something may be more than one, each unit at its price: with big-M rows
-        y_i x_i'w ≥ 1 - M_i z_i they then cost (c_i/M_i)(1 - y_i x_i'w)_+, as in Conic §2.
+        Whether binaries of positive cost may exceed 1: with big-M rows y_i x_i'w ≥ 1 - M_i z_i and cost c_i they then cost
+        (c_i/M_i)(1 - y_i x_i'w)_+, a hinge loss (Cepeda, Gómez, Han, §2).
     """
 
     hinge: bool = False
 
     @property
     def name(self) -> str:
-        """Name for tables."""
+        """Return the name for tables."""
         return "continuous, hinge" if self.hinge else "continuous"
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the form, or the form without bounds of switches that cost."""
+        """Return the form without integrality; with ``hinge`` also without upper bounds of binaries of positive cost."""
         relaxed = form.relax_integrality()
         if self.hinge:
             switches, upper = binaries_of(form), form.upper.copy()
@@ -416,10 +419,10 @@ class Products(FormReduction):
     Parameters
     ----------
     triangles : bool
-        Whether there are triangle inequalities.
+        Whether triangle inequalities are added.
     rounds : int, optional
-        Number of times, at most, that violated triangles are added and the relaxation is solved again; by default all are there
-        from the start.
+        Number of rounds, at most, each of which solves the relaxation and adds the triangles that its solution violates; by
+        default all triangles are added at once.
     """
 
     triangles: bool = True
@@ -427,7 +430,7 @@ class Products(FormReduction):
 
     @property
     def name(self) -> str:
-        """Name for tables."""
+        """Return the name for tables."""
         if not self.triangles:
             return "products, no triangles"
         return "products" if self.rounds is None else "products, triangles separated"
@@ -440,7 +443,7 @@ class Products(FormReduction):
         return "" if binary.any() else "it has integers, none of them between 0 and 1, whose products are linear again"
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the products of the form."""
+        """Return the relaxation of the form by products."""
         form = form if composed is None else with_activity_bounds(form, composed)
         binary = binaries_of(form)
         if self.triangles and self.rounds is None:
@@ -466,7 +469,7 @@ class Moments(FormReduction):
     Parameters
     ----------
     max_variables : int
-        Variables up to which a form is read: the moment matrix has about half the square of that many rows.
+        Largest number of variables of a form that is read; with n variables the moment matrix has about n²/2 rows.
     """
 
     max_variables: int = 9
@@ -489,7 +492,7 @@ class Moments(FormReduction):
         return self.form_obstacle(with_activity_bounds(composed.form, composed)) if integers else super().obstacle(model)
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """Return the moments of the form."""
+        """Return the moment relaxation of the form."""
         return moment_form(form if composed is None else with_activity_bounds(form, composed))
 
 
@@ -497,7 +500,7 @@ RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
     Relaxation(
         "continuous-hinge",
-        "the continuous relaxation without upper bounds of switches that cost: a hinge loss with slopes c_i/M_i",
+        "the continuous relaxation without upper bounds of binaries that cost: a hinge loss with slopes c_i/M_i",
         Continuous(hinge=True),
         "Conic §2",
         rank=24,

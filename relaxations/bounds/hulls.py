@@ -1,7 +1,8 @@
 """Relaxations of a loss plus a regulariser by convex hulls of the loss: of single points, at equal γ, over all γ (SDP), of pairs.
 
-For a loss ℓ = min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union
-(Ceria and Soares, 1999),
+Conic is Cepeda, Gómez, Han: *Robust support vector machines via conic optimization*, which has the 0-1 loss. For a loss ℓ =
+min_k f_k, the least of convex branches, and γ ≥ 0 the convex envelope of c ℓ(m) + γ m² is, by the hull of a union (Ceria and
+Soares, 1999),
 
     min Σ_k c f_k^π(m_k, z_k) + γ m_k²/z_k   over Σ z_k = 1, Σ m_k = m, z ≥ 0,
 
@@ -9,13 +10,13 @@ f^π(m, z) = z f(m/z) the perspective. The γ m² that is subtracted again for e
 R(w) - Σ γ_i (x_i'w)² stays convex for γ in Γ. For the 0-1 loss this is Conic (13), for the ramp the same construction with the
 ramp's two branches. Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold for every m_k.
 
-*All γ in Γ at once* (`LiftedHulls`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
+*All γ in Γ at once* (`LiftedHullLoss`). With R(w) = μ||w||² + R'(w) and W standing for ww', [1 w'; w W] ⪰ 0,
 
     min R'(w) + μ Tr W + Σ c_i Σ_k f_k^π(m_ik, z_ik)   subject to   x_i'W x_i ≥ Σ_k m_ik²/z_ik and the unions above:
 
-the dual of maximising `PointHulls` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A coefficient
-without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each group of
-points brings the union of each loss that has branches; the others stay as they are.
+the dual of maximising `PointHullLoss` over γ in Γ (γ_i the multiplier of point i's row; Conic (21) for the 0-1 loss). A
+coefficient without squares (a free intercept) has W_jj ≤ span_j² in place of its price, span_j a bound of |w_j|. A loss for each
+group of points brings the union of each loss that has branches; the others stay as they are.
 
 *Two points at once*: for a pair (i, j) and branches (k, l) there are z_kl ≥ 0 with the marginals z_ik and z_jl, and a vector
 m_kl of R² with the marginals m_ik, m_jl, lifted to M_kl: [z_kl m_kl'; m_kl M_kl] ⪰ 0, Σ_kl M_kl = (a_i, a_j)'W(a_i, a_j). Ends
@@ -48,52 +49,54 @@ from ..reduction import Relaxation
 
 @dataclass(frozen=True, eq=False)
 class BoundingLoss(Loss):
-    """A convex lower bound of a loss with branches, as a part of the relaxed problem; its value at a point is the loss's own.
+    """A part that takes the place of a loss in the relaxed problem and bounds it from below: base class.
+
+    Its value at a classifier is the loss's own.
 
     Parameters
     ----------
     of : Loss
-        With branches.
+        The loss that is bounded, a minimum of convex branches.
     """
 
     of: Loss
 
     @property
     def reads_activity_bounds(self) -> bool:
-        """True: bounds of the margins multiply the weights."""
+        """Return True: bounds of the margins multiply the weights z."""
         return True
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """Return the values of the bounded loss."""
+        """Return the loss of each argument, (n,)."""
         return self.of.values(argument)
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Return the points that need no label in the loss."""
+        """Return the mask of the points, of n, that need no label in the loss."""
         return self.of.unlabelled(n)
 
     def is_nonnegative(self) -> bool:
-        """Return whether the loss is nonnegative."""
+        """Return whether no value of the loss is below 0."""
         return self.of.is_nonnegative()
 
     def saturation(self) -> float:
-        """Return the loss's level segments."""
+        """Return a t such that the loss is linear on argument ≤ -t and on argument ≥ t; infinite if there is none."""
         return self.of.saturation()
 
 
 @dataclass(frozen=True, eq=False)
 class UnionHull:
-    """Variables of the convex hull of a union of branches, one of each kind for a branch k and a point.
+    """Variables of the convex hull of a union of branches: for each branch k, vectors with an entry for each of n points.
 
     Parameters
     ----------
     z, m : tuple of Affine
-        Weights z_k and parts m_k of the margins.
+        Weights z_k and parts m_k of the margins, by branch.
     squares : tuple of Affine
-        Upper bounds of m_k²/z_k.
+        Upper bounds of m_k²/z_k, by branch.
     ends : tuple of (low, high)
-        Ends of m_k/z_k.
+        Bounds of m_k/z_k, by branch: the ends of the branch within the bounds of the margins.
     bound : ndarray (n,)
-        Bounds of |m|.
+        Bounds of the margins' absolute values; infinite without.
     """
 
     z: tuple[Affine, ...]
@@ -106,7 +109,10 @@ class UnionHull:
 def add_union_hull(
     builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool
 ) -> UnionHull:
-    """Add the hull of the branches' union, with variables, rows and cost, and return its pieces."""
+    """Add variables, rows and cost of the hull of the branches' union to a program, and return the variables.
+
+    Without ``margin_bounds`` the margins count as unbounded.
+    """
     n = context.argument.rows
     margin_rows, choice_rows = -context.argument, Affine({}, np.full(n, -1.0))
     bound = context.argument_bounds if margin_bounds else np.full(n, np.inf)
@@ -144,23 +150,24 @@ def _cost(builder: Assembly, costs: FloatArray, branch: ConvexPiece, part: Affin
 
 
 @dataclass(frozen=True, eq=False)
-class PointHulls(BoundingLoss):
-    """The hull of every point's loss with γ_i m_i², less γ_i m_i², at one γ in Γ.
+class PointHullLoss(BoundingLoss):
+    """The convex hull of every point's loss plus γ_i m_i², less γ_i m_i², at one γ in Γ.
 
     Parameters
     ----------
     of : Loss
-        With branches.
+        The loss, a minimum of convex branches.
     gamma : ndarray (n,)
+        γ in Γ.
     margin_bounds : bool
-        Whether bounds of the margins count.
+        Whether bounds of the margins at an optimum are used.
     """
 
     gamma: FloatArray = field(repr=False)
     margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add the branches, and the squares."""
+        """Add the hulls with the squares γ_i m_i²/z, and subtract γ_i (a_i'w)² from the objective."""
         pieces = add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
@@ -168,7 +175,7 @@ class PointHulls(BoundingLoss):
         return None
 
     def cost_line(self) -> Line:
-        """State the perspectives, and the squares that are subtracted again."""
+        """Return the line of the objective: perspectives, and the squares that are subtracted again."""
         return Line(
             "sum_i (c_i sum_k f_k(m_ik, z_ik) + g_i (sum_k m_ik^2/z_ik - (y_i x_i'w)^2))",
             r"\textstyle\sum_i \Bigl(c_i\sum_k f_k^\pi(m_{ik}, z_{ik}) + \gamma_i\bigl(\sum_k \tfrac{m_{ik}^2}{z_{ik}}"
@@ -176,12 +183,12 @@ class PointHulls(BoundingLoss):
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """State the union."""
+        """Return the lines of the rows: the unions."""
         return union_statement()
 
 
 def union_statement() -> tuple[Line, ...]:
-    """State the hull of a union."""
+    """Return the lines of a statement for the hull of a union."""
     return (
         Line("sum_k m_ik = y_i x_i'w", r"\textstyle\sum_k m_{ik} = y_i x_i^\top w", "whole"),
         Line("sum_k z_ik = 1, z >= 0", r"\textstyle\sum_k z_{ik} = 1,\ z\ge 0", "one branch"),
@@ -189,18 +196,19 @@ def union_statement() -> tuple[Line, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class LiftedHulls(BoundingLoss):
+class LiftedHullLoss(BoundingLoss):
     """The hulls over all γ in Γ at once, an SDP, with hulls of the given pairs.
 
     Parameters
     ----------
     of : Loss
-        With branches.
+        The loss, a minimum of convex branches.
     mu : float
-        Curvature of the regulariser, in all coefficients.
+        μ such that R(w) - μ||w||² is convex.
     pairs : tuple of (i, j)
+        Points whose pairs have hulls as well.
     margin_bounds : bool
-        Whether bounds of the margins count.
+        Whether bounds of the margins at an optimum are used.
     """
 
     mu: float
@@ -208,7 +216,7 @@ class LiftedHulls(BoundingLoss):
     margin_bounds: bool = True
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add W, the unions and the pairs."""
+        """Add W, the unions and the hulls of pairs."""
         p, penalised = context.w.rows, np.flatnonzero(context.penalised)
         W = builder.variables("W", svec_size(p), *_svec_bounds(context.span), shape=(p, p), symmetric=True)
         builder.require("lifted", lifted(context.w, W), PSD.of_order(p + 1))
@@ -245,14 +253,14 @@ class LiftedHulls(BoundingLoss):
             _add_pair(builder, f"pair {number}", W, A[[i, j]], pieces, (i, j))
 
     def cost_line(self) -> Line:
-        """State the perspectives, and the trace in place of the norm."""
+        """Return the line of the objective: perspectives, and the trace in place of the norm."""
         return Line(
             f"{self.mu:g} (Tr W - ||w||^2) + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"{self.mu:g}\,(\operatorname{{Tr}} W - \|w\|_2^2) + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """State the unions, the lifting and the pairs."""
+        """Return the lines of the rows: unions, lifting and pairs."""
         pairs = (
             Line(
                 f"hulls of {len(self.pairs)} pairs of points",
@@ -334,11 +342,21 @@ def _add_products_of_ends(
 
 
 @dataclass(frozen=True, eq=False)
-class SingleHulls(BoundingLoss):
-    """τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, γ_i = μ/||x_i||², in place of μ||w||²: Conic Theorem 1.
+class SingleHullLoss(BoundingLoss):
+    """The hull of one point's loss with the whole norm, for each point: Conic Theorem 1.
 
-    Every row is the hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHulls`), since
-    with multipliers of sum 1 the γ_i times them are in Γ.
+    τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, with γ_i = μ/||x_i||², takes the place of μ||w||². Every row is the
+    hull of one point's loss with all of the norm; all rows together are at most the SDP (`LiftedHullLoss`), since with
+    multipliers of sum 1 the γ_i times them are in Γ.
+
+    Parameters
+    ----------
+    of : Loss
+        The loss, a minimum of convex branches.
+    mu : float
+        μ such that R(w) - μ||w||² is convex.
+    margin_bounds : bool
+        Whether bounds of the margins at an optimum are used.
     """
 
     mu: float
@@ -369,14 +387,14 @@ class SingleHulls(BoundingLoss):
         return None
 
     def cost_line(self) -> Line:
-        """State the cost with τ in place of the norm."""
+        """Return the line of the objective, with τ in place of the norm."""
         return Line(
             f"tau - {self.mu:g} ||w||^2 + sum_i c_i sum_k f_k(m_ik, z_ik)",
             rf"\tau - {self.mu:g}\|w\|_2^2 + \textstyle\sum_i c_i\sum_k f_k^\pi(m_{{ik}}, z_{{ik}})",
         )
 
     def lines(self) -> tuple[Line, ...]:
-        """State the unions and the hulls."""
+        """Return the lines of the rows: unions and hulls."""
         hull = Line(
             "tau >= mu ||w||^2 + mu/||x_i||^2 (sum_k m_ik^2/z_ik - (x_i'w)^2)",
             r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
@@ -406,7 +424,7 @@ class _Hulls(MarginToForm):
     margin_bounds: bool = True
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why there are no hulls: no branches, or no curvature in some coefficient; empty if there are."""
+        """Return the reason why a composition has no hulls: no branches, or a coefficient without squares; else empty."""
         if not composed.loss.convex_pieces():
             return (
                 f"{type(composed.loss).__name__} is no least value of convex branches, as Ramp, ZeroOne and PiecewiseLinear are"
@@ -427,17 +445,17 @@ class _Hulls(MarginToForm):
     @property
     @abstractmethod
     def kind(self) -> str:
-        """The kind of hulls, for tables."""
+        """Return the kind of hulls, for tables."""
 
     @property
     def name(self) -> str:
-        """Name for tables."""
+        """Return the name for tables."""
         return f"hulls, {self.kind}" + ("" if self.margin_bounds else ", no M")
 
 
 @dataclass(frozen=True)
 class EqualHulls(_Hulls):
-    """`PointHulls` at equal γ_i, as large as Γ allows: second-order cones.
+    """The hulls of single points at equal γ_i, as large as Γ allows (`PointHullLoss`): second-order cones.
 
     Parameters
     ----------
@@ -451,12 +469,12 @@ class EqualHulls(_Hulls):
         """Return the hulls of single points with the largest equal γ for which the problem stays convex."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         largest = float(np.linalg.norm(rows, 2)) ** 2 / composed.regulariser.curvature()
-        return PointHulls(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
+        return PointHullLoss(composed.loss, np.full(rows.shape[0], (1.0 - _INSIDE) / largest), self.margin_bounds)
 
 
 @dataclass(frozen=True)
 class OneHull(_Hulls):
-    """`SingleHulls`: each point's hull with the whole norm.
+    """Each point's hull with the whole norm (`SingleHullLoss`): second-order cones.
 
     Parameters
     ----------
@@ -468,12 +486,12 @@ class OneHull(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the hulls of single points, each with the whole norm."""
-        return SingleHulls(composed.loss, composed.regulariser.curvature(), self.margin_bounds)
+        return SingleHullLoss(composed.loss, composed.regulariser.curvature(), self.margin_bounds)
 
 
 @dataclass(frozen=True)
 class AllHulls(_Hulls):
-    """`LiftedHulls`: the SDP, the best over all γ in Γ; of a loss for each group of points too.
+    """The hulls of single points over all γ in Γ (`LiftedHullLoss`): an SDP; it also reads a loss for each group of points.
 
     Parameters
     ----------
@@ -484,7 +502,7 @@ class AllHulls(_Hulls):
     kind = "SDP"
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why there is no SDP: no branches, no squares, or a coefficient without either; empty if there is."""
+        """Return the reason why a composition has no SDP: no branches, or a coefficient without squares or bounds; else empty."""
         loss = composed.loss
         if isinstance(loss, GroupLosses):
             unread = [part for _, part, _ in loss.parts() if not (part.convex or part.convex_pieces())]
@@ -499,11 +517,11 @@ class AllHulls(_Hulls):
 
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of all points: the SDP."""
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds)
+        return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds)
 
 
 def conflicting_pairs(rows: FloatArray, count: int) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of rows with the most negative cosines."""
+    """Return the ``count`` pairs (i, j) of rows with the smallest cosines, the most conflicting first."""
     unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
     first, second = np.triu_indices(rows.shape[0], 1)
     order = np.argsort((unit @ unit.T)[first, second], kind="stable")[:count]
@@ -517,18 +535,18 @@ class PairHulls(AllHulls):
     Parameters
     ----------
     pairs : int
-        How many.
+        Number of pairs.
     """
 
     pairs: int = 20
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """The kind of hulls, for tables."""
+        """Return the kind of hulls, for tables."""
         return f"{self.pairs} pairs"
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why the problem has no pair hulls: they need one loss, and what the SDP needs; else empty."""
+        """Return the reason why a composition has no hulls of pairs: several losses, or that of `AllHulls`; else empty."""
         if isinstance(composed.loss, GroupLosses):
             return "hulls of pairs are those of one loss; 'hulls' reads a loss for each group of points"
         return super().missing_part(composed)
@@ -536,7 +554,7 @@ class PairHulls(AllHulls):
     def hull(self, composed: Margin) -> Loss:
         """Return the lifted hulls of pairs, which are chosen from the data alone."""
         chosen = conflicting_pairs(to_dense(composed.loss.rows(composed.points, composed.y)[0]), self.pairs)
-        return LiftedHulls(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
+        return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
 
 
 RELAXATIONS = (

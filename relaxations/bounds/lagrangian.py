@@ -1,5 +1,5 @@
 # exempt (formulation): its target is the 0-1 loss at a price, or a form with prices: one of its own two
-"""Lagrangian relaxation: rows of a form move into the objective with multipliers (``prices``), and the rest is solved.
+"""The Lagrangian relaxation (`Lagrangian`): linear rows move into the objective with multipliers, ``prices``; the rest is solved.
 
 For rows F x + g ≥ 0 with multipliers μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
 
@@ -45,8 +45,9 @@ class LagrangianRelaxation(Model):
     Parameters
     ----------
     original : StandardForm
+        The form, with the rows in it.
     rows : str
-        Label of linear rows of it.
+        Label of linear rows of the form.
     prices : array_like
         Multipliers μ, one for each of the rows; ≥ 0 for inequalities.
 
@@ -73,7 +74,7 @@ class LagrangianRelaxation(Model):
 
     @property
     def form_bytes(self) -> int:
-        """Bound the bytes by those of the original's form."""
+        """Return an upper estimate of the form's bytes: those of the original form."""
         return self.original.bytes
 
     @cached_property
@@ -82,7 +83,7 @@ class LagrangianRelaxation(Model):
         return self.original.relax_integrality()
 
     def compile(self) -> StandardForm:
-        """The form with the rows in its objective."""
+        """Return the form with the rows in its objective."""
         form, constraint = self.continuous, self.continuous.constraint(self.rows)
         return form.replace(
             name=f"{form.name}, {self.rows} priced",
@@ -92,14 +93,15 @@ class LagrangianRelaxation(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
-        priced objective was rounded.
+        """Return the Lagrangian bound of the *original* form at μ and the multipliers of the other rows.
+
+        So rounding of the priced objective does not matter.
         """
         return dual_bound(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
 
     @property
     def statement(self) -> Statement:
-        """The algebra above."""
+        """Return the statement: the program with the rows in its objective."""
         return Statement(
             title=f"Lagrangian relaxation of {self.original.name}",
             problem_class="what is left of the program without the rows and without integers",
@@ -116,7 +118,7 @@ class LagrangianRelaxation(Model):
 _BUDGET = "budget"
 #: λ is doubled this often at most until the budget holds at its solution.
 _DOUBLINGS = 60
-#: How models other than `ZeroOneSVM` are read: their form without integers, with valid constants where they were changed.
+#: Reads models other than `ZeroOneSVM`, by their form without integers.
 _BY_FORM = Continuous()
 #: Two slopes of v are taken for one where they differ by less, relative.
 _SAME = 1e-9
@@ -124,7 +126,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Lagrangian(Reduction[Any]):
-    """The Lagrangian relaxation of the rows of one label, at given multipliers or the best that are found.
+    """The Lagrangian relaxation of the rows of one label, at given multipliers or at the best that are found.
 
     Parameters
     ----------
@@ -160,21 +162,21 @@ class Lagrangian(Reduction[Any]):
 
     @property
     def name(self) -> str:
-        """Name with the rows."""
+        """Return the name with the label of the rows."""
         return f"Lagrangian, {self.rows}" + ("" if self.prices is None else " at given prices")
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Linear rows of that label."""
+        """Return the requirement of linear rows with that label."""
         return (Need(f"linear rows called {self.rows!r}", "these are what a price is put on", self._met),)
 
     @property
     def reads(self) -> tuple[type[Model], ...]:  # type: ignore[override]
-        """Any model for rows of its form; the budget is a `ZeroOneSVM`'s."""
+        """Return the classes of models that it is defined for: every model, but for the budget `ZeroOneSVM` alone."""
         return (ZeroOneSVM,) if self.rows == _BUDGET else (Model,)
 
     def obstacle(self, model: Model) -> str:
-        """Return the form's lack for a `ZeroOneSVM`, and for other models, which are read by their form alone."""
+        """Return the reason why the reduction does not read a model, such as missing rows of its label; empty if it does."""
         if ZeroOneSVM in self.reads or isinstance(model, ZeroOneSVM):
             return super().obstacle(model)
         unread = _BY_FORM.obstacle(model)
@@ -192,7 +194,7 @@ class Lagrangian(Reduction[Any]):
         return any(c.label == self.rows and isinstance(c.cone, (Zero, Nonnegative)) for c in model.form.constraints)
 
     def apply(self, model: Model) -> ZeroOneSVM | LagrangianRelaxation:
-        """The λ form at the price of the budget; or the form without the rows.
+        """Return the λ form at the price of the budget; for other rows the relaxation with the rows in the objective.
 
         Raises
         ------
@@ -209,14 +211,14 @@ class Lagrangian(Reduction[Any]):
         return LagrangianRelaxation(form, self.rows, self._row_prices(form))
 
     def offset(self, model: Model, target: ZeroOneSVM | LagrangianRelaxation) -> Rounded:
-        """-μk of the budget; the other targets hold their constants."""
+        """Return -μk for the budget k; 0 for other rows, whose target holds its constants."""
         if not isinstance(target, ZeroOneSVM):
             return Rounded(0.0)
         assert isinstance(model, ZeroOneSVM) and isinstance(target.lam, float) and model.budget is not None
         return Rounded(-target.lam).times(float(model.budget))
 
     def lift(self, model: Model, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """The prices and the multipliers of what is left, as multipliers of the form."""
+        """Return the Lagrangian bound of the form at the prices and the target's multipliers."""
         if isinstance(target, ZeroOneSVM):
             form, joint = model.form.relax_integrality(), {**multipliers, _BUDGET: np.array([target.lam])}
         else:
@@ -225,13 +227,13 @@ class Lagrangian(Reduction[Any]):
         return LiftedDual(value, joint, "Lagrangian of the form at the prices and the multipliers of what is left")
 
     def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """Return the value that the relaxation without integers counts, where the model is read by its form."""
+        """Return the model's objective at a point."""
         return super().value(model, values) if isinstance(model, ZeroOneSVM) else _BY_FORM.value(model, values)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """λ form: the best multiple of w. κ form: the least multiple that violates no more than the budget; None without one.
+        """Return a feasible point: the best multiple of w; in κ form the least that violates no more than the budget, or None.
 
-        Of other models what the relaxation without integers makes of it.
+        Other models recover it as the continuous relaxation does (`Continuous`).
         """
         if not isinstance(model, ZeroOneSVM):
             return _BY_FORM.recover(model, values)

@@ -1,4 +1,7 @@
-"""The perspective relaxation of the 0-1 loss at a fixed γ in Γ, Conic (13): second-order cones in place of the SDP."""
+"""The perspective relaxation of the 0-1 loss at a fixed γ (`Perspective`): second-order cones, cheaper and weaker than the SDP.
+
+It is (13) of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic"), for one γ of their set Γ.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ..reduction import LiftedDual, Need, Relaxation
 from .big_m import BigM, MSource
 from .convexification import (
     CertifiedConvexification,
-    ConvexifiedLosses,
+    ConvexificationModel,
     as_positive_vector,
     certified_dual,
     certified_dual_with_big_m,
@@ -32,7 +35,7 @@ GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerspectiveRelaxation(ConvexifiedLosses):
+class PerspectiveRelaxation(ConvexificationModel):
     """min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i over the cones of the points, 0 ≤ z ≤ 1: Conic (13) at one γ.
 
     Its optimum is D(γ) ≤ that of the SDP (21), which is the maximum over Γ; equal at γ*. With M it has the rows
@@ -41,14 +44,15 @@ class PerspectiveRelaxation(ConvexifiedLosses):
     Parameters
     ----------
     X : array_like (n, p)
+        Points; an intercept is a column of ones among them.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
-        λ_i > 0; different ones need M.
+        Costs λ_i > 0; different ones need M.
     gamma : array_like (n,)
-        γ in Γ.
+        γ in Γ: γ ≥ 0 with Σ γ_i x_i x_i' ⪯ I.
     big_m : float or array_like (n,), optional
-        M_i > 0.
+        Constants M_i > 0 of the big-M rows; no such rows by default.
 
     Notes
     -----
@@ -80,21 +84,21 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     @cached_property
     def big_m_values(self) -> FloatArray | None:
-        """M_i, where there are rows."""
+        """The constants M_i, (n,); None without big-M rows."""
         return None if self.big_m is None else as_vector(self.big_m, self.X.shape[0], "big_m")
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows and of S."""
+        """Return the estimated bytes of the form: its rows and S."""
         n, p = self.X.shape
         return 24 * n * p + 12 * p * p + 400 * n
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form that the class's notes name."""
         return strengthened_form(self.name, self.signed, self.sample_weight, self.gamma, self.big_m_values, integer=False)
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """The dual value D(γ, V), V_i the multipliers of ``split`` and ``margin``."""
+        """Return the bound D(γ, V) at the model's γ, V_i the sum of the multipliers ``split`` and ``margin``."""
         slope = np.zeros(self.X.shape[0])
         if "split" in multipliers:
             split = np.asarray(multipliers["split"], dtype=np.float64)
@@ -107,7 +111,7 @@ class PerspectiveRelaxation(ConvexifiedLosses):
 
     @property
     def statement(self) -> Statement:
-        """Conic (13) at a fixed γ."""
+        """Return the statement of Conic (13) at a fixed γ."""
         n, p = self.X.shape
         count = int((self.gamma > 0).sum())
         objective, lines = strengthened_lines(count, "cone" if self.big_m_values is None else "bigm")
@@ -131,9 +135,9 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
     Parameters
     ----------
     gamma : {"uniform", "stated"} or array_like (n,)
-        Where γ comes from: see `GammaSource`. Numbers that are not in Γ are scaled into it.
+        Source of γ: equal γ_i, as large as Γ allows; those of the model's strengthened encoding; or numbers, scaled into Γ.
     big_m : MSource, optional
-        Big-M rows with constants from this source (`BigM`); none where it is not given.
+        Source of the constants of big-M rows (`BigM`); no such rows by default.
 
     Raises
     ------
@@ -152,17 +156,17 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
 
     @property
     def name(self) -> str:
-        """Name with the sources of γ and M."""
+        """Return the name with the sources of γ and M."""
         source = f"{self.gamma} gamma" if isinstance(self.gamma, str) else "given gamma"
         return f"perspective, {source}" + ("" if self._rows is None else f" + big-M, {self._rows.source_name}")
 
     @property
     def _rows(self) -> BigM | None:
-        """The reduction with the constants of the big-M rows."""
+        """The reduction that gives the constants of the big-M rows; None without such rows."""
         return None if self.big_m is None else BigM(self.big_m)
 
     def gamma_for(self, model: ZeroOneSVM) -> FloatArray:
-        """γ for this model, in Γ.
+        """Return γ for a model, in Γ.
 
         Parameters
         ----------
@@ -176,7 +180,7 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
         Raises
         ------
         InputError
-            γ is not in Γ, or ``"stated"`` and the model has none.
+            γ has not one number for each point, or is ``"stated"`` and the model has none.
         """
         if isinstance(self.gamma, str) and self.gamma == "stated":
             if model.gamma is None:
@@ -194,20 +198,20 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
         return super().cost_needs if self.big_m is None else ()
 
     def target(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
-        """The relaxation with the same data, λ and this γ; with "stated" the model's own γ."""
+        """Return the relaxation with the same data and λ at the γ of this model."""
         assert model.lam is not None  # the λ form
-        return PerspectiveRelaxation(model.X, model.y, model.lam, self.gamma_for(model), self.constants(model))
+        return PerspectiveRelaxation(model.X, model.y, model.lam, self.gamma_for(model), self.big_m_constants(model))
 
-    def constants(self, model: ZeroOneSVM) -> FloatArray | None:
-        """M_i of the rows."""
-        return None if self._rows is None else self._rows.constants(model)
+    def big_m_constants(self, model: ZeroOneSVM) -> FloatArray | None:
+        """Return the constants M_i of the big-M rows, (n,); None without such rows."""
+        return None if self._rows is None else self._rows.big_m_constants(model)
 
     def m_source(self, model: ZeroOneSVM) -> str:
-        """Return the source of the big-M constants that are kept beside the perspective; empty without M."""
+        """Return the source of the constants of the big-M rows in words; empty without such rows."""
         return "" if self._rows is None else self._rows.m_source(model)
 
     def caveat(self, model: ZeroOneSVM) -> str:
-        """Return the caveat of `BigM`."""
+        """Return the caveat of `BigM` with these constants; empty without big-M rows."""
         return "" if self._rows is None else self._rows.caveat(model)
 
 

@@ -1,4 +1,4 @@
-"""Rank-one hulls: rows of the SDP for the square of a combination of several points' violations.
+"""The SDP of the 0-1 loss with rank-one rows (`RankOne`): bounds of the square of a combination of several points' violations.
 
 For the step 1{r_i > 0} of the violation r_i = t - y_i x_i'w, z_i in {0, 1}, z_i = 0 asks r_i ≤ 0 and z_i = 1 asks r_i ≥ 0. For a
 vector c let s = Σ c_i r_i, and ζ_i = z_i where c_i > 0, ζ_i = 1 - z_i where c_i < 0. If s > 0 then some c_i r_i > 0, so that some
@@ -31,29 +31,29 @@ from ...models.formulations.margin.part import AssemblyContext
 from ...models.program.cones import RotatedSecondOrder, Zero, svec_rank_one
 from ...models.statement import Line
 from ..reduction import Relaxation
-from .hulls import AllHulls, LiftedHulls, UnionHull, conflicting_pairs
+from .hulls import AllHulls, LiftedHullLoss, UnionHull, conflicting_pairs
 
 
 @dataclass(frozen=True, eq=False)
-class RankOneHulls(LiftedHulls):
-    """The SDP with a rank-one row for each of the given combinations.
+class RankOneHullLoss(LiftedHullLoss):
+    """The loss of the SDP with a rank-one row for each of the given combinations: replaces the 0-1 loss in a composition.
 
     Parameters
     ----------
     combinations : ndarray (k, n)
-        Vectors c.
+        The vectors c, as rows.
     """
 
     combinations: FloatArray = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
     def branches(self) -> tuple[ConvexPiece, ...]:
-        """Return the two branches of a step: kept from the threshold on, violated up to it."""
+        """Return the two branches of the step: cost 0 for margins ≥ t, cost 1 for margins ≤ t."""
         assert isinstance(self.of, ZeroOne)
         t = self.of.threshold
         return ConvexPiece(((0.0, 0.0),), low=t), ConvexPiece(((0.0, 1.0),), high=t)
 
     def add_rows(self, builder: Assembly, context: AssemblyContext, W: Affine, pieces: UnionHull) -> None:
-        """v, s and q of both signs, and the lifted square that they bound."""
+        """Add v, s and q ≥ s²/v of both signs, and the rows by which the lifted square is at least the sum of the two q."""
         assert isinstance(self.of, ZeroOne)
         C, t = self.combinations, self.of.threshold
         k, positive, negative = C.shape[0], 1.0 * (self.combinations > 0.0), 1.0 * (self.combinations < 0.0)
@@ -80,7 +80,7 @@ class RankOneHulls(LiftedHulls):
         builder.require_nonnegative("rank one", square)
 
     def lines(self) -> tuple[Line, ...]:
-        """The lines of the SDP, and the rank-one rows."""
+        """Return the lines of the SDP's statement and those of the rank-one rows."""
         row = Line(
             "lifted (sum_i c_i r_i)^2 >= s_+^2/v_+ + s_-^2/v_- for each c",
             r"\bigl\langle\textstyle\sum_i c_i r_i\bigr\rangle^2 \ge s_+^2/v_+ + s_-^2/v_-\ \text{for each } c",
@@ -91,23 +91,23 @@ class RankOneHulls(LiftedHulls):
 
 @dataclass(frozen=True)
 class RankOne(AllHulls):
-    """`RankOneHulls` for sums and differences of two points' violations, relative to the points' norms.
+    """The SDP with rank-one rows for the sum and the difference of two points' violations, each divided by its point's norm.
 
     Parameters
     ----------
     pairs : int
-        How many: those whose margins conflict most, as in `PairHulls`.
+        Number of pairs: those whose margins conflict most, as in `PairHulls`.
     """
 
     pairs: int = 200
 
     @property
     def name(self) -> str:
-        """Name for tables."""
+        """Return the name for tables."""
         return f"rank-one hulls, {self.pairs} pairs" + ("" if self.margin_bounds else ", no M")
 
     def missing_part(self, composed: Margin) -> str:
-        """Return the reason why the problem has no rank-one hulls (its loss is no step, or that of `AllHulls`); else empty."""
+        """Return the reason why a composition has no rank-one rows: its loss is no step, or that of `AllHulls`; else empty."""
         if not isinstance(composed.loss, ZeroOne):
             return (
                 f"{type(composed.loss).__name__} is no step; rank-one hulls are those of ZeroOne, and 'hulls' reads other losses"
@@ -115,7 +115,7 @@ class RankOne(AllHulls):
         return super().missing_part(composed)
 
     def hull(self, composed: Margin) -> Loss:
-        """Return the loss with rank-one rows for sums and differences of pairs, chosen from the data alone."""
+        """Return the loss with rank-one rows for sums and differences of pairs, which are chosen from the data alone."""
         rows = to_dense(composed.loss.rows(composed.points, composed.y)[0])
         norms = np.maximum(np.linalg.norm(rows, axis=1), 1e-300)
         pairs = conflicting_pairs(rows, self.pairs)
@@ -123,7 +123,7 @@ class RankOne(AllHulls):
         for number, (i, j) in enumerate(pairs):
             C[2 * number : 2 * number + 2, i] = 1.0 / norms[i]
             C[2 * number : 2 * number + 2, j] = 1.0 / norms[j], -1.0 / norms[j]
-        return RankOneHulls(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
+        return RankOneHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
 
 
 RELAXATIONS = (

@@ -1,4 +1,7 @@
-"""The relaxation by single-point hulls: the convex hull of each point's loss with ||w||² (Conic Theorem 1), without an SDP."""
+"""The relaxation by single-point hulls (`SinglePoint`): the convex hull of each point's 0-1 loss with ||w||², without an SDP.
+
+It is Theorem 1 of Cepeda, Gómez, Han: *Robust support vector machines via conic optimization* ("Conic"), for all points at once.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,20 @@ from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ..reduction import LiftedDual, Relaxation
-from .convexification import CertifiedConvexification, ConvexifiedLosses, certified_dual
+from .convexification import CertifiedConvexification, ConvexificationModel, certified_dual
 
 
 def single_point_gammas(A: FloatArray) -> FloatArray:
-    """Return γ_i = 1/||x_i||² of each point's hull, Theorem 1 with Q = I; 0 for a row of zeros, which has no hull to speak of.
+    """Return γ_i = 1/||x_i||², the largest γ of each point alone, for the rows of A; 0 for a row of zeros.
 
-    *All of them at once are not in Γ in general*: I - Σ γ_i x_i x_i' has trace p - n, negative for n > p. Each is the largest
-    multiple for
-    its point alone.
+    *All of them at once are not in Γ in general*: I - Σ γ_i x_i x_i' has trace p - n, negative for n > p.
     """
     squares = np.einsum("ij,ij->i", A, A)
     return np.divide(1.0, squares, out=np.zeros_like(squares), where=squares > 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SinglePointRelaxation(ConvexifiedLosses):
+class SinglePointRelaxation(ConvexificationModel):
     """min τ + λ Σz with τ ≥ ||w||² + γ_i h_i(w, z_i) for each i, γ_i = 1/||x_i||²: Conic Theorem 1 for one point at a time.
 
     h_i = (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) - r_i², r_i = 1 - u_i; ||w||² - γ_i r_i² is convex since I - γ_i x_i x_i' ⪰ 0. Every
@@ -43,10 +44,11 @@ class SinglePointRelaxation(ConvexifiedLosses):
     Parameters
     ----------
     X : array_like (n, p)
+        Points; an intercept is a column of ones among them.
     y : array_like (n,)
         Labels -1, +1.
     lam : float
-        λ > 0.
+        λ > 0, the cost of a violation.
 
     Notes
     -----
@@ -70,7 +72,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the n projections."""
+        """Return the estimated bytes of the form: those of the n projections."""
         n, p = self.X.shape
         return 12 * n * (p * p + 10 * p)
 
@@ -93,7 +95,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
         return builder.form()
 
     def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
-        """The dual value at γ_i = μ_i/||x_i||² with μ ≥ 0 from the ``hull`` cones, scaled to Σμ ≤ 1."""
+        """Return the bound at γ_i = μ_i/||x_i||², μ ≥ 0 from the multipliers of the ``hull`` cones, scaled to Σμ ≤ 1."""
         first = np.asarray(multipliers["hull"], dtype=np.float64).reshape(self.X.shape[0], -1)[:, 0]
         mu = np.maximum(0.5 * first, 0.0)
         gamma = mu / max(float(mu.sum()), 1.0) * single_point_gammas(self.signed)
@@ -103,7 +105,7 @@ class SinglePointRelaxation(ConvexifiedLosses):
 
     @property
     def statement(self) -> Statement:
-        """Theorem 1 for each point."""
+        """Return the statement of Theorem 1 for each point."""
         n, p = self.X.shape
         return Statement(
             title="Single-point hulls (relaxation of the 0-1 loss)",
@@ -127,12 +129,12 @@ class SinglePointRelaxation(ConvexifiedLosses):
 
 @dataclass(frozen=True)
 class SinglePoint(CertifiedConvexification[SinglePointRelaxation]):
-    """`SinglePointRelaxation`: a bound between zero and that of the SDP, without a semidefinite cone."""
+    """The relaxation by single-point hulls, `SinglePointRelaxation`: second-order cones, a bound of at most the SDP's."""
 
     name = "single-point hulls"
 
     def target(self, model: ZeroOneSVM) -> SinglePointRelaxation:
-        """The relaxation with the same data and λ."""
+        """Return the relaxation with the same data and λ."""
         return SinglePointRelaxation(model.X, model.y, float(model.sample_weight[0]))
 
 

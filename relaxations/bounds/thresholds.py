@@ -1,4 +1,4 @@
-r"""A relaxation of ramp losses by a 0-1 problem, which an exact solver bounds: a ramp is a mean of steps.
+r"""The relaxation of ramp losses by a 0-1 problem (`Thresholds`), which an exact solver bounds: a ramp is a mean of steps.
 
 Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
 sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
@@ -62,7 +62,7 @@ _NEARLY = 0.98
 
 @dataclass(frozen=True)
 class Thresholds(MarginReduction[ZeroOneSVM]):
-    """A ramp by the exact 0-1 problem of two thresholds, 1 and nearly -(d - 1); its bound is that of a search.
+    """The reduction of a ramp loss to the 0-1 problem with two thresholds, 1 and nearly -(d - 1); an exact search bounds it.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
     @property
     def name(self) -> str:
-        """Name with τ where it is another one."""
+        """Return the name, with τ if it is not the default."""
         return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
 
     def missing_part(self, composed: Margin) -> str:
-        """Return what the problem lacks of: a ramp, and a bound of every coefficient but a free intercept; empty if nothing."""
+        """Return the reason why a composition is not read: no ramp, or a coefficient without norm or squares; empty if it is."""
         loss, view = composed.loss.piecewise_linear(), composed.view(MarginProblem)
         if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
@@ -105,7 +105,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
         return ""
 
     def apply(self, model: Model) -> ZeroOneSVM:
-        """The 0-1 problem.
+        """Return the 0-1 problem.
 
         Raises
         ------
@@ -116,16 +116,16 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
             return self._steps(model).model()
 
     def offset(self, model: Model, target: ZeroOneSVM) -> Rounded:
-        """Return the cost of a free intercept and of the unit."""
+        """Return minus the cost of a free intercept and of the unit s, an upper bound of what they add to the optimum."""
         return Rounded(-self._steps(model).constant)
 
     def lift(self, model: Model, target: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """The Lagrangian of the 0-1 problem's form without integers."""
+        """Return the Lagrangian bound of the 0-1 problem's form without integers, less the cost of intercept and unit."""
         value = dual_bound(target.form.relax_integrality(), None, multipliers).value - self._steps(model).constant
         return LiftedDual(value, dict(multipliers), "the 0-1 problem's form without integers; a ramp is a mean of steps")
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """The best multiple of v."""
+        """Return the point of the best allowed multiple of v; None without one."""
         steps = self._steps(model)
         u = np.asarray(values["w"], dtype=np.float64)
         return super().recover(model, {"w": u[: steps.scales.size] / steps.scales})
@@ -139,7 +139,7 @@ class Thresholds(MarginReduction[ZeroOneSVM]):
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """The 0-1 problem in u: u_j = scale_j (S + 1) v_j, and last scale·s."""
+    """The 0-1 problem in the variables u_j = scale_j (S + 1) v_j, and last scale·s."""
 
     view: MarginProblem
     y: FloatArray

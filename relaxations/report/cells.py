@@ -1,4 +1,4 @@
-"""Stored results of a gap report: a data class (cell) for each kind of computation, read from and written to JSON."""
+"""The stored results of a gap report: a data class (cell) for each kind of computation, written to JSON and read back."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class Record:
     Attributes
     ----------
     added_fields : mapping
-        Fields that records of earlier versions lack, with the values to take for them.
+        Values of the fields that records of earlier versions lack.
     """
 
     added_fields: ClassVar[Mapping[str, Any]] = {}
 
     def record(self) -> dict[str, Any]:
-        """Return the values by field, as JSON stores them."""
+        """Return the values by the names of the fields, for JSON."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
     def from_record(cls: type[_R], record: dict[str, Any]) -> _R:
-        """Return the cell of a stored record.
+        """Return the object whose `record` was stored.
 
         Raises
         ------
@@ -139,11 +139,12 @@ def problem_label(name: str, lam: float | None) -> str:
 
 @dataclass(frozen=True)
 class InstanceCell(Cell):
-    """Sizes of a problem (an instance at one λ, or a model as stated), and figures of the classifier that the heuristic found.
+    """The sizes of a problem (an instance at one λ, or a model as stated), and the classifier that the heuristic found.
 
     Parameters
     ----------
     source : str
+        Source of the data or of the model, in words.
     n, p : int or None
         Points; features, a constant column not counted. None for a program without points.
     intercept : bool
@@ -151,8 +152,7 @@ class InstanceCell(Cell):
     positives : int or None
         Points labelled +1; None where there are no two classes.
     objective : float or None
-        True objective of the heuristic's classifier: for the 0-1 loss the upper bound UB behind tightened M. None where none is
-        known.
+        Objective of the heuristic's classifier, from which valid M of the 0-1 loss follow; None without one.
     violations, misclassified : int or None
         Points with u < 1, and with u < 0, under it.
     seconds : float
@@ -170,7 +170,7 @@ class InstanceCell(Cell):
     held_out : str
         Description of the held-out points; empty without them.
     test_error : float or None
-        Share of them that the heuristic's classifier gets wrong.
+        Share of these points that the heuristic's classifier gets wrong.
     """
 
     source: str
@@ -225,7 +225,7 @@ class RelaxationCell(BoundingCell):
     against_m : bool
         Whether the bound is drawn against M (`Reduction.against_m`).
     beside_m : bool
-        Whether it is the level beside those (`Reduction.beside_m`).
+        Whether that picture shows the bound as a horizontal line (`Reduction.beside_m`).
     recovered : float or None
         The problem's objective at the classifier recovered from the relaxation.
     violations, misclassified : int or None
@@ -239,7 +239,7 @@ class RelaxationCell(BoundingCell):
     reason : str
         Why there is no result; empty if there is one.
     test_error : float or None
-        Part of the points held out that the recovered classifier gets wrong.
+        Share of the held-out points that the recovered classifier gets wrong.
     """
 
     relaxation: str
@@ -286,7 +286,7 @@ class ExactCell(BoundingCell):
     status, native_status : str
         The status, also in the solver's own words.
     proven : bool
-        Whether the optimum was reached (status "optimal").
+        Whether the status is "optimal", without a caveat.
     incumbent : float or None
         True objective of the solver's point, recomputed (from w for the 0-1 loss).
     claimed : float or None
@@ -294,7 +294,7 @@ class ExactCell(BoundingCell):
     bound : float or None
         Lower bound of the problem's optimum; None with a caveat.
     kind : str
-        "proved" (our own exact solver), "claimed by solver" or "none".
+        "proved", "claimed by solver" or "none".
     nodes : int or None
         Nodes of the search tree.
     violations, misclassified : int or None
@@ -312,21 +312,21 @@ class ExactCell(BoundingCell):
     root : float or None
         The bound after the root node, where the solver gives one.
     bound_seconds : float or None
-        When the trace's bound first was the final one, up to 1e-6 of it.
+        Seconds until the trace's bound was the final one, up to 1e-6 of it.
     prepare_seconds : float or None
-        Before the solver: the relaxation behind γ* of the strengthened encoding.
+        Seconds before the solver of making the strengthened encoding, whose γ* is a relaxation's; None for other encodings.
     caveat : str
         Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
     target_bound, target_kind : float or None, str
         With a caveat: the bound of the encoded program's own optimum alone.
     test_error : float or None
-        Part of the points held out that its classifier gets wrong.
+        Share of the held-out points that the solver's classifier gets wrong.
     trace : tuple of TracePoint
         Incumbent and bound over time, as the solver's callback tells them; thinned.
     log : str
-        Path of the proof log; empty where there is none.
+        The proof log, compressed by gzip, in base64; empty without one.
     log_digest : str
-        SHA-256 of the log.
+        Digest of the problem that the log must prove; empty without a log.
     """
 
     solver: str
@@ -372,7 +372,7 @@ class ExactCell(BoundingCell):
 
     @property
     def variant(self) -> str:
-        """Return solver, encoding and M in words, the default ones left out: what means over instances and seeds compare."""
+        """Return solver, encoding and M in words, without the defaults: means over instances and seeds are taken by it."""
         words = [self.solver]
         if self.encoding not in ("", "big-M", STRUCTURED):
             words.append(self.encoding)
@@ -414,7 +414,7 @@ class KappaCell(Record):
     rank_ratio : float or None
         Second over first eigenvalue of W.
     misclassified : int or None
-        Under the recovered classifier.
+        Points that the recovered classifier gets wrong.
     build_seconds, solve_seconds : float or None
         Seconds of building and of solving the relaxation.
     reason : str
@@ -424,9 +424,8 @@ class KappaCell(Record):
     exact_objective, exact_bound : float or None
         ||w||² of its classifier, and its lower bound.
     exact_kind : str
-        BoundKind of that bound, as ``kind``.
-    exact_nodes : int or None
-    exact_seconds : float or None
+        Kind of that bound, as ``kind``.
+    exact_nodes, exact_seconds : int or None, float or None
         Nodes and seconds of the exact solve.
     """
 
@@ -462,8 +461,9 @@ class KappaCell(Record):
 
 @dataclass(frozen=True)
 class LamChoice(Record):
-    """The λ chosen for a problem (``lam="auto"``), and the ends that it follows from. There are no ends if the intercept is
-    best at every λ, or at none.
+    """The λ chosen for a problem (``lam="auto"``), and the ends that it follows from.
+
+    There are no ends if the intercept alone is the best known classifier at every λ, or at none.
 
     Parameters
     ----------

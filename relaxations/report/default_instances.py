@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def default_report_instances(seed: int = 0) -> list[Instance]:
-    """Return five instances: wdbc twice, a digits pair, and Gaussian classes with clustered outliers twice.
+    """Return five instances: wdbc in two sizes, two digits, and Gaussian classes with clustered outliers in two sizes.
 
     The real sets are sub-sampled (stratified) and reduced to a few features by `strongest_features`, to sizes that exact
     solvers can mostly finish, then standardised with an intercept column. The generated ones are taken as they are drawn
-    (Conic §5.1.1, σ = 0.2); the larger is meant to end unproven in generic mixed-integer solvers within half a minute.
+    (`gaussian_clusters`, σ = 0.2); half a minute is meant to be too short for generic solvers on the larger one.
 
     Parameters
     ----------
     seed : int
-        Of the sub-samples and the draws.
+        Seed of the sub-samples and of the generated instances.
 
     Returns
     -------
@@ -42,25 +42,24 @@ def default_report_instances(seed: int = 0) -> list[Instance]:
     ]
 
 
-def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> Instance:
+def strongest_features(instance: Instance, k: int, max_correlation: float = 0.9) -> Instance:
     """Return the k features that separate the two classes best, without near duplicates.
 
-    Features are ranked by the distance of the class means over the pooled standard deviation within the classes; going down the
-    ranking, one whose correlation with a feature already chosen exceeds ``most_alike`` in absolute value is passed over. Only
-    the instance's own points are used. Constant features and an intercept column are left out.
+    Features are ranked by the distance of the class means over the pooled standard deviation within the classes. A feature whose
+    absolute correlation with a chosen one of higher rank exceeds ``max_correlation`` is left out, as constant ones are.
 
     Parameters
     ----------
     instance : Instance
     k : int
         Number of features.
-    most_alike : float
+    max_correlation : float
         Largest absolute correlation of two chosen features.
 
     Returns
     -------
     Instance
-        The same points with k features.
+        The same points with k features, without a column of ones.
 
     Raises
     ------
@@ -80,11 +79,12 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
     alike = np.abs(np.corrcoef(X[:, varied], rowvar=False)).reshape(varied.size, varied.size) if varied.size else np.zeros((0, 0))
     chosen: list[int] = []
     for j in np.argsort(-strength[varied], kind="stable"):
-        if len(chosen) < k and all(alike[j, i] <= most_alike for i in chosen):
+        if len(chosen) < k and all(alike[j, i] <= max_correlation for i in chosen):
             chosen.append(int(j))
     if len(chosen) < k:
         raise InputError(
-            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {most_alike:g}; k = {k}", name="k"
+            f"{instance.name} has only {len(chosen)} features of absolute correlation at most {max_correlation:g}; k = {k}",
+            name="k",
         )
     columns = varied[chosen]
     names = instance.feature_names
@@ -93,7 +93,7 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
         X=X[:, columns],
         intercept=False,
         feature_names=None if names is None else tuple(names[j] for j in columns),
-        source=f"{instance.source}; the {k} features that separate the classes best (correlations at most {most_alike:g})",
+        source=f"{instance.source}; the {k} features that separate the classes best (correlations at most {max_correlation:g})",
         population=None,
-        **instance.naming.changed({"p": k}, {}),
+        **instance.naming.changed_fields({"p": k}, {}),
     )

@@ -1,4 +1,4 @@
-"""`Document`: the parts of a gap report that every file format writes (head, findings, tables, pictures), and its findings."""
+"""`Document`: the parts of a gap report that its formats write: findings in sentences, tables, pictures, record of the run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .tables import Table, report_tables
 
 @dataclass(frozen=True)
 class Finding:
-    """A main result in one sentence (``text``), with the anchor of the picture or table that shows it."""
+    """A main result in one sentence, ``text``, with the name of the picture or table that shows it, ``anchor``."""
 
     text: str
     anchor: str
 
 
 def findings(report: ReportData) -> tuple[Finding, ...]:
-    """Return three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known."""
+    """Return the main results, six at most: the smallest gap, its cost, proofs by solver, unknown optima, exact relaxations."""
     return tuple(finding for sentence in _SENTENCES for finding in sentence(report))[:6]
 
 
@@ -158,7 +158,7 @@ def _unknown_optima(report: ReportData) -> list[Finding]:
 
 
 def _width(zeta: Interval) -> float:
-    """Relative to its upper end; infinite where there is no end."""
+    """Return the width relative to the upper end; infinite if there is no end."""
     width = zeta.high - zeta.low
     return width if np.isinf(width) else width / abs(zeta.high) if zeta.high != 0.0 else 0.0
 
@@ -212,7 +212,7 @@ class ReportScope(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The parts of a report that the formats write.
+    """The parts of a report that the formats write, each made when it is first asked for.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Document:
 
     @property
     def head(self) -> tuple[tuple[str, str], ...]:
-        """Return how the report was made, as pairs of label and words; last the definitions."""
+        """Return pairs of label and words: checksum, versions, machine and options, last the definition of a gap."""
         lines = [("checksum of the results", f"SHA-256 {self.data.checksum}")]
         lines += [(name.replace("_", " "), _words(value) or "none") for name, value in self.data.meta.items()]
         return (*lines, ("definitions", _DEFINITIONS))

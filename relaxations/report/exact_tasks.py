@@ -1,4 +1,4 @@
-"""Exact solves of a gap report: tasks that solve the 0-1 problem in one encoding, or a model as stated by a user."""
+"""The tasks of a gap report that solve exactly: the 0-1 problem in one encoding (`ExactTask`), or a user's model as stated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "streng
 class ExactSolverTask(SolverTask[S]):
     """The run of one exact solver with one seed: base class.
 
-    ``w`` is its start, if a point is known. ``proofs`` asks for a proof log if the checker of the HTML page reads it.
+    ``w`` is the classifier that the solver starts from, if one is known. With ``proofs`` the cell has the proof log, if the
+    checker of the HTML page can read it.
     """
 
     w: FloatArray | None
@@ -102,7 +103,7 @@ class ExactSolverTask(SolverTask[S]):
             root=_root(solver, result),
             bound_seconds=_time_to_bound(trace),
             trace=trace,
-            test_error=self.problem.error(result.values),
+            test_error=self.problem.test_error(result.values),
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
         )
@@ -110,7 +111,10 @@ class ExactSolverTask(SolverTask[S]):
 
 @dataclass(frozen=True, eq=False)
 class ExactTask(ExactSolverTask[InstanceProblem]):
-    """The exact solve of the 0-1 problem in one encoding with one source of M; both are None for a solver that reads the data."""
+    """The exact solve of the 0-1 problem in one encoding with one source of M.
+
+    Both are None for a solver that reads the data; ``constants`` is None for the encoding by indicators too.
+    """
 
     w: FloatArray
     encoding: Encoding | None
@@ -144,7 +148,7 @@ class ExactTask(ExactSolverTask[InstanceProblem]):
         strong = replace_fields(strengthen(with_start, rounds=0, solver=self.relaxation_solver), incumbent=self.w)
         if self.constants == BigM("incumbent"):
             return strong
-        return replace_fields(strong, big_m=self.constants.constants(self.problem.model))
+        return replace_fields(strong, big_m=self.constants.big_m_constants(self.problem.model))
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
         assert isinstance(model, ZeroOneSVM)
@@ -171,7 +175,7 @@ class ExactTask(ExactSolverTask[InstanceProblem]):
 
 
 @dataclass(frozen=True, eq=False)
-class StatedExactTask(ExactSolverTask[ModelProblem]):
+class ModelExactTask(ExactSolverTask[ModelProblem]):
     """The exact solve of a model as stated."""
 
     def _start(self, model: Model) -> dict[str, FloatArray]:
@@ -193,7 +197,7 @@ class StatedExactTask(ExactSolverTask[ModelProblem]):
 
 
 def solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: bool) -> tuple[Result, dict[str, Any]]:
-    """Solve, and return the result and the fields ``log`` and ``log_digest`` of a log that the page can check."""
+    """Return the result of a solve, and the fields ``log`` and ``log_digest`` of `ExactCell` if the page can check a log."""
     # exempt (formulation): the checker of the page reads logs of this formulation
     readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"
     if not with_log or not readable or "proof" in spec.native_options:

@@ -1,4 +1,4 @@
-"""Write a gap report as a self-contained HTML page, Markdown, CSV, JSON (the stored form) or LaTeX; read it back from JSON.
+"""The file formats of a gap report: one HTML page, Markdown, CSV, JSON (the stored form, which is read back) or LaTeX.
 
 Names are untrusted: no text of the data becomes mark-up, HTML, a link, mathematics or a formula of a spreadsheet. In HTML every
 text is escaped by the templates' autoescape, and pictures are images, in which no script runs; the page needs no network and is
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _ROWS = 45
 #: Characters that a column of words has on a line, and how wide it is where some have more.
 _LINE, _WIDTH = 40, "48mm"
-#: What ζ is the optimum of.
+#: The problem whose optimum is ζ.
 _PROBLEM = {
     ReportScope.ZERO_ONE: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$",
     ReportScope.STATED: r"$\zeta$ of a program, which is minimised,",
@@ -64,7 +64,7 @@ _SPECIAL = {
 
 
 def render_latex(document: Document) -> str:
-    """Return the document in LaTeX."""
+    """Return the document as a whole LaTeX article."""
     data = document.data
     parts = [
         r"\documentclass[10pt]{article}",
@@ -96,7 +96,7 @@ def _items(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def latex_escaped(text: str) -> str:
-    """Return text for LaTeX; a character without a spelling here as its nearest in ASCII, else as its name."""
+    """Return text as LaTeX that prints it; a character without a spelling here becomes its nearest in ASCII, else its name."""
     return "".join(_spelt(character) for character in text.replace("\n", " "))
 
 
@@ -201,7 +201,7 @@ _PARTS = ("instances", "relaxations", "exacts", "kappas")
 
 
 def render_json(report: ReportData) -> str:
-    """Return the report as JSON; numbers as Python prints them, so they are read back exactly."""
+    """Return the report as JSON with a digest of its content; numbers are read back exactly."""
     stored: dict[str, Any] = {"format": _JSON_NAME, "format_version": FORMAT_VERSION}
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
@@ -219,7 +219,7 @@ def _digest(stored: Mapping[str, Any]) -> str:
 def read_json(path: Path) -> ReportData:
     """Return the report of a file that `render_json` made.
 
-    A file of an earlier layout has no digest of its numbers: nothing in it is called proved.
+    A file of the earlier layout 2 has no digest, so none of its bounds is called proved.
 
     Raises
     ------
@@ -274,7 +274,7 @@ _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
-    """Return one table as CSV: numbers in full precision, missing ones empty."""
+    """Return one table, "rows" (relaxations), "exacts" or "kappas", as CSV: numbers in full precision, missing ones empty."""
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (RELAXATION_COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
@@ -322,7 +322,7 @@ _MARKED = r"\`*_{}[]#!|~$^"
 
 
 def render_markdown(document: Document, pictures: str | None = None) -> str:
-    """Return the document in Markdown, with links to pictures in the folder ``pictures`` if one is given."""
+    """Return the document in Markdown, with links to pictures in the folder ``pictures`` if it is given."""
     data = document.data
     parts = [f"# {document.title}", ""]
     if data.contradictions:
@@ -445,7 +445,7 @@ def render_html(document: Document) -> str:
 
 
 def render_notebook(document: Document) -> str:
-    """Return findings and main table in HTML, for a notebook."""
+    """Return findings and main table as HTML for a cell of a notebook."""
     return _environment().get_template("fragment.html").render(document=document, data=document.data, matrix=document.matrix)
 
 
@@ -459,8 +459,9 @@ class ReportFormat:
     Parameters
     ----------
     name : str
+        The format in words.
     files : callable
-        Document and stem to text by file name, relative to the folder; the first is the main one.
+        Function of a document and a file's stem that returns texts by file name, relative to the folder, the main one first.
     """
 
     name: str
@@ -477,7 +478,7 @@ FORMATS: Mapping[str, ReportFormat] = {
 
 
 def format_of_suffix(path: str | Path) -> ReportFormat:
-    """Return the format of a file by its suffix."""
+    """Return the format that the suffix of a path names; `InputError` for another suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         suffixes = ", ".join(f"{suffixes} ({f.name})" for suffixes, f in FORMATS.items())

@@ -1,6 +1,7 @@
-"""Choose λ for ``lam="auto"`` of a gap report: the geometric mean of two ends (twice the end where they meet, 1 without ends).
+"""The task that chooses λ for ``lam="auto"`` of a gap report: the geometric mean of two ends of the range of interest.
 
-Below the lower end the intercept alone is the best known classifier; above the upper end one with the fewest violations is.
+Below the lower end the intercept alone is the best known classifier; above the upper end the classifier of the least known cost
+of violations is. If the ends meet λ is twice as large, and it is 1 without ends.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class _Line:
 
 @dataclass(frozen=True, eq=False)
 class LamChoiceTask(Task[ReportProblem]):
-    """The choice of λ for one problem: ``at`` is the problem as a function of λ, and ``problem`` is ``at(1)``.
+    """The choice of λ for one problem: ``problem_at`` returns the problem at a λ, and ``problem`` is the one at λ = 1.
 
     The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
     two ends as its first and its last breakpoint; λ is the geometric mean of these.
     """
 
-    at: Callable[[float], ReportProblem]
+    problem_at: Callable[[float], ReportProblem]
 
     kind = "lam"
 
@@ -58,11 +59,11 @@ class LamChoiceTask(Task[ReportProblem]):
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return the problem at two λ, which determine an objective that is affine in λ."""
-        return {**super().key_parts, "other": self.at(2.0).key_parts}
+        """Return the parts with the problem at a second λ: two of them determine an objective that is affine in λ."""
+        return {**super().key_parts, "other": self.problem_at(2.0).key_parts}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Run the heuristic at λ = 8^k, as far as its answers change, and then at the two ends as long as these move."""
+        """Run the heuristic at λ = 8^k while its classifiers change, then at the ends while these move; return the chosen λ."""
         lines: list[_Line] = []
         first = best = self._best(1.0, lines)
         lam = 1.0
@@ -89,15 +90,15 @@ class LamChoiceTask(Task[ReportProblem]):
                 break
         low, high = (None, None) if ends is None else ends
         lam = 1.0 if ends is None else _middle(*ends)
-        return {"cell": LamChoice(self.at(lam).name, lam, low, high).record()}, True
+        return {"cell": LamChoice(self.problem_at(lam).name, lam, low, high).record()}, True
 
     def _best(self, lam: float, lines: list[_Line]) -> _Line:
         """The line of the best classifier known at λ; those of the others are added to ``lines`` as well."""
-        problem, doubled = self.at(lam), self.at(2.0 * lam)
+        problem, doubled = self.problem_at(lam), self.problem_at(2.0 * lam)
         composed, other = as_margin(problem.model.original_model), as_margin(doubled.model.original_model)
         if composed is None or other is None:
-            raise InputError(f"{problem.name} is no sum of a loss and a regulariser: give its λ", name="at")
-        incumbent = problem.incumbent(self.options)
+            raise InputError(f"{problem.name} is no sum of a loss and a regulariser: give its λ", name="lam")
+        incumbent = problem.find_incumbent(self.options)
         starts = [*constant_classifiers(composed), *(_recovered(problem.model, self.options) if incumbent is None else ())]
         points = [best_allowed_multiple(composed, problem.model, w) for w in starts]
         candidates = []
@@ -106,7 +107,7 @@ class LamChoiceTask(Task[ReportProblem]):
             cost = (other.objective(w) - value) / lam
             candidates.append(_Line(value - lam * cost, cost, bool(np.ptp(scores) <= _LESS * (1.0 + np.abs(scores).max()))))
         if not candidates:
-            raise InputError(f"no point of {problem.name} is known at λ = {lam:g}: give its λ", name="at")
+            raise InputError(f"no point of {problem.name} is known at λ = {lam:g}: give its λ", name="lam")
         lines += candidates
         return min(candidates, key=lambda line: line.norm + lam * line.cost)
 

@@ -35,15 +35,15 @@ class MatrixCell:
     note : str
         Why there is no number, or which of several runs it is of.
     kind : str
-        `BoundKind` of the bound, "claimed" without "by solver"; "none" without a bound.
+        `BoundKind` of the bound, the evidence for it, with "claimed" for "claimed by solver"; "none" without a bound.
     sort_value : float
         Number that the column sorts by; infinite without one.
     heat : float or None
-        Shade of the cell, 0 to 1: the gap; None without one.
+        Shade of the cell, 0 to 1, which is the gap; None without one.
     counts : str
         Nodes and root gap of an exact run, shown beside the kind.
     is_interval : bool
-        Whether it shows an interval: of an optimum that no solver proved, of a gap to one, or what a run left.
+        Whether it shows an interval: of an unproved optimum, of a gap to one, or between incumbent and bound of a run.
     """
 
     text: str
@@ -56,7 +56,7 @@ class MatrixCell:
 
     @property
     def sort_key(self) -> str:
-        """Return the key of an interval; other texts begin with their number, or have none."""
+        """Return the number that a page sorts an interval by; empty for other texts, which begin with their number."""
         return f"{self.sort_value:.6g}" if self.is_interval else ""
 
 
@@ -72,13 +72,19 @@ class MatrixRow:
     label, title : str
         Name without n and p; full name with λ.
     family : str
+        Family of the instance.
     sigma : float or None
+        The generator's σ, if it has one.
     trivial : bool
+        Whether no classifier is known that beats the intercept alone.
     zeta : MatrixCell
+        The optimum ζ.
     gaps, exacts : tuple of MatrixCell
-        One for each column of the matrix.
+        One for each relaxation, and one for each exact solver.
     details : tuple of ReportRow
+        Its relaxations.
     runs : tuple of ExactCell
+        Its exact solves.
     """
 
     anchor: str
@@ -97,7 +103,7 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The matrix: a row for each instance and λ, a column for each relaxation and each exact solver."""
+    """The main table: a row for each instance and λ, a column for each relaxation and each exact solver, by their names."""
 
     relaxations: tuple[str, ...]
     solvers: tuple[str, ...]
@@ -130,7 +136,7 @@ class Matrix:
 
     @cached_property
     def unused_columns(self) -> dict[str, str]:
-        """Return the columns without a run on any problem, each with the reason, which the page says once."""
+        """Return the reasons, by column, of the relaxations and solvers that were run on no problem."""
         idle = {}
         for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
             for name, column in zip(names, zip(*cells, strict=True), strict=False):
@@ -140,7 +146,7 @@ class Matrix:
 
     @property
     def filters(self) -> dict[str, tuple[str, ...]]:
-        """Return the parameters in which the instances differ, each with the words of its values."""
+        """Return the values, as texts, of each parameter in which the instances differ."""
         values = {
             "family": [row.family for row in self.rows],
             "n": [_number_text(row.instance.n) for row in self.rows],

@@ -1,4 +1,4 @@
-"""Compare solvers and relaxations over many problems: shifted geometric means, performance profiles, primal-dual integrals."""
+"""Statistics of a gap report over many problems: shifted geometric means, performance profiles, primal-dual integrals."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -
 
     Parameters
     ----------
-    values : ndarray
-        Numbers ≥ 0.
+    values : sequence of float
+        Numbers above -s, such as seconds or nodes.
     shift : float
         s > 0.
 
@@ -66,8 +66,8 @@ def performance_ratios(times: Mapping[str, Sequence[float] | FloatArray]) -> dic
     Parameters
     ----------
     times : mapping of name to sequence
-        Times > 0 of equally many problems; infinite where it did not solve the problem. A problem that nobody solved has
-        infinite ratios.
+        Times > 0 of each solver, over the same problems; infinite for one that it did not solve. A problem that no solver
+        solved has infinite ratios.
 
     Returns
     -------
@@ -114,21 +114,22 @@ class ExactMean:
     Parameters
     ----------
     family, lam, variant : str, float or None, str
+        Family and λ of the instances; solver, encoding and M (`ExactCell.variant`).
     problems, solved, fastest : int
         Numbers of problems, of those proved, and of those proved first.
-    right : float or None
-        Share of claimed optima that no better point refutes.
+    unrefuted_share : float or None
+        Share of claimed optima that no better point refutes; None without a claim.
     seconds, nodes : float, float or None
-        Shifted geometric means.
-    root_gap, left : float or None
+        Shifted geometric means of seconds and nodes.
+    root_gap, final_gap : float or None
         Mean gaps at the root and at the end of unproven runs.
-    reached : tuple of float
+    share_by_gap : tuple of float
         Shares of the problems with a gap of at most each of `GAP_TOLERANCES`.
     integral : float or None
         Mean primal-dual integral in seconds.
     misclassified, test_error : float or None
         Mean number of misclassified training points, and mean error on held-out points.
-    within : tuple of float
+    share_by_factor : tuple of float
         Shares of the problems proved within `TIME_FACTORS` times the fastest time.
     """
 
@@ -138,16 +139,16 @@ class ExactMean:
     problems: int
     solved: int
     fastest: int
-    right: float | None
+    unrefuted_share: float | None
     seconds: float
     nodes: float | None
     root_gap: float | None
-    left: float | None
-    reached: tuple[float, ...]
+    final_gap: float | None
+    share_by_gap: tuple[float, ...]
     integral: float | None
     misclassified: float | None
     test_error: float | None
-    within: tuple[float, ...]
+    share_by_factor: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ class RelaxationMean:
     Parameters
     ----------
     family, lam, relaxation : str, float or None, str
+        Family and λ of the instances; name of the relaxation.
     instances, exact : int
         Numbers of instances, and of those with a gap of at most `EXACT`.
     gap, closed : float or None
@@ -166,7 +168,7 @@ class RelaxationMean:
     quartiles : tuple of float or None
         Lower quartile, median and upper quartile of the gap.
     seconds : float
-        Shifted geometric mean.
+        Shifted geometric mean of the seconds.
     test_error : float or None
         Mean error of the recovered classifiers on held-out points.
     """
@@ -184,7 +186,7 @@ class RelaxationMean:
 
 
 def group_of(instance: InstanceCell) -> Group:
-    """Return family and λ of an instance; no λ if it was chosen for the instance."""
+    """Return the family and λ of an instance, over which means are taken; λ is None if it was chosen for the instance."""
     return family_name(instance), parameter_value(instance, "lam") if instance.lam_low is None else None
 
 
@@ -199,7 +201,7 @@ def _cells_by_variant(report: ReportData, group: Group | None = None) -> dict[st
 
 
 def exact_ratios(report: ReportData) -> dict[str, FloatArray]:
-    """Return the ratios of the times to a proven optimum of all exact variants; empty without problems."""
+    """Return the performance ratios of every exact variant, over all problems without a trivial optimum; empty without these."""
     return _ratios(_cells_by_variant(report))
 
 
@@ -213,7 +215,7 @@ def _ratios(table: dict[str, dict[SeededProblem, ExactCell]]) -> dict[str, Float
 
 
 def exact_means(report: ReportData) -> list[ExactMean]:
-    """Return one row for each family, λ and exact variant."""
+    """Return the means of each family, λ and exact variant, and of the virtual best if there are several."""
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
         table = _cells_by_variant(report, group)
@@ -268,21 +270,21 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         problems=fractions.size,
         solved=int(np.isfinite(fractions).sum()),
         fastest=int((fractions <= 1.0).sum()),
-        right=1.0 - wrong / len(claims) if claims else None,
+        unrefuted_share=1.0 - wrong / len(claims) if claims else None,
         seconds=shifted_geometric_mean([run_seconds(c) for c in cells], SECONDS_SHIFT),
         nodes=shifted_geometric_mean(nodes, NODES_SHIFT) if nodes else None,
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
-        left=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
-        reached=tuple(sum(g is not None and g <= t for g in gaps) / fractions.size for t in GAP_TOLERANCES),
+        final_gap=_mean(value for c, value in zip(ran, gaps, strict=True) if not c.proven),
+        share_by_gap=tuple(sum(g is not None and g <= t for g in gaps) / fractions.size for t in GAP_TOLERANCES),
         integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
         test_error=_mean(c.test_error for c in ran),
-        within=tuple(fraction_within(fractions, factor) for factor in TIME_FACTORS),
+        share_by_factor=tuple(fraction_within(fractions, factor) for factor in TIME_FACTORS),
     )
 
 
 def relaxation_means(report: ReportData) -> list[RelaxationMean]:
-    """Return one row for each family, λ and relaxation that bounds ζ somewhere."""
+    """Return the means of each family, λ and relaxation that bounds ζ on some instance."""
     rows = []
     for group in dict.fromkeys(group_of(c) for c in report.instances):
         for name in dict.fromkeys(c.relaxation for c in report.relaxations):

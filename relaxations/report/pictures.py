@@ -1,4 +1,7 @@
-"""The pictures of a gap report: gaps, sweeps over a parameter, performance profiles, convergence; `report_pictures` draws all."""
+"""The pictures of a gap report: gaps, sweeps over a parameter, performance profiles, convergence; `report_pictures` draws all.
+
+Each function that draws one returns SVG, or None if the report has no data for the picture.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ from .means import (
 )
 from .report_data import SWEPT_PARAMETERS, ReportData, display_name, family_name, gap, name_without, parameter_value
 
-#: Panels of one picture at most; its caption says how many instances there are.
+#: Panels of one picture at most; its title says how many there would be.
 MAX_PANELS = 4
-#: Values of a parameter that are ticks themselves.
+#: Number of values of a parameter up to which they are the ticks of its axis.
 _TICKS = 8
 
 
@@ -159,7 +162,7 @@ def bound_against_m(report: ReportData) -> str | None:
 
 
 def kappa_sweep(report: ReportData) -> str | None:
-    """Draw the κ form, a row of panels for each instance: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ."""
+    """Draw the sweep over κ, a row of panels for each instance: bound and recovered ||w||², Σz/n, and the rank ratio of W."""
     titles = {c.instance: display_name(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
@@ -225,7 +228,7 @@ def _run(ax: Any, cell: ExactCell, colour: str) -> None:
 
 
 def performance_profiles(report: ReportData) -> str | None:
-    """Draw performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
+    """Draw performance profiles of the exact variants, Dolan and Moré (2002), of two variants and two problems at least."""
     ratios = exact_ratios(report)
     finite = [r[np.isfinite(r)] for r in ratios.values()]
     if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
@@ -249,8 +252,8 @@ def performance_profiles(report: ReportData) -> str | None:
 def seed_spread(report: ReportData) -> str | None:
     """Draw the times to a proven optimum over seeds, relative to each instance's geometric mean.
 
-    A line leads from the shortest to the longest time of each instance, with a dot for each seed. None if no variant proved an
-    instance under two seeds.
+    A line leads from the shortest to the longest time of each instance that a variant proved under two seeds, with a dot for each
+    seed.
     """
     times: dict[str, dict[CellKey, list[float]]] = {}
     for cell in report.exacts:
@@ -376,7 +379,7 @@ def gap_against_seconds(report: ReportData) -> str | None:
 
 
 def integral_bars(report: ReportData) -> str | None:
-    """Draw the primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
+    """Draw the primal-dual integrals of the exact runs: a bar to the mean of each variant, a dot for each run."""
     by_solver: dict[str, list[float]] = {}
     for cell in report.exacts:
         value = primal_dual_integral(cell)
@@ -476,6 +479,6 @@ _PICTURES: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] 
 
 
 def report_pictures(report: ReportData) -> tuple[Picture, ...]:
-    """Return all pictures that the report has data for."""
+    """Return all pictures that the report has data for, in their order on the page."""
     figures = ((name, draw(report), title, caption) for name, draw, title, caption in _PICTURES)
     return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in figures if svg is not None)

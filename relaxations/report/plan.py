@@ -1,4 +1,4 @@
-"""The plan of a gap report: parse the arguments of `gap_report` into problems, relaxations and solvers, and list the tasks.
+"""The plan of a gap report: the arguments of `gap_report`, parsed into problems, relaxations and solvers, and its tasks.
 
 Dimensions are instance × λ × (relaxation, or exact solver × encoding × M × seed), and sweeps over M and κ.
 """
@@ -28,11 +28,11 @@ from ..margin_reduction import as_margin
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding_relaxations, default_relaxations, reduction_of
 from .cells import LamChoice
-from .exact_tasks import ExactTask, StatedExactTask
+from .exact_tasks import ExactTask, ModelExactTask
 from .lam_choice import LamChoiceTask
 from .problems import HeldOut, InstanceData, InstanceProblem, ModelOfLam, ModelProblem, ReportProblem, TrainingPart
 from .runner import CellStore, digest
-from .tasks import HeuristicTask, KappaTask, RelaxationTask, StatedTask, Task
+from .tasks import HeuristicTask, KappaTask, ModelTask, RelaxationTask, Task
 
 #: A problem that a report takes: data for the 0-1 problem, a model, a function that states one at λ, or replicates of a model.
 ProblemLike: TypeAlias = (
@@ -44,7 +44,7 @@ _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
 def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
-    """Return the relaxations, given by name or as objects."""
+    """Return the reductions of relaxations given by name or as objects."""
     if not isinstance(relaxations, Iterable):
         raise InputError(
             f"relaxations must be a list of relaxations, objects or names; got {type(relaxations).__name__}", name="relaxations"
@@ -55,7 +55,7 @@ def parse_relaxations(relaxations: Sequence[Reduction[Any] | str] | str) -> tupl
 def split_instances_and_models(
     problems: Sequence[ProblemLike] | Mapping[str, ProblemLike],
 ) -> tuple[tuple[InstanceData, ...], tuple[ModelProblem | ModelOfLam, ...]]:
-    """Return the instances, and the models under their names: those of a mapping, else the model's own."""
+    """Return the instances, and the models under the names of a mapping, or their own; `InputError` for names that repeat."""
     if not isinstance(problems, Mapping | Iterable):
         raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
     named_problems: list[tuple[str, ProblemLike]] = (
@@ -102,7 +102,7 @@ def _with_incumbent(problem: ModelProblem, reduction: Reduction[Any], w: FloatAr
 
 
 def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec:
-    """Return the solver that auto picks; auto itself where no solver reads the model, which its cell then says."""
+    """Return the solver that auto picks for a model; auto itself if no solver reads the model, which its cell then says."""
     try:
         return item.with_solver(choose_solver(model, options)[0])
     except UnsupportedModelError:
@@ -110,7 +110,7 @@ def resolve_auto(item: SolverSpec, model: Model, options: Options) -> SolverSpec
 
 
 def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[SolverSpec, ...]:
-    """Return the exact solvers, whose seeds and starts are the report's."""
+    """Return the exact solvers; `InputError` if one sets its own seed or start, which are the report's."""
     listed = [] if solvers is None else solver_list(solvers)
     specs = resolve_solvers(listed) if listed else ()
     for item in specs:
@@ -121,7 +121,7 @@ def parse_exact(solvers: SolverLike | Sequence[SolverLike] | None) -> tuple[Solv
 
 
 def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
-    """Return the options of every solve of a report."""
+    """Return the options of every solve of a report, 30 seconds without a time limit; `InputError` for a solver's own option."""
     options = Options.of(base, **overrides)
     if options.native:
         name = next(iter(options.native))
@@ -140,7 +140,7 @@ def parse_limits(base: Options | None, overrides: Mapping[str, Any]) -> Options:
 
 
 def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
-    """Return the encodings of exact solves."""
+    """Return the encodings of exact solves in their usual order; `InputError` for others, or one twice."""
     names = [labels] if isinstance(labels, str) else list(labels)
     encodings = tuple(e for e in _ENCODINGS if e in names)
     if not names or len(encodings) != len(names):
@@ -149,7 +149,7 @@ def parse_encodings(labels: str | Sequence[str]) -> tuple[Encoding, ...]:
 
 
 def parse_lams(lams: float | str | Sequence[float]) -> tuple[float, ...]:
-    """Return the values of λ in the given order; none for "auto"."""
+    """Return the values of λ in the given order; an empty tuple for "auto"."""
     if isinstance(lams, str):
         if lams != "auto":
             raise InputError(f"lam must be a number > 0, a list of them, or 'auto'; it is {lams!r}", name="lam")
@@ -166,12 +166,12 @@ def parse_held_out(
     models: Sequence[ModelProblem | ModelOfLam],
     seed: int,
 ) -> tuple[tuple[InstanceData, ...], dict[str, HeldOut]]:
-    """Return the instances without the part that is held out, and the points held out by the name of the problem.
+    """Return the instances without their held-out part, and the held-out points by the name of the problem.
 
     Raises
     ------
     InputError
-        A fraction beside models, which have their points; a name of no problem, or of one without classes; other columns.
+        A fraction beside models, whose points are fixed; a name of no problem; a model without classes; other columns.
     """
     if held_out is None:
         return instances, {}
@@ -205,7 +205,7 @@ def parse_held_out(
 
 
 def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
-    """Return the values of κ in ascending order."""
+    """Return the values of κ in ascending order, each once; `InputError` for one outside [0, 1]."""
     values = np.atleast_1d(as_array([] if kappa is None else kappa, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
         raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}", name="kappa")
@@ -213,7 +213,7 @@ def parse_kappas(kappa: float | Sequence[float] | None) -> tuple[float, ...]:
 
 
 def parse_seeds(seed_list: Sequence[int] | None, options: Options) -> tuple[int, ...]:
-    """Return the seeds of exact solves, by default that of the options."""
+    """Return the seeds of exact solves, by default that of the options; `InputError` for repeated or negative ones."""
     if seed_list is not None and not isinstance(seed_list, Iterable):
         raise InputError(f"seeds must be a list of integers; it is {seed_list!r}", name="seeds")
     seeds = [options.seed] if seed_list is None else list(seed_list)
@@ -257,9 +257,30 @@ GENERIC_SOLVER = "scip"
 class Plan:
     """The dimensions of a report: the arguments of `gap_report`, parsed.
 
-    ``lams`` are those of the instances and of functions of λ, empty if λ is chosen for each. ``model_relaxations`` is None for
-    all that read a model and bound it. ``with_generic`` puts SCIP beside the solver that auto picks; ``constants`` are the M of
-    the encodings that have one; ``solver`` solves the relaxations. The node limit of the options is the exact solvers' alone.
+    Parameters
+    ----------
+    instances, models : tuple
+        Data of 0-1 problems, and models as stated.
+    held_out : mapping of str to HeldOut
+        Held-out points by the name of the problem.
+    lams : tuple of float
+        Values of λ for the instances and for functions of λ; empty if λ is chosen for each.
+    relaxations, model_relaxations : tuple of Reduction, tuple or None
+        Relaxations of the instances, and of the models; None for all that read a model and bound it.
+    exact : tuple of SolverSpec
+        Exact solvers.
+    with_generic : bool
+        Whether SCIP runs beside the solver that auto picks.
+    encodings, constants : tuple of str, tuple of BigM
+        Encodings of exact solves, and the sources of M of those that have one.
+    kappas, seeds : tuple of float, tuple of int
+        Values of κ; seeds of the exact solvers.
+    proofs : bool
+        Whether cells have proof logs.
+    solver : SolverSpec
+        Solver of the relaxations.
+    options : Options
+        Options of every solve; the node limit is for the exact solvers alone.
     """
 
     instances: tuple[InstanceData, ...]
@@ -326,11 +347,11 @@ class Plan:
 
     @property
     def relaxation_options(self) -> Options:
-        """The options without the node limit, which relaxations do not use."""
+        """Return the options without the node limit, which relaxations do not use."""
         return replace(self.options, node_limit=None)
 
     def lam_choice_tasks(self) -> list[LamChoiceTask]:
-        """The choices of λ: one for each instance and each function of λ; none where λ is given."""
+        """Return the tasks that choose λ, one for each instance and each function of λ; an empty list if λ is given."""
         if self.lams:
             return []
         functions: list[Callable[[float], ReportProblem]] = [partial(self._instance, data) for data in self.instances]
@@ -339,7 +360,7 @@ class Plan:
             return [LamChoiceTask(function(1.0), self.relaxation_options, function) for function in functions]
 
     def heuristic_tasks(self, chosen: Sequence[LamChoice]) -> list[HeuristicTask]:
-        """The first tasks of the instances: one for each and λ."""
+        """Return the first task of each instance at each λ; ``chosen`` are the chosen λ, if λ is not given."""
         lams = [[choice.lam] for choice in chosen] or [list(self.lams)] * len(self.instances)
         with without_warnings():
             return [
@@ -348,8 +369,8 @@ class Plan:
                 for lam in values
             ]
 
-    def model_tasks(self, chosen: Sequence[LamChoice]) -> list[StatedTask]:
-        """Return the first tasks of the models; a function of λ yields one model for each λ."""
+    def model_tasks(self, chosen: Sequence[LamChoice]) -> list[ModelTask]:
+        """Return the first task of each model; a function of λ gives one for each λ, by default those of ``chosen``."""
         remaining = iter(chosen[len(self.instances) :])
         problems: list[ModelProblem] = []
         for model in self.models:
@@ -357,21 +378,21 @@ class Plan:
                 problems += [self._model(model, lam) for lam in self.lams or [next(remaining).lam]]
             else:
                 problems.append(replace(model, held_out=self.held_out.get(model.name)))
-        return [StatedTask(problem, self.relaxation_options) for problem in problems]
+        return [ModelTask(problem, self.relaxation_options) for problem in problems]
 
     def _instance(self, data: InstanceData, lam: float) -> InstanceProblem:
         return InstanceProblem.of(data, lam, self.held_out.get(data.name))
 
     def _model(self, model: ModelOfLam, lam: float) -> ModelProblem:
-        return replace(model.at(lam), held_out=self.held_out.get(model.name))
+        return replace(model.problem_at(lam), held_out=self.held_out.get(model.name))
 
     def relaxation_tasks(self, tightened: InstanceProblem, w: FloatArray) -> list[RelaxationTask]:
-        """Return a task for every relaxation of one instance at one λ, with the M that the heuristic's incumbent tightened."""
+        """Return a task for every relaxation of an instance at one λ, ``tightened`` by the heuristic's classifier w."""
         common = (tightened, self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
     def exact_tasks(self, tightened: InstanceProblem, w: FloatArray) -> list[ExactTask]:
-        """Return a task for every exact solver × encoding × M × seed."""
+        """Return a task for every exact solver × encoding × M × seed of an instance at one λ, started from w."""
         return [
             ExactTask(tightened, replace(self.options, seed=seed), w, solver, self.proofs, encoding, m, self.solver)
             for solver in self._solvers(tightened.model)
@@ -380,19 +401,19 @@ class Plan:
         ]
 
     def kappa_tasks(self, problem: InstanceProblem, w: FloatArray) -> list[KappaTask]:
-        """Return one task for each κ, at the first λ only, since the κ form has none."""
+        """Return a task for each κ of an instance at the first λ; an empty list at other λ, which the κ form has not."""
         if self.lams and problem.lam != self.lams[0]:
             return []
         common = (problem, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
     def tasks_after_heuristic(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
-        """Return the tasks that follow a heuristic; they share one model, whose form is compiled once."""
-        tightened = first.problem.tightened(w)
+        """Return the tasks of an instance after the heuristic, which found w; they share one model and its compiled form."""
+        tightened = first.problem.with_incumbent(w)
         return [*self.relaxation_tasks(tightened, w), *self.exact_tasks(tightened, w), *self.kappa_tasks(first.problem, w)]
 
-    def tasks_after_model(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
-        """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
+    def tasks_after_model(self, first: ModelTask, w: FloatArray | None) -> list[Task[Any]]:
+        """Return the tasks of a model after its first: each relaxation, each exact solver × seed; w is a known classifier."""
         problem, model = first.problem, first.problem.model
         relaxation_list = bounding_relaxations(model) if self.model_relaxations is None else self.model_relaxations
         relaxed = [
@@ -400,7 +421,7 @@ class Plan:
             for reduction in relaxation_list
         ]
         exact = [
-            StatedExactTask(problem, replace(self.options, seed=seed), w, solver, self.proofs)
+            ModelExactTask(problem, replace(self.options, seed=seed), w, solver, self.proofs)
             for solver in self._solvers(model)
             for seed in self.seeds
         ]
@@ -417,33 +438,33 @@ class Plan:
                 yield from ((encoding, m) for m in self.constants)
 
     def _solvers(self, model: Model) -> list[SolverSpec]:
-        """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
+        """Return the exact solvers of a model, each once: auto may pick one that is named as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.with_generic:
             specs.append(resolve_solver(GENERIC_SOLVER))
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:
-        """Return the store of the report.
+        """Return the store of a path, after a check that everything in the plan has a key in it.
 
         Raises
         ------
         DataError
             The file is no store.
         InputError
-            A solver's options have no digest, such as a function.
+            A model or a solver's parameter has no digest, such as a function.
         """
         for item in (self.solver, *self.exact):
             digest(item.key)
         for problem in self.models:
             try:
-                digest((problem.at(1.0) if isinstance(problem, ModelOfLam) else problem).key_parts)
+                digest((problem.problem_at(1.0) if isinstance(problem, ModelOfLam) else problem).key_parts)
             except DataError as error:
                 raise InputError(f"{problem.name} has no key in a store: {error}; run the report without one") from error
         return CellStore(path)
 
     def record(self) -> dict[str, Any]:
-        """The options in words, for the foot."""
+        """Return the options in words, for the head of the report."""
         labels = [item.label for item in self.exact]
         exact = None if not labels else labels[0] if len(labels) == 1 else labels
         record: dict[str, Any] = {"exact": exact, "encodings": list(self.encodings)}

@@ -1,4 +1,4 @@
-"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a model as stated by a user; and held-out points."""
+"""The problems of a gap report: the 0-1 problem on an instance at one λ, or a user's model as stated; held-out points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ...errors import InputError, MarginoptError, UnsupportedModelError
-from ...instances.instance import as_fraction, split_rows
 from ...instances.naming import InstanceName
+from ...instances.preparation import as_fraction, split_rows
 from ...models.arrays import FloatArray, Points
 from ...models.decision import decided_labels
 from ...models.formulations.zero_one import ZeroOneSVM
@@ -27,7 +27,7 @@ class InstanceData(Protocol):
 
     @property
     def X(self) -> Points:
-        """Return the points (n, p) without any scaling."""
+        """Return the points (n, p)."""
 
     @property
     def y(self) -> Any:
@@ -35,7 +35,7 @@ class InstanceData(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name, which differs for every instance of a report."""
+        """Return the name, which must differ from those of the report's other instances."""
 
     @property
     def source(self) -> str:
@@ -44,7 +44,7 @@ class InstanceData(Protocol):
 
 @runtime_checkable
 class GeneratedData(InstanceData, Protocol):
-    """Data of a family, which share a generator or data set and differ in sizes and parameters."""
+    """Data of a 0-1 problem that belong to a family, whose members differ in sizes and parameters alone."""
 
     @property
     def family(self) -> str:
@@ -62,7 +62,7 @@ class HeldOut:
     Parameters
     ----------
     X, y : arrays
-        Points and labels.
+        Points (n, p) and labels (n,).
     description : str
         Number and source of the points, in words.
     """
@@ -71,7 +71,7 @@ class HeldOut:
     y: Any
     description: str
 
-    def error(self, model: Model, values: Mapping[str, FloatArray] | None) -> float | None:
+    def test_error(self, model: Model, values: Mapping[str, FloatArray] | None) -> float | None:
         """Return the share of points that a model's classifier gets wrong; None without a solution or a classifier.
 
         A score of 0 is of class -1, as in `Model.predict`.
@@ -87,7 +87,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class TrainingPart:
-    """The data left after a part is held out, under the name of the whole instance."""
+    """The data of an instance without its held-out points, as `GeneratedData`, under the name of the instance."""
 
     X: Points
     y: Any
@@ -117,14 +117,13 @@ class ReportProblem(ABC):
     Parameters
     ----------
     name, source : str
-        Name, and source of the data or of the model.
+        Name, and source of the data or of the model in words.
     model : Model
-        The problem itself.
-    family : str
-        Shown beside results, as are ``parameters``; neither is a part of a store's key.
-    parameters : mapping of str to float
+        The model to bound and to solve.
+    family, parameters : str, mapping of str to float
+        Family and parameters, which results show; they are no part of a store's key.
     held_out : HeldOut, optional
-        The points held out.
+        Points on which classifiers are tested.
     """
 
     name: str
@@ -137,35 +136,35 @@ class ReportProblem(ABC):
     @property
     @abstractmethod
     def lam(self) -> float | None:
-        """Return λ; None for a model as stated, which has its own."""
+        """Return λ; None for a model as stated."""
 
     @property
     @abstractmethod
     def key_data(self) -> dict[str, Any]:
-        """Return the problem's data, for the store's key."""
+        """Return data and λ, or the model, for the store's key."""
 
     @property
     def key_parts(self) -> dict[str, Any]:
-        """Return all that determines the problem, for the store's key."""
+        """Return all that determines results on the problem, for the store's key."""
         test = {} if self.held_out is None else {"held out": [self.held_out.X, self.held_out.y]}
         return {"name": self.name, "source": self.source, **self.key_data, **test}
 
     @abstractmethod
-    def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
+    def find_incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
         """Return the heuristic's classifier and its objective; None where no point is known."""
 
-    def error(self, values: Mapping[str, FloatArray] | None) -> float | None:
-        """Return the share of held-out points that a classifier gets wrong; None without such points."""
-        return None if self.held_out is None else self.held_out.error(self.model, values)
+    def test_error(self, values: Mapping[str, FloatArray] | None) -> float | None:
+        """Return the share of held-out points that the classifier of a solution gets wrong; None without these points."""
+        return None if self.held_out is None else self.held_out.test_error(self.model, values)
 
     @property
     def held_out_text(self) -> str:
-        """Return the description of the held-out points; empty without them."""
+        """Return number and source of the held-out points in words; empty without them."""
         return "" if self.held_out is None else self.held_out.description
 
     @property
-    def optimum(self) -> str:
-        """Return words for the optimum that bounds are compared with."""
+    def optimum_name(self) -> str:
+        """Return words for the problem's optimum: "the 0-1 optimum", or "the optimum" of a model as stated."""
         return "the optimum" if self.lam is None else "the 0-1 optimum"
 
     @property
@@ -176,7 +175,7 @@ class ReportProblem(ABC):
 
 @dataclass(frozen=True, eq=False)
 class InstanceProblem(ReportProblem):
-    """The 0-1 problem on an instance at one λ; once an incumbent is known its objective bounds M (`tightened`)."""
+    """The 0-1 problem on an instance at one λ."""
 
     model: ZeroOneSVM
 
@@ -186,7 +185,7 @@ class InstanceProblem(ReportProblem):
         family, parameters = (data.family, data.parameters or {}) if isinstance(data, GeneratedData) else ("", {})
         return cls(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), family, parameters, test)
 
-    def incumbent(self, options: Options) -> tuple[FloatArray, float]:
+    def find_incumbent(self, options: Options) -> tuple[FloatArray, float]:
         """Return the heuristic's classifier and its objective."""
         return heuristic(self.model, options.seed)
 
@@ -201,8 +200,8 @@ class InstanceProblem(ReportProblem):
         """Return data and λ."""
         return {"X": self.model.X, "y": self.model.y, "lam": self.model.lam}
 
-    def tightened(self, w: FloatArray) -> InstanceProblem:
-        """Return the problem with a classifier's objective as the upper bound that M follows from."""
+    def with_incumbent(self, w: FloatArray) -> InstanceProblem:
+        """Return the problem with the objective of a classifier w as its upper bound, from which smaller valid M follow."""
         return replace(self, model=tighten(self.model, w))
 
 
@@ -215,8 +214,8 @@ class ModelProblem(ReportProblem):
         """Return the problem of a model under a name, with the model's statement as the source."""
         return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
 
-    def incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
-        """Return the best point that a heuristic for its kind of loss finds; None where none is known."""
+    def find_incumbent(self, options: Options) -> tuple[FloatArray, float] | None:
+        """Return a point of `heuristic_solution` and its objective; None if no point is known."""
         try:
             return heuristic_solution(self.model, options)
         except MarginoptError:
@@ -235,25 +234,25 @@ class ModelProblem(ReportProblem):
 
 @dataclass(frozen=True, eq=False)
 class ModelOfLam:
-    """A model as a function of λ, under a name.
+    """A function from λ to a model, under a name, as a user gives it to a gap report.
 
     Parameters
     ----------
     naming : InstanceName
         The name; λ is added to it.
-    state : callable
-        From λ to the model.
+    model_at : callable
+        Function of λ that returns the model.
     """
 
     naming: InstanceName
-    state: Callable[[float], Model]
+    model_at: Callable[[float], Model]
 
     @property
     def name(self) -> str:
         """Return the name without λ."""
         return self.naming.name
 
-    def at(self, lam: float) -> ModelProblem:
+    def problem_at(self, lam: float) -> ModelProblem:
         """Return the model at one λ, under a name that contains it."""
-        named = self.naming.changed({}, {"lam": lam})
-        return ModelProblem.of(named["name"], as_model(self.state(lam)), named["family"], named["parameters"])
+        named = self.naming.changed_fields({}, {"lam": lam})
+        return ModelProblem.of(named["name"], as_model(self.model_at(lam)), named["family"], named["parameters"])

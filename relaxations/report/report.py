@@ -1,4 +1,4 @@
-"""`gap_report`: solve relaxations of several problems, and the problems exactly; `GapReport`: its result, which writes files."""
+"""`gap_report`: bound several problems by relaxations and solve them exactly; `GapReport`, its result, writes files."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .problems import InstanceData
 from .report_data import ReportData
 from .runner import Progress, Runner, describe_blas, describe_machine
 from .tables import report_text
-from .tasks import HeuristicTask, StatedTask, Task
+from .tasks import HeuristicTask, ModelTask, Task
 
 
 class GapReport(ReportData):
-    """A gap report: data, and ways to write them down. `write` goes by the suffix of the file; one file is one format.
+    """A gap report: its results, and methods that write them as files, texts and data frames.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class GapReport(ReportData):
 
     @cached_property
     def document(self) -> Document:
-        """Findings, tables and pictures, made once for all formats."""
+        """The findings, tables and pictures, made once for all formats."""
         return Document(self)
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """Every picture that there are data for; drawn once."""
+        """Return every picture that there are data for, drawn once."""
         return self.document.pictures
 
     def write(self, path: str | Path) -> list[Path]:
@@ -74,19 +74,19 @@ class GapReport(ReportData):
         return list(texts)
 
     def write_all(self, folder: str | Path) -> list[Path]:
-        """Write every format into a folder, as ``report`` with its suffix; returns the paths."""
+        """Write the report in every format into a folder, as ``report`` with the suffix; return the paths."""
         return [path for suffix in FORMATS for path in self.write(Path(folder) / f"report{suffix}")]
 
     def html(self) -> str:
-        """Return one self-contained page."""
+        """Return the report as one self-contained HTML page."""
         return self._text(".html")
 
     def markdown(self, pictures: str | None = None) -> str:
-        """Findings and tables in Markdown, with links to the pictures where their folder is given."""
+        """Return findings and tables in Markdown, with links to the pictures in a folder if it is given."""
         return render_markdown(self.document, pictures)
 
     def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
-        """Return one line for each row, each exact solve or each κ, raw numbers.
+        """Return one table as CSV: a line for each relaxation ("rows"), exact solve or κ, in raw numbers.
 
         Raises
         ------
@@ -96,11 +96,11 @@ class GapReport(ReportData):
         return render_csv(self, table)
 
     def latex(self) -> str:
-        """A LaTeX document with the tables and the profiles."""
+        """Return a LaTeX document with findings, tables and performance profiles."""
         return self._text(".tex")
 
     def json(self) -> str:
-        """Everything that is stored; `from_json` reads it back."""
+        """Return all results as JSON, which `from_json` reads from a file."""
         return self._text(".json")
 
     def to_frame(self, table: str = "relaxations") -> Any:
@@ -169,7 +169,7 @@ def gap_report(
     options: Options | None = None,
     **overrides: Any,
 ) -> GapReport:
-    """Bounds, optima and gaps of several relaxations on several instances.
+    """Solve relaxations of several problems, and the problems exactly; return bounds, optima and gaps.
 
     A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
     formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
@@ -234,6 +234,7 @@ def gap_report(
     Returns
     -------
     GapReport
+        The results; it prints as tables, and `GapReport.write` writes pages.
 
     Raises
     ------
@@ -270,11 +271,11 @@ _KINDS = ("relaxation", "exact", "kappa")
 
 
 def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
-    """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
+    """Return the cells of instances and models, the tasks that follow from their points, and the records of these tasks."""
     chosen = [LamChoice.from_record(record["cell"]) for record in runner.run(plan.lam_choice_tasks())]
     heuristics, stated_models = plan.heuristic_tasks(chosen), plan.model_tasks(chosen)
-    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated_models]
-    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.on else ())
+    firsts: list[HeuristicTask | ModelTask] = [*heuristics, *stated_models]
+    outcomes = runner.run(firsts, _foreseen(plan, heuristics, stated_models) if runner.progress.enabled else ())
     tasks: list[Task[Any]] = []
     for first, record in zip(heuristics, outcomes, strict=False):
         tasks += plan.tasks_after_heuristic(first, np.array(record["w"]))
@@ -286,13 +287,13 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
 
 
 def _ended(cell: InstanceCell, ends: Mapping[str, tuple[float | None, float | None]]) -> InstanceCell:
-    """The cell with the ends between which its λ was chosen."""
+    """Return the cell with the ends between which its λ was chosen."""
     low, high = ends.get(cell.instance, (None, None))
     return replace(cell, lam_low=low, lam_high=high)
 
 
-def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[StatedTask]) -> list[Task[Any]]:
-    """Tasks as many and of the same labels as those that will follow, whatever points are found."""
+def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated_tasks: Sequence[ModelTask]) -> list[Task[Any]]:
+    """Return tasks of the same number and labels as those that will follow, whatever points are found."""
     seconds: list[Task[Any]] = []
     for first in heuristics:
         seconds += plan.tasks_after_heuristic(first, np.zeros(first.problem.model.X.shape[1]))
@@ -330,14 +331,16 @@ def model_gaps(
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     options: Options | None = None,
 ) -> GapReport:
-    """Return the gap report of one model: ``gap_report([model])``, with relaxations by name.
+    """Return the gap report of one model, without progress lines.
 
     Parameters
     ----------
     model : Model or StandardForm
+        The problem to bound and to solve.
     names : sequence of str or Reduction, optional
-        All that read it and bound its optimum where they are not given.
+        Relaxations by name or as objects; by default all that read the model and bound its optimum.
     exact : str, Solver, pair, sequence of them, or None
+        Exact solvers, as for `gap_report`.
     options : Options, optional
         Of every solve, as for `gap_report`.
 

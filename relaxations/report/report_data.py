@@ -1,4 +1,4 @@
-"""`ReportData`, the results of a gap report: its cells, and the optima, gaps and contradictions that follow from them."""
+"""`ReportData`, the results of a gap report: the stored cells, and the optima, gaps and contradictions that follow from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cells import Cell, CellKey, ExactCell, InstanceCell, KappaCell, Relaxation
 
 #: Lower end of an interval without a bound.
 _NOTHING = float("-inf")
-#: Rank ratio up to which W counts as of rank one, and the relative distance of bound and recovered objective that confirms it.
+#: Largest rank ratio of a W that counts as of rank one; largest relative distance of bound and optimum that count as equal.
 RANK_ONE, EXACT = 1e-5, 1e-4
 
 
@@ -40,9 +40,7 @@ class Interval:
 
 
 def optimum_interval(exact: ExactCell) -> Interval | None:
-    """Return the interval that one exact solve gives for the optimum: its value where proven, else [bound, incumbent]; None
-    without a point.
-    """
+    """Return the interval of the optimum by one exact solve: a point if proven, else [bound, incumbent]; None without a point."""
     if exact.incumbent is None:
         return None
     floor = _NOTHING if exact.lam is None else 0.0
@@ -52,9 +50,7 @@ def optimum_interval(exact: ExactCell) -> Interval | None:
 
 
 def best_known_optimum(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
-    """Return the interval from all cells of one instance: [largest bound, least feasible objective], the latter alone where
-    proven.
-    """
+    """Return the interval of the optimum by all cells of one instance: [largest bound, least objective]; a point if proven."""
     relaxations, exacts = list(relaxations), list(exacts)
     points = [instance.objective, *(c.recovered for c in relaxations), *(c.incumbent for c in exacts)]
     high = min((value for value in points if value is not None), default=-_NOTHING)
@@ -93,7 +89,7 @@ def base_bound(relaxations: Iterable[RelaxationCell], name: str) -> float | None
 def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
     """Return (bound - base)/(ζ - base) for the base relaxation's bound; None where ζ = base leaves no gap to close.
 
-    None too where the bound or the base exceeds the best point that is known: one of them is no bound (`audit` says so).
+    None too where the bound or the base exceeds the best objective known: one of them is no bound (`find_contradictions`).
     """
     if max(bound, base) - zeta.high > AGREEMENT_TOLERANCE * max(abs(zeta.high), abs(bound), abs(base)):
         return None
@@ -114,7 +110,7 @@ def root_gap(cell: ExactCell, best: float) -> float | None:
 
 
 def remaining_gap(cell: ExactCell) -> float | None:
-    """Return (incumbent - bound)/incumbent when the solver stopped; None without either, with a caveat, or if incumbent ≤ 0."""
+    """Return (incumbent - bound)/incumbent at the end; None if one is missing, with a caveat, or if incumbent ≤ 0."""
     if cell.incumbent is None or cell.bound is None or cell.incumbent <= 0.0 or cell.caveat:
         return None
     return 0.0 if cell.proven else max(cell.incumbent - max(cell.bound, 0.0), 0.0) / cell.incumbent
@@ -136,7 +132,7 @@ def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
-    """Return the verdict on the ratio of W's first two eigenvalues.
+    """Return words on the exactness of a relaxation with W, by the ratio of W's first two eigenvalues; empty without W or a bound.
 
     W = ww' (rank one) makes the hull rows r² ≥ r_+²/z + r_-²/(1 - z), so z is binary where r ≠ 0 and the relaxation is exact.
     """
@@ -180,12 +176,12 @@ def find_contradictions(instance: InstanceCell, relaxations: Iterable[Relaxation
 
 
 def _run(cell: ExactCell) -> str:
-    """A run in words: the variant, and its seed where it is not the usual one."""
+    """Return the variant of a run, and its seed unless it is 0."""
     return cell.variant if cell.seed == 0 else f"{cell.variant}, seed {cell.seed}"
 
 
 def best_runs_by_solver(cells: Iterable[ExactCell]) -> list[ExactCell]:
-    """Return one cell for each solver, in order: of its encodings, M and seeds the best bounded one, then the fastest."""
+    """Return one run for each solver: a proven one before others, then that of the narrowest interval, then the fastest."""
     best: dict[str, ExactCell] = {}
     for cell in cells:
         if cell.solver not in best or _merit(cell) < _merit(best[cell.solver]):
@@ -201,7 +197,7 @@ def _merit(cell: ExactCell) -> tuple[bool, float, float]:
 
 _C = TypeVar("_C", bound=Cell)
 
-#: The relaxation of a stated model from which gap closed is measured.
+#: Name of the relaxation from which gap closed is measured for a model as stated.
 CONTINUOUS = "continuous"
 
 
@@ -212,11 +208,13 @@ class ReportRow:
     Parameters
     ----------
     instance : InstanceCell
+        The problem.
     relaxation : RelaxationCell
+        The relaxation's result.
     zeta : Interval
-        The optimum, by all cells of the problem.
+        The optimum ζ, by all cells of the problem.
     gap, closed : Interval or None
-        Gap, and gap closed; None without a bound of the optimum, or where `gap` and `gap_closed` are None.
+        Gap, and gap closed, as the functions `gap` and `gap_closed` define them; None without a bound of the optimum.
     verdict : str
         Verdict of the rank-one check (`rank_verdict`).
     """
@@ -231,15 +229,18 @@ class ReportRow:
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """Stored results of a gap report. Everything shown is a pure function of these fields.
+    """The stored results of a gap report, of which all that it shows is a function.
 
     Parameters
     ----------
-    instances, relaxations, exacts : tuple of cells
+    instances : tuple of InstanceCell
+        One for each instance at each λ, and for each model as stated.
+    relaxations, exacts : tuple of RelaxationCell, tuple of ExactCell
+        Solves of relaxations, and exact solves, of these instances.
     meta : mapping
         Versions, machine, options, seeds, name of the base relaxation, times: plain values.
     kappas : tuple of KappaCell
-        Of a sweep over κ.
+        Solves of a sweep over κ.
 
     Raises
     ------
@@ -268,11 +269,11 @@ class ReportData:
             )
 
     def relaxations_of(self, key: CellKey) -> list[RelaxationCell]:
-        """Return the relaxation cells of one problem, in order."""
+        """Return the relaxation cells of the problem with this instance name and λ."""
         return self._relaxations.get(key, [])
 
     def exacts_of(self, key: CellKey) -> list[ExactCell]:
-        """Return the exact cells of one problem, in order."""
+        """Return the exact cells of the problem with this instance name and λ."""
         return self._exacts.get(key, [])
 
     @cached_property
@@ -285,7 +286,7 @@ class ReportData:
 
     @cached_property
     def rows(self) -> tuple[ReportRow, ...]:
-        """Return one row for each instance × relaxation."""
+        """The rows of the table of relaxations: one for each instance × relaxation."""
         return tuple(self._row(instance, cell) for instance in self.instances for cell in self.relaxations_of(instance.key))
 
     def _row(self, instance: InstanceCell, cell: RelaxationCell) -> ReportRow:
@@ -300,7 +301,7 @@ class ReportData:
 
     @cached_property
     def gap_rows(self) -> dict[str, list[ReportRow]]:
-        """Return the rows with a gap, by relaxation, without problems of trivial optimum: those that means are taken over."""
+        """The rows with a gap, by relaxation, without problems of trivial optimum: those that means are taken over."""
         rows: dict[str, list[ReportRow]] = {}
         for row in self.rows:
             if row.gap is not None and row.instance.key not in self.trivial:
@@ -309,24 +310,24 @@ class ReportData:
 
     @cached_property
     def best(self) -> dict[CellKey, Interval]:
-        """Return the optimum of each problem, by all its cells together."""
+        """The interval of the optimum of each problem, by all its cells together."""
         return {c.key: best_known_optimum(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
 
     @cached_property
     def trivial(self) -> frozenset[CellKey]:
-        """Return the problems without a known classifier better than the intercept alone; means leave them out."""
+        """The problems without a known classifier better than the intercept alone; means leave them out."""
         return frozenset(c.key for c in self.instances if is_trivial(c, self.best[c.key]))
 
     @cached_property
     def contradictions(self) -> tuple[str, ...]:
-        """Return the claims that other cells contradict: a bound above a feasible objective, optima that differ."""
+        """Sentences on claims that other cells contradict: a bound above a feasible objective, optima that differ."""
         return tuple(
             line for c in self.instances for line in find_contradictions(c, self.relaxations_of(c.key), self.exacts_of(c.key))
         )
 
     @cached_property
     def checksum(self) -> str:
-        """Return the SHA-256 of all cells: reports with the same one show the same results."""
+        """The SHA-256 of all cells: reports with the same one show the same results."""
         cells = [[c.record() for c in part] for part in (self.instances, self.relaxations, self.exacts, self.kappas)]
         return hashlib.sha256(json.dumps(cells, sort_keys=True).encode("utf-8")).hexdigest()
 
@@ -348,17 +349,17 @@ def _naming(instance: InstanceCell) -> InstanceName:
 
 
 def family_name(instance: InstanceCell) -> str:
-    """Return the family of instances that differ in sizes and parameters alone; its name where it is of no family."""
+    """Return the family of an instance; its name if it is of no family."""
     return _naming(instance).family_name
 
 
 def row_label(instance: InstanceCell) -> str:
-    """Return the name for a row with columns for n and p: without these, other parameters by their symbols."""
+    """Return the name of an instance without n and p, which its table has as columns: ``set, σ = 0.2``."""
     return _words(instance, *SIZES)
 
 
 def display_name(instance: InstanceCell) -> str:
-    """Return a name such as ``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
+    """Return the name of an instance for readers, ``set, n = 50, σ = 0.2`` for ``set[n=50, sigma=0.2]``."""
     return _words(instance)
 
 
@@ -379,5 +380,5 @@ def parameter_value(instance: InstanceCell, parameter: str) -> float | None:
 
 
 def name_without(instance: InstanceCell, parameter: str) -> str:
-    """Return instance and λ in words without one parameter: instances of equal words are points of one curve."""
+    """Return instance and λ in words, without one parameter: instances of equal words differ in that parameter alone."""
     return problem_label(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -1,4 +1,4 @@
-"""Run tasks in parallel, keep their records in a store, print progress: for cells of a gap report and runs of a paper's tables.
+"""`Runner` runs tasks in parallel, keeps their records in a `CellStore` and prints progress, for gap reports and papers' tables.
 
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
@@ -81,7 +81,7 @@ class CellStore:
         return None if row is None else self._record(key, row[0])
 
     def put(self, key: str, kind: str, record: Mapping[str, Any]) -> dict[str, Any]:
-        """Store a record unless there is one under the key; returns the one that is there in the end."""
+        """Store a record unless there is one under the key; return the record that is stored then."""
         text = json.dumps({**record, _SEAL: _seal(key, record)}, allow_nan=False)
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", (key, kind, text))
@@ -115,7 +115,7 @@ class CellStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own for each operation: nothing is held while a cell is computed, nor shared by processes."""
+        """Open a connection for one operation, which is committed or rolled back: none is held while a cell is computed."""
         connection = None
         try:
             connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
@@ -137,7 +137,7 @@ def _seal(key: str, record: Mapping[str, Any]) -> str:
 
 
 def digest(value: Any) -> str:
-    """Return a digest of the `identity` of a value and of this package's version.
+    """Return a digest of a value (its `identity`) and of this package's version, for keys of a store.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Progress:
     Parameters
     ----------
     enabled : bool
-        Whether to write.
+        Whether to write lines.
     limit : float
         Seconds that a cell of an unknown kind may take.
 
@@ -176,7 +176,7 @@ class Progress:
     def __init__(self, enabled: bool, limit: float) -> None:
         if not isinstance(enabled, bool | np.bool_):
             raise InputError(f"progress must be True or False; it is {enabled!r}", name="progress")
-        self.on, self.limit, self.begin = bool(enabled), limit, time.perf_counter()
+        self.enabled, self.limit, self.begin = bool(enabled), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()
         self.done, self.total = 0, 0
@@ -209,7 +209,7 @@ class Progress:
 
     @property
     def remaining(self) -> float:
-        """Estimated seconds until the planned cells are done."""
+        """Return the estimated seconds until the planned cells are done."""
         return sum(count * self._each(*task) for task, count in self._waiting.items()) / self.jobs
 
     def _seen(self, kind: str, label: str) -> list[float]:
@@ -225,15 +225,15 @@ class Progress:
         """Return "about", or "at most" while some kind has no finished cell and counts with the limit."""
         return "about" if all(self._seen(*task) for task, count in self._waiting.items() if count > 0) else "at most"
 
-    def line(self, text: str) -> None:
-        """Write one line: counts, seconds, estimate and ``text``."""
-        if self.on:
+    def write(self, text: str) -> None:
+        """Write a line with counts, seconds, estimate and ``text``."""
+        if self.enabled:
             seconds = time.perf_counter() - self.begin
             self._line.show_event(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
 
     def end(self) -> None:
-        """End the display."""
-        if self.on:
+        """End the line that is displayed."""
+        if self.enabled:
             self._line.end()
 
 
@@ -260,14 +260,16 @@ class StoredTask(Protocol):
 
 
 class Runner:
-    """Runs tasks on an executor: takes stored records, stores new ones, writes progress lines.
+    """The loop that runs tasks on an executor: it takes stored records, stores new ones and writes progress lines.
 
     Parameters
     ----------
     team : Executor
+        Runs several tasks at a time: in this process, by joblib, Dask or Ray.
     store : Path, optional
-        The `CellStore` that keeps what is done.
+        File of the `CellStore` that keeps the records.
     progress : Progress
+        Writes the lines.
     """
 
     def __init__(self, team: Executor, store: Path | None, progress: Progress) -> None:
@@ -281,17 +283,17 @@ class Runner:
         self.progress.expect([(task.kind, task.label) for task in later_tasks])
         if tasks:
             noun = "cell" if len(tasks) == 1 else "cells"
-            self.progress.line(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))
+            self.progress.write(f"{len(tasks)} {noun} to do" + (f", {size} at a time" if size > 1 else ""))
         records: dict[int, dict[str, Any]] = {}
         for index, record, is_stored, seconds in self._done(tasks):
             task = tasks[index]
             records[index] = record
             self.progress.finish(task.kind, task.label, seconds, is_stored)
-            self.progress.line(task.progress_text(record) + (" (stored)" if is_stored else ""))
+            self.progress.write(task.progress_text(record) + (" (stored)" if is_stored else ""))
         return [records[index] for index in range(len(tasks))]
 
     def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
-        """Index, record, whether it was stored, seconds: as tasks are done."""
+        """Yield index, record, whether it was stored, and seconds of each task as it is done."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
         requested: list[tuple[int, str]] = []  # index and key of what the team was given
 
@@ -316,7 +318,7 @@ class Runner:
 
 
 def _perform(task: StoredTask, threads: int | None) -> tuple[dict[str, Any], bool, float]:
-    """One task: its record, whether it is worth keeping, seconds."""
+    """Run a task; return its record, whether to store it, and its seconds."""
     begin = time.perf_counter()
     record, keep = task.compute(threads)
     return record, keep, time.perf_counter() - begin

@@ -1,4 +1,4 @@
-"""The tables of a gap report: rows of cells, columns as ``columns.csv`` describes them, and their texts."""
+"""The tables of a gap report (`report_tables`): rows of results, the columns of ``columns.csv``, and the texts of their cells."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class Column:
     key : str
         Name in CSV.
     title, explanation : str
+        Heading, and a sentence on the values.
     value : callable
-        Row to number, word, `Interval` or None.
+        Function of a row that returns a number, word, `Interval` or None.
     form : {"text", "count", "mean", "value", "percent", "seconds", "ratio"}
+        Kind of the values, by which numbers are written.
     interval : bool
         Whether values may be intervals, which take two columns in CSV.
     optional : bool
@@ -62,7 +64,7 @@ class Column:
 
     @property
     def numeric(self) -> bool:
-        """Return whether it sorts as a number."""
+        """Return whether the column sorts as numbers."""
         return self.form != "text"
 
 
@@ -73,10 +75,12 @@ class Table:
     Parameters
     ----------
     name, title : str
+        Name in files and anchors; heading.
     columns : sequence of Column
     rows : sequence
+        Objects that the columns' functions read.
     note : str
-        What to know before reading it.
+        A sentence above the table.
     """
 
     name: str
@@ -116,7 +120,7 @@ def _follow(path: list[str], row: Any) -> Any:
 
 
 def percent_text(value: float, digits: int) -> str:
-    """Return a percentage without a negative zero."""
+    """Return a share as a percentage with this number of decimals; never "-0"."""
     return f"{round(100.0 * value, digits) + 0.0:.{digits}f}%"
 
 
@@ -137,7 +141,7 @@ _ENDS: dict[str, Callable[[float, float], str]] = {
 
 
 def cell_text(column: Column, row: Any) -> str:
-    """Return the cell as readers see it; empty for None, [low, high] for an interval that is not a number."""
+    """Return the text of a cell; empty for None, "[low, high]" for an interval with two different ends."""
     value = column.value(row)
     if value is None:
         return ""
@@ -152,7 +156,7 @@ def interval_text(form: str, value: Interval) -> str:
 
 
 def sort_key(column: Column, row: Any) -> float | str:
-    """Return the key that the cell sorts by: a number for numeric columns (an interval by its upper end; missing ones last)."""
+    """Return the key that a cell sorts by: a number in numeric columns, of an interval the upper end, infinite if missing."""
     value = column.value(row)
     if isinstance(value, Interval):
         return value.high
@@ -166,7 +170,7 @@ ExactRow = tuple[InstanceCell, ExactCell, float]
 
 
 def exact_rows(report: ReportData) -> list[ExactRow]:
-    """Return the rows of the table of exact solves."""
+    """Return the rows of the table of exact solves, one for each run."""
     by_key = {c.key: c for c in report.instances}
     return [(by_key[c.key], c, report.best[c.key].high) for c in report.exacts]
 
@@ -269,7 +273,7 @@ def _known_by(row: InstanceRow) -> str:
 
 
 def best_kind(cells: Sequence[ExactCell]) -> str:
-    """Return the best support that an optimum has among the solvers that reached it."""
+    """Return the strongest evidence of an optimum among the runs that prove it: "proved" before "claimed by solver"."""
     kinds = {c.kind for c in cells if c.proven}
     return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 
@@ -315,7 +319,7 @@ _MEANS = ("relaxation-means", "exact-means")
 
 
 def report_text(report: ReportData, tables: Sequence[Table]) -> str:
-    """Return the main figures in plain text: contradictions, optima, means over families, relaxations, exact solves."""
+    """Return the contradictions and the tables of a report in plain text, with the columns that are for it."""
     single = len({family_name(c) for c in report.instances}) == len(report.instances)
     parts = (
         ["\n".join(["Claims that contradict each other", *map(sanitise, report.contradictions)])] if report.contradictions else []

@@ -1,4 +1,7 @@
-"""Tasks of a gap report, each of which computes one cell: base classes, the heuristic, relaxations, and the κ form."""
+"""The tasks of a gap report, each of which computes one cell: base classes, the heuristic, relaxations and the κ form.
+
+`Plan` lists the tasks, and `Runner` runs them; exact solves are in `exact_tasks`.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class Task(ABC, Generic[S]):
 
 
 class SolverTask(Task[S]):
-    """The task of one solve; its cell is stored unless the solver could not run or was interrupted."""
+    """The task of one solve: base class. Its cell is stored unless the solver could not run or was interrupted."""
 
     solver: SolverSpec
 
@@ -95,17 +98,17 @@ class SolverTask(Task[S]):
         return self.solver.by_label
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Solve, and return the cell."""
+        """Return the record of the solve's cell, and whether to store it."""
         cell = self._cell(self.options.with_default_threads(threads)).record()
         return {"cell": cell}, not cell["reason"] and cell["status"] != str(Status.INTERRUPTED)
 
     @abstractmethod
     def _cell(self, options: Options) -> Record:
-        """The cell of a solve."""
+        """Return the cell of the solve."""
 
     def progress_text(self, record: dict[str, Any]) -> str:
         """Return status, bound, incumbent and seconds in words."""
-        return f"{self.problem.label}: {self.label}: {outcome_text(record['cell'], self.problem.optimum)}"
+        return f"{self.problem.label}: {self.label}: {outcome_text(record['cell'], self.problem.optimum_name)}"
 
 
 def finite_or_none(value: float | None) -> float | None:
@@ -114,12 +117,12 @@ def finite_or_none(value: float | None) -> float | None:
 
 
 def count_or_none(figures: Mapping[str, float], name: str) -> int | None:
-    """Return one of the figures as an integer; None if it is missing."""
+    """Return the figure of this name as an integer; None if it is missing."""
     return int(figures[name]) if name in figures else None
 
 
 def outcome_text(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
-    """Return a cell's record in a few words; ``target`` names the optimum that its bound bounds."""
+    """Return the record of a cell in a few words; ``target`` names the problem's optimum."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
     caveat = cell.get("caveat", "")
@@ -130,7 +133,7 @@ def outcome_text(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
 
 
 class InstanceTask(Task[S]):
-    """The first task of a problem: its sizes, and the heuristic's classifier."""
+    """The first task of a problem, which finds its sizes and a classifier by a heuristic: base class."""
 
     kind = "instance"
 
@@ -142,25 +145,25 @@ class InstanceTask(Task[S]):
 
 @dataclass(frozen=True, eq=False)
 class HeuristicTask(InstanceTask[InstanceProblem]):
-    """The first task of an instance at one λ."""
+    """The first task of an instance at one λ: sizes, and the heuristic's classifier."""
 
     label = "heuristic"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Return the record of sizes and classifier."""
+        """Return the record: the cell, and the heuristic's classifier ``w``."""
         from ...solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         model = self.problem.model
         begin = time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            w, objective = self.problem.incumbent(self.options)
+            w, objective = self.problem.find_incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         figures = linear_summary(model.X, model.y, w)
         constant = has_constant_column(model.X)
         cell = InstanceCell(
             self.problem.name, self.problem.lam, self.problem.source, model.X.shape[0], model.X.shape[1] - constant, constant,
             int((model.y > 0).sum()), objective, int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
-            held_out=self.problem.held_out_text, test_error=self.problem.error({"w": w}),
+            held_out=self.problem.held_out_text, test_error=self.problem.test_error({"w": w}),
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
 
@@ -171,18 +174,18 @@ class HeuristicTask(InstanceTask[InstanceProblem]):
 
 
 @dataclass(frozen=True, eq=False)
-class StatedTask(InstanceTask[ModelProblem]):
-    """The first task of a model as stated."""
+class ModelTask(InstanceTask[ModelProblem]):
+    """The first task of a model as stated: sizes, and the best point that a heuristic finds."""
 
     label = "stated"
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
-        """Return the record of sizes, and of the best point that a heuristic for its kind of loss finds."""
+        """Return the record: the cell, and the heuristic's classifier ``w``, None if no point is known."""
         from ...solvers.interface.compile_times import compile_clock  # Numba comes with it
 
         problem, begin = self.problem, time.perf_counter()
         with compile_clock("the heuristic", False) as clock:
-            incumbent = problem.incumbent(self.options)
+            incumbent = problem.find_incumbent(self.options)
         seconds = time.perf_counter() - begin - clock.seconds
         composed = as_margin(problem.model.original_model)
         n, p, intercept, positives = (None, None, False, None) if composed is None else _sizes(composed)
@@ -194,7 +197,7 @@ class StatedTask(InstanceTask[ModelProblem]):
             count_or_none(figures, "margin_violations"), count_or_none(figures, "misclassified"), seconds,
             0.0 if composed is not None and composed.loss.is_nonnegative() and composed is problem.model.composition else None,
             trivial=_without_features(problem.model), held_out=problem.held_out_text,
-            test_error=problem.error(values),
+            test_error=problem.test_error(values),
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
@@ -222,7 +225,7 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
 
 @dataclass(frozen=True, eq=False)
 class RelaxationTask(SolverTask[ReportProblem]):
-    """The solve of one relaxation; ``w`` is the incumbent that its M follows from, if one is known."""
+    """The solve of one relaxation; ``w``, if known, is the classifier whose objective bounds M."""
 
     w: FloatArray | None
     reduction: Reduction[Any]
@@ -232,7 +235,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
 
     @property
     def label(self) -> str:
-        """Return the label in progress lines."""
+        """Return the name of the relaxation."""
         return self.reduction.name
 
     @property
@@ -246,7 +249,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
         empty = RelaxationCell(problem.name, problem.lam, reduction.name, self.solver.label)
         try:
             solved = relax(model, reduction, self.solver, options)
-            M = reduction.constants(model)
+            M = reduction.big_m_constants(model)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         result, form = solved.result, solved.form
@@ -270,7 +273,7 @@ class RelaxationTask(SolverTask[ReportProblem]):
             violations=count_or_none(figures, "margin_violations"),
             misclassified=count_or_none(figures, "misclassified"),
             rank_ratio=finite_or_none(result.summary.get("rank_ratio")),
-            test_error=problem.error(solved.values),
+            test_error=problem.test_error(solved.values),
             variables=form.n,
             rows=form.rows,
             bytes=form.bytes,
@@ -283,8 +286,8 @@ class RelaxationTask(SolverTask[ReportProblem]):
 class KappaTask(SolverTask[InstanceProblem]):
     """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
 
-    λ plays a part only in the heuristic's classifier ``w``, a start of recovery. ``exact`` is False where a report asks for no
-    exact solver.
+    ``w`` is the heuristic's classifier, from which recovery starts too; nothing else depends on λ. ``exact`` is False if the
+    report has no exact solver.
     """
 
     w: FloatArray
@@ -296,7 +299,7 @@ class KappaTask(SolverTask[InstanceProblem]):
 
     @property
     def label(self) -> str:
-        """Return the label in progress lines."""
+        """Return "conic SDP" with κ."""
         return f"conic SDP, κ = {self.kappa:g}"
 
     @property
@@ -357,7 +360,7 @@ class KappaTask(SolverTask[InstanceProblem]):
         )
 
     def _classifier_within(self, w: FloatArray, budget: int) -> FloatArray | None:
-        """Return a classifier of small norm that meets all margins but ``budget``.
+        """Return a classifier of small norm that violates at most ``budget`` margins; None if none is found.
 
         The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.

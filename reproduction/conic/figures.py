@@ -27,7 +27,7 @@ def _needs(effort: ProtocolSize) -> Sequence[Run]:
 
 
 def _distribution(results: Results) -> Picture | None:
-    """One panel for each n: misclassification of every draw, as a histogram of each loss."""
+    """Draw a panel for each n: a histogram of the misclassification of all draws for each loss."""
     errors: dict[tuple[int, str], list[float]] = defaultdict(list)
     for run, record in results.items():
         at = run.parameters

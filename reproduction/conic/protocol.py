@@ -75,7 +75,7 @@ def _synthetic(run: Mapping[str, Any]) -> dict[str, Any]:
     direction = rng.uniform(-1.0, 1.0, run["p"])
     population = GaussianClusters(direction, run["sigma"], run["outliers"], run["share"])
     train, validation = (_sample(population, run["n"], rng) for _ in range(2))
-    test = population.clean(_TEST, rng)
+    test = population.sample_clean(_TEST, rng)
     points = np.asarray(test.X), np.asarray(test.y)
     if run["method"] == "bayes":
         return {"error": float(_errors(population.bayes[:, None], points)[0]) / _TEST}
@@ -93,7 +93,7 @@ def _flipped(run: Mapping[str, Any]) -> dict[str, Any]:
     train = flipped_labels(run["n"], run["p"], run["tau"], rng)
     population = train.population
     assert isinstance(population, FlippedLabels)
-    test = population.clean(_TEST, rng)
+    test = population.sample_clean(_TEST, rng)
     sample = np.asarray(train.X), np.asarray(train.y)
     validation = _sample(population, run["n"], rng)
     return _selected(run["method"], sample, validation, (np.asarray(test.X), np.asarray(test.y)), run["values"])

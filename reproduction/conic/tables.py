@@ -110,7 +110,7 @@ def _average(sets: int, records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Mea
 
 
 def _printed_average(method: str, tau: str) -> PublishedNumber:
-    """Of the sets that are the paper's."""
+    """Return the average of the printed cells of the sets that are the paper's."""
     rows = [
         r for r in published_rows("conic_table3_real") if r["dataset"] in _COMMON and (r["method"], r["tau"]) == (method, tau)
     ]
@@ -150,7 +150,7 @@ def _table_3(effort: ProtocolSize) -> Sequence[PaperCell]:
 
 
 def _four(effort: ProtocolSize, method: str, tau: str) -> PaperCell:
-    """The average row over the sets that are the paper's."""
+    """Return the cell of the average over the sets that are the paper's."""
     labels = ("Average of the four", method, f"τ = {tau}")
     runs = _runs(effort, _COMMON, method, tau)
     return PaperCell(
@@ -159,11 +159,7 @@ def _four(effort: ProtocolSize, method: str, tau: str) -> PaperCell:
 
 
 #: Who chooses the parameter, the field of the records, and the share of τ with which a label is flipped.
-_CHOICES = {
-    "validation points": ("error", 1.0),
-    "test points": ("least", 1.0),
-    "validation points, noise τ/2": ("error", 0.5),
-}
+_CHOICES = {"validation points": ("error", 1.0), "test points": ("least", 1.0), "validation points, noise τ/2": ("error", 0.5)}
 _UNPRINTED = (
     "Less noise than printed, or other n and p. The appendix refers to §5.1.2 and prints no n and p: Table 1's, all of them, "
     "are the plain reading. No choice of the parameter explains it, as the rows of the test points show. Nor does a part of "
@@ -203,10 +199,8 @@ def _table_4(effort: ProtocolSize) -> Sequence[PaperCell]:
             judged = choice == "validation points"
             note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
             summary = mean_summary(field, 100.0)
-            if judged:
-                entries.append(PaperCell(labels, there, runs, summary, (note,)))
-            else:
-                entries.append(PaperCell(labels, there, runs, summary, (note,), caveat="a variant", kind=CellKind.VARIANT))
+            caveat, kind = ("", None) if judged else ("a variant", CellKind.VARIANT)
+            entries.append(PaperCell(labels, there, runs, summary, (note,), caveat=caveat, kind=kind))
     return entries
 
 

@@ -34,7 +34,7 @@ _POOLED = {"pendigits": 7494, "usps": 7291}
 
 @dataclass(frozen=True, eq=False)
 class TrainTestParts:
-    """Training and test points of a set; ``test_source`` says where the test part is not the published one, else empty."""
+    """Training and test points of a set; ``test_source`` is the origin of test points that are not published, else empty."""
 
     X: FloatArray
     y: np.ndarray
@@ -46,45 +46,41 @@ class TrainTestParts:
 @lru_cache(maxsize=2)
 def train_test_parts(name: str) -> TrainTestParts:
     """Return training and test part of the set that the paper calls ``name``; the test part is empty if there is none."""
-    test_source, larger = SOURCES[name]
-    if larger and data_file(test_source, "test") is None:
-        return _remaining(data_set(test_source), data_set(larger), larger)
+    source, larger = SOURCES[name]
+    if larger and data_file(source, "test") is None:
+        return _remaining(data_set(source), data_set(larger), larger)
     try:
-        (X, y), (X_test, y_test) = dense_arrays(data_set(test_source, "train")), dense_arrays(data_set(test_source, "test"))
+        (X, y), (X_test, y_test) = dense_arrays(data_set(source, "train")), dense_arrays(data_set(source, "test"))
     except DataError:
-        return _split(test_source)
+        return _split(source)
     width = max(X.shape[1], X_test.shape[1])
     return TrainTestParts(_wide(X, width), y, _wide(X_test, width), y_test, "")
 
 
 def has_published_test(name: str) -> bool:
-    """Return whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file
-    is.
-    """
-    test_source, larger = SOURCES[name]
-    with_file = bool(larger) or test_source in _POOLED or name in _LARGEST
-    return not with_file or data_file(test_source, "test") is not None
+    """Return whether a set is tested on the published points; Adult, Web and pooled sets are if their test file is at hand."""
+    source, larger = SOURCES[name]
+    with_file = bool(larger) or source in _POOLED or name in _LARGEST
+    return not with_file or data_file(source, "test") is not None
 
 
 def replaces_other_test(name: str) -> bool:
-    """Return whether an Adult or Web set is tested on its published points at hand, in place of other points."""
-    test_source, larger = SOURCES[name]
-    return (bool(larger) or name in _LARGEST) and data_file(test_source, "test") is not None
+    """Return whether a set of Adult or Web has its published test points at hand, in place of which other points were tested."""
+    source, larger = SOURCES[name]
+    return (bool(larger) or name in _LARGEST) and data_file(source, "test") is not None
 
 
 def missing_test_reason(name: str) -> str:
     """Return why a set has no test part, and so no accuracy, here; empty if it may have one."""
-    test_source, larger = SOURCES[name]
-    alone = not larger and test_source not in _FIRST and test_source not in _POOLED and data_file(test_source, "test") is None
+    source, larger = SOURCES[name]
+    alone = not larger and source not in _FIRST and source not in _POOLED and data_file(source, "test") is None
     return (
-        f"{test_source} has no test part here: put {test_source}.t or {test_source}.t.bz2 into the directory of {DATA_VARIABLE}"
-        if alone
-        else ""
+        f"{source} has no test part here: put {source}.t or {source}.t.bz2 into the directory of {DATA_VARIABLE}" if alone else ""
     )
 
 
 def _split(text: str) -> TrainTestParts:
-    """The parts of a set that comes as one."""
+    """Return the parts of a set that comes as one."""
     X, y = dense_arrays(data_set(text))
     if text in _FIRST:
         first = _FIRST[text]
@@ -100,7 +96,7 @@ def _wide(X: FloatArray, width: int) -> FloatArray:
 
 
 def _remaining(small: Instance, large: Instance, name: str) -> TrainTestParts:
-    """The points of the larger set that are not in the smaller one, as multisets of labelled rows."""
+    """Return as test points those of the larger set that are not in the smaller one, as multisets of labelled rows."""
     (X, y), (Z, z) = dense_arrays(small), dense_arrays(large)
     used = Counter((row.tobytes(), label) for row, label in zip(X, y, strict=True))
     keep = np.ones(len(z), dtype=bool)

@@ -36,7 +36,7 @@ def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[ProtocolSize]
 
 
 def _means(results: Results, sets: Sequence[str]) -> Means:
-    """Of the runs with a Gaussian kernel and C by validation."""
+    """Return the means of the runs with a Gaussian kernel and C by validation."""
     means: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for run, record in results.items():
         at = run.parameters
@@ -49,7 +49,7 @@ def _means(results: Results, sets: Sequence[str]) -> Means:
 
 
 def _of_cells(cells: MeasuredMeans, sets: Sequence[str]) -> Means:
-    """The same of the cells of Tables 2 and 3."""
+    """Return the means of the cells of Tables 2 and 3."""
     seconds = {key: cells.get(("frank-wolfe-table-3", " | ".join(key))) for key in product(sets, ALGORITHMS)}
     return {
         key: (cells.get(("frank-wolfe-table-2", " | ".join(key)), np.nan), value)

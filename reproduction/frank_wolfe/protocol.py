@@ -69,7 +69,6 @@ def _training(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tested(trained: OneVersusOne, result: TrainTestParts) -> dict[str, float | None]:
-    """Accuracy by votes and by the decision graph."""
     if not len(result.y_test):
         return {"accuracy": None, "ddag": None}
     scores = trained.scores(result.X_test)
@@ -79,7 +78,7 @@ def _tested(trained: OneVersusOne, result: TrainTestParts) -> dict[str, float | 
 
 @lru_cache(maxsize=8)
 def _compiled(algorithm: str) -> None:
-    """Imports and compiled loops, which belong to no run."""
+    """Import and compile what the algorithm needs, so that no run's time has it."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(80) % 2 == 0, 1.0, -1.0)
     options = paper_options(algorithm, RBF(1.0), 0, 50)

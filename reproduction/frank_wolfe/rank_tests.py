@@ -142,7 +142,7 @@ _ACCURACY = {
 
 
 def _tests(columns: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, float]:
-    """Statistic and p of every test of Tables 5 and 6, and Holm's adjusted two-sided p; ``columns``: measure, algorithm, sets."""
+    """Return statistic and p of every test of Tables 5 and 6, and Holm's adjusted p; ``columns``: measure, algorithm, sets."""
     tests: dict[str, float] = {}
     for measure, by in columns.items():
         pairs = [pair for m, pair in _ALTERNATIVES if m == measure]
@@ -160,7 +160,7 @@ def _tests(columns: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, float]:
 
 
 def _from_print(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The tests on the 26 sets as printed in Tables 2 and 3."""
+    """Return the tests on the 26 sets as printed in Tables 2 and 3."""
     rows = published_rows("frank_wolfe_tables2_3")
     columns = {
         measure: {name: np.array([float(r[field]) for r in rows if r["algorithm"] == name]) for name in ALGORITHMS}
@@ -181,7 +181,7 @@ PRINTED = Experiment("frank-wolfe rank tests", _from_print, layout=4)
 
 
 def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], MeasuredNumber | None]:
-    """A test on the means of the sets that all three algorithms were run on."""
+    """Return a function: a test on the means of the sets that all three algorithms were run on."""
 
     def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber | None:
         by: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
@@ -201,7 +201,7 @@ def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], 
 
 
 def _rows(effort: ProtocolSize, what: str) -> Sequence[PaperCell]:
-    """Statistics or p values: recomputed, beside the printed ones; and from our own runs, not judged."""
+    """Return the cells of statistics or p values: recomputed, beside the printed ones; and from our own runs, not judged."""
     runs = [run for name in SOURCES for algorithm in ALGORITHMS for run in training_runs(effort, name, algorithm)]
     rows = []
     for r in published_rows("frank_wolfe_tables5_6_tests"):

@@ -127,7 +127,7 @@ def _note(name: str) -> str:
 
 
 def _rows(effort: ProtocolSize) -> Iterator[tuple[Mapping[str, str], str, str, tuple[Run, ...]]]:
-    """The published rows that are run: the row, its data set and algorithm, and its runs."""
+    """Yield the published rows that are run: the row, its data set and algorithm, and its runs."""
     for row in published_rows("frank_wolfe_tables2_3"):
         name, algorithm = row["dataset"], row["algorithm"]
         if not effort.one_row or name in _QUICK:

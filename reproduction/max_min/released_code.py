@@ -1,10 +1,9 @@
 """The algorithm of the max-min authors' released code, which differs from the paper's: a variant beside the columns of Table 3.
 
-It differs from the printed Algorithm 3 in that
-the kernel matrix loses the term I/C after the first loss evaluation; all violating points are released at once; zero entries
-are ignored in the step bound, so that weights can go negative; γ moves before the first solve; it stops on |Δγ| < 1e-3; PGA's
-tolerance is 1e-3; η = 1 for three updates; γ has no upper bound and at most halves in one update. Written from that
-description; the code itself was not at hand, so its remaining details are the paper's.
+It differs from the printed Algorithm 3: the kernel matrix loses the term I/C after the first solve; all violating points are
+released at once; zero entries are ignored in the step bound, so that weights can go negative; γ moves before the first solve; it
+stops on |Δγ| < 1e-3; PGA's tolerance is 1e-3; η = 1 for three updates; γ has no upper bound and at most halves in one update.
+Written from that description; the code itself was not at hand, so its remaining details are the paper's.
 """
 
 from __future__ import annotations

@@ -38,7 +38,6 @@ _COUNTED = ("MUS",)
 
 
 def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Points, columns that are not constant, and all columns."""
     X, _ = dense_arrays(data_set(run["dataset"]))
     return {"instances": len(X), "attributes": int((np.ptp(X, axis=0) > 0.0).sum()), "columns": X.shape[1]}
 
@@ -48,7 +47,7 @@ SIZES = Experiment("sizes", _sizes, lambda run: (run["dataset"],), layout=3)
 
 
 def _table_2(effort: ProtocolSize) -> Sequence[PaperCell]:
-    rows = [r for r in published_rows("maxmin_table2_datasets") if r["key"] in effort.rows(tuple(SETS), ("BRE",))]
+    rows = [r for r in published_rows("maxmin_table2_datasets") if r["key"] in _keys(effort)]
     return [
         PaperCell(
             (r["dataset"], what),
@@ -155,7 +154,7 @@ PRINTED = Experiment("max-min binomial test", _printed)
 
 
 def _best_printed() -> tuple[int, int]:
-    """On how many of the printed sets max-min is the best."""
+    """Return the number of printed sets on which max-min is the best, and the number of all."""
     by: dict[str, dict[str, float]] = defaultdict(dict)
     for r in published_rows("maxmin_table3_accuracy"):
         by[r["dataset"]][r["method"]] = float(r["test_accuracy_pct"])
@@ -163,14 +162,14 @@ def _best_printed() -> tuple[int, int]:
 
 
 def _test(wins: int, sets: int) -> dict[str, float]:
-    """Of so many wins: P(X ≥ wins), the test's p, and P(X > wins)."""
+    """Return the number of wins, P(X ≥ wins), the test's p, and P(X > wins)."""
     from scipy.stats import binom
 
     return {"wins": wins, "p": float(binom.sf(wins - 1, sets, _CHANCE)), "beyond": float(binom.sf(wins, sets, _CHANCE))}
 
 
 def _binomial(effort: ProtocolSize) -> Sequence[PaperCell]:
-    """The paper's count and test from its own table, then from what is measured."""
+    """Return the cells of the paper's count and test, from its own table and from what is measured."""
     printed = (Run.of(PRINTED),)
     every = tuple(run for key in _keys(effort) for method in METHODS for run in accuracy_runs(effort, key, method))
     ours, theirs = "measured here", "the 10 printed sets"
@@ -185,7 +184,7 @@ def _binomial(effort: ProtocolSize) -> Sequence[PaperCell]:
 
 
 def _best(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> tuple[int, int]:
-    """On how many sets max-min's mean is the highest, and of how many that all methods were run on."""
+    """Return the number of sets on which max-min's mean is the highest, and of those that all methods were run on."""
     accuracy: dict[object, dict[object, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run, record in records:
         accuracy[run.parameters["dataset"]][run.parameters["method"]].append(record["accuracy"])
@@ -205,12 +204,11 @@ _TEN = (
 
 
 def _table_4(effort: ProtocolSize) -> Sequence[PaperCell]:
-    keys = effort.rows(tuple(SETS), ("BRE",))
     return [
         PaperCell(
             (r["method"],),
             PublishedNumber.of(r["models_trained"]),
-            tuple(run for key in keys for run in accuracy_runs(effort, key, r["method"])),
+            tuple(run for key in _keys(effort) for run in accuracy_runs(effort, key, r["method"])),
             mean_summary("models"),
             (_TEN,) if r["method"] == "MaxMin-SVC" else (),
             caveat="the mean over other sets" if r["method"] == "MaxMin-SVC" else "",
@@ -234,7 +232,7 @@ _RATE = (
 
 
 def _at(run: Mapping[str, Any]) -> dict[str, Any]:
-    """One split: hinge SVC and two-hulls classifier at γ, and max-min started there by both rates."""
+    """Return accuracies on one split: hinge SVC and two-hulls classifier at γ, and max-min started there by both rates."""
     X, X_test, y, y_test = split_parts(run["dataset"], run["seed"])
     gamma = float(np.clip(run["gamma"], 2.0**-15, 2.0**3))
     record = {

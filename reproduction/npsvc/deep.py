@@ -152,17 +152,8 @@ def _entries(effort: ProtocolSize, facts: str, field: str, scale: float, caveat:
             entries.append(PaperCell((criterion, name), there, runs, mean_summary(field, scale), notes, caveat=caveat))
             if criterion == "D-NPSVC++":
                 beside = _criterion_runs(effort, name, _BY_C22)
-                entries.append(
-                    PaperCell(
-                        (_BY_C22, name),
-                        there,
-                        beside,
-                        mean_summary(field, scale),
-                        (_C22,),
-                        caveat=caveat or "a variant",
-                        kind=CellKind.VARIANT,
-                    )
-                )
+                summary, kind = mean_summary(field, scale), CellKind.VARIANT
+                entries.append(PaperCell((_BY_C22, name), there, beside, summary, (_C22,), "", caveat or "a variant", kind))
     return entries
 
 
@@ -187,7 +178,7 @@ Histories: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def _trained(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Objectives of the classes and accuracies after every epoch; the test part decides nothing."""
+    """Return objectives of the classes and accuracies after every epoch; the test part decides nothing."""
     X, X_test, y, y_test = train_test_parts(run["dataset"], run["seed"])
     model = make_network(run["dataset"], run["epochs"], run["seed"], objective=run["objective"], hypothesis=run["hypothesis"])
     model.fit(X, y, validation=(X_test, y_test))
@@ -212,19 +203,14 @@ EVOLUTION = Experiment("npsvc deep evolution", _trained, lambda run: (run["datas
 def _evolution_runs(effort: ProtocolSize, dataset: str, labels: Sequence[str]) -> list[Run]:
     return [
         Run.of(
-            EVOLUTION,
-            dataset=dataset,
-            objective=_TRAINED[k][0],
-            hypothesis=_TRAINED[k][1],
-            epochs=effort.grid(*_FIGURE_EPOCHS),
-            seed=0,
+            EVOLUTION, dataset=dataset, objective=objective, hypothesis=hypothesis, epochs=effort.grid(*_FIGURE_EPOCHS), seed=0
         )
-        for k in labels
+        for objective, hypothesis in (_TRAINED[label] for label in labels)
     ]
 
 
 def _accuracies(ax: Any, histories: Histories, converged: bool) -> None:
-    """Test accuracy over the epochs; dashed what it ends at."""
+    """Draw the test accuracy over the epochs; dashed the one at the end if ``converged``."""
     for k, (label, history) in enumerate(histories.items()):
         values = [100.0 * row["accuracy"] for row in history]
         ax.plot([row["epoch"] for row in history], values, color=colour_of(k), lw=1.3, label=label)

@@ -26,7 +26,7 @@ _SYMBOLS = {"r1": "r1", "r2": "r2", "c": "c", "mu": "μ", "d": "d", "dual_weight
 
 
 def _fitted(run: Mapping[str, Any], **parameters: Any) -> tuple[KernelNPSVC, float, Any, Any]:
-    """The classifier on 60% of the points, its accuracy on the rest, and these."""
+    """Return the classifier fitted on 60% of the points, its accuracy on the rest, and the rest."""
     X, y = read_points(run["dataset"], run["points"])
     train, test = split_indices(len(y), run["seed"])
     model = KernelNPSVC(
@@ -44,7 +44,7 @@ def _sweep(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _evolution(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Objectives over the iterations, and t-SNE of the test points, raw and by the learned features."""
+    """Return objectives over the iterations, and t-SNE of the test points, raw and by the learned features."""
     from sklearn.manifold import TSNE
 
     model, accuracy, X, y = _fitted(run, dual_values=True)
@@ -60,7 +60,7 @@ def _evolution(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(step: Mapping[str, Any]) -> dict[str, Any]:
-    """One iteration as JSON holds it: the dual value is None where it was not recorded."""
+    """Return one iteration as JSON holds it: the dual value is None if it was not recorded."""
     dual = float(step["dual"])
     objectives = np.asarray(step["objectives"]).tolist()
     return {"objectives": objectives, "largest": float(step["largest"]), "dual": dual if np.isfinite(dual) else None}

@@ -22,8 +22,7 @@ from marginopt.solvers.box.descent import box_minimum
 from ..inputs import data_set, dense_arrays
 from ..record import Experiment, ProtocolSize, Run
 
-#: Names of data sets in the catalogue, by the paper's names.
-#: The published sizes are those of the whole sets, of DNA and USPS those of the training part.
+#: Names of data sets in the catalogue, by the paper's names; of DNA and USPS the published sizes are the training part's.
 SETS = {
     "CHG": "chg", "BinAlpha": "binalpha", "20News": "20news", "Pendigits": "pendigits", "DNA": "dna", "USPS": "usps",
 }  # fmt: skip

@@ -144,7 +144,7 @@ def _entries(effort: ProtocolSize) -> Sequence[PaperCell]:
 
 
 def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber | None:
-    """Two-sided p of the paired t-test over the splits that both have."""
+    """Return the two-sided p of the paired t-test over the splits that both have."""
     from scipy.stats import ttest_rel
 
     by: dict[object, dict[object, float]] = defaultdict(dict)
@@ -160,7 +160,7 @@ def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> MeasuredNumber
 
 
 def _both(effort: ProtocolSize, name: str, rival: str) -> tuple[Run, ...]:
-    """The splits of K-NPSVC++ and of a rival, of as many points."""
+    """Return the runs of K-NPSVC++ and of a rival on the same splits, of as many points."""
     whole = _whole(effort, name, rival) and _whole(effort, name, _OURS)
     return (*accuracy_runs(effort, name, _OURS, whole), *accuracy_runs(effort, name, rival, whole))
 
@@ -183,16 +183,10 @@ _COLUMNS = ("n_train", "n_test", "features", "classes")
 
 
 def _size_entries(effort: ProtocolSize) -> Sequence[PaperCell]:
-    rows = [r for r in published_rows("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
     return [
-        PaperCell(
-            (r["dataset"], column),
-            PublishedNumber.of(r[column]),
-            (size_run(r["dataset"]),),
-            mean_summary(column),
-        )
-        for r in rows
-        if r["dataset"] in effort.rows(tuple(SETS), ("Pendigits",))
+        PaperCell((r["dataset"], column), PublishedNumber.of(r[column]), (size_run(r["dataset"]),), mean_summary(column))
+        for r in published_rows("npsvcpp_table2_accuracy")
+        if r["method"] == METHODS[0] and r["dataset"] in _rows(effort)
         for column in _COLUMNS
     ]
 

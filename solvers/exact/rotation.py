@@ -179,7 +179,7 @@ class RotatedCoordinates:
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
-        return float((problem.costs * problem.of_losses(lambda loss: loss.steepest)) @ errors)
+        return float((problem.costs * problem.per_point(lambda loss: loss.largest_slope)) @ errors)
 
     def original_bound(self, bound: float) -> float:
         """Return a bound of the rotated problem as a bound of the problem."""
@@ -196,7 +196,7 @@ def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept
-    if not problem.free or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
+    if not problem.is_unrestricted or not in_norm.any() or np.ptp(problem.curvature[in_norm]) > 0.0:
         return original_coordinates(problem)
     labels = A[:, 0] if problem.intercept else None
     V[np.ix_(in_norm, in_norm)] = rotated_basis(A[:, in_norm], singular_basis(A[:, in_norm], True), labels)

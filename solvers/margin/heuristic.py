@@ -81,14 +81,14 @@ def domain_cost_bound(view: MarginProblem) -> float:
     if len(view.atoms):  # ||w||_X ≤ ||X^+ w||_1
         in_norm = view.atoms.any(axis=0)
         norm = float(np.abs(np.linalg.pinv(view.atoms[:, in_norm].T)).sum(axis=0) @ largest[in_norm])
-    tails = view.of_losses(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
-    losses = view.costs @ (view.of_losses(lambda loss: loss.height) + tails)
+    tails = view.per_point(lambda loss: loss.tail) * (np.abs(view.A) @ largest + _farthest(view))
+    losses = view.costs @ (view.per_point(lambda loss: loss.height) + tails)
     return 2.0 * float(view.curvature @ largest**2 + norm + view.price.sum() + losses) + 1.0
 
 
 def _farthest(view: MarginProblem) -> float:
     """Return the largest |margin| at which a loss turns."""
-    return max(loss.farthest for loss in view.losses)
+    return max(loss.largest_breakpoint for loss in view.losses)
 
 
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
@@ -96,7 +96,7 @@ def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
-    height = (loss.steepest or loss.height) * span
+    height = (loss.largest_slope or loss.height) * span
     values = np.array([height, 0.0])
     return replace(loss, margins=np.array([last - span, last]), below=values, at=values, tail=0.0, rise_start=-np.inf)
 

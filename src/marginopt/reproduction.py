@@ -1,6 +1,6 @@
 """The package of the papers' protocols, tables and figures: the folder ``reproduction`` of a clone, which no wheel contains.
 
-A submodule has one name, ``marginopt.reproduction.lookup``, in every process of a clone, on remote workers too.
+A submodule has one name, ``marginopt.reproduction.record``, in every process of a clone, on remote workers too.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def test_it_is_miplibs_program(seed: int) -> None:
     y = np.repeat([-1.0, 1.0], [8, 10])
     Z = np.round(rng.normal(size=(18, 3)) + 0.4 * y[:, None], 3)
     Z[0] = 3.0  # an outlier, whose margin is given up
-    model = gsvm2rl3.stated(Z, y, 3.0)
+    model = gsvm2rl3.gsvm2rl3(Z, y, 3.0)
     expected = miplibs(Z, y, 3.0)
     for solver in ("highs", "scip", "margin-bb"):
         result = mo.solve(model, solver, tol=1e-8)
@@ -60,6 +60,6 @@ def test_the_published_optimum() -> None:
     directory = Path(os.environ.get("MARGINOPT_DATA", "") or "/nowhere")
     if not (directory / "miplib" / "gsvm2rl3.csv.bz2").exists():
         pytest.skip("MARGINOPT_DATA has no miplib/gsvm2rl3.csv.bz2: the points of MIPLIB's instance")
-    result = mo.solve(gsvm2rl3.stated(*gsvm2rl3.points(directory)), "highs", time_limit=120)
+    result = mo.solve(gsvm2rl3.gsvm2rl3(*gsvm2rl3.read_points(directory)), "highs", time_limit=120)
     assert result.solved
     assert result.objective == pytest.approx(gsvm2rl3.OPTIMUM, abs=6e-9)

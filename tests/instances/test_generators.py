@@ -113,7 +113,7 @@ def test_population_shares_the_direction_and_the_outliers():
     valid = train.population.sample(4000, seed=1)
     assert np.array_equal(valid.bayes, train.bayes)
     assert abs(misclassified(valid, valid.bayes) - (0.1 + 0.9 * 0.0062)) < 0.025
-    assert misclassified(train.population.clean(4000, seed=1), train.bayes) < 0.015
+    assert misclassified(train.population.sample_clean(4000, seed=1), train.bayes) < 0.015
 
 
 def test_flipped_labels():
@@ -185,7 +185,7 @@ def test_bad_populations():
         GaussianClusters(np.zeros(3), 1.0)
     with pytest.raises(InputError, check=about("weights")):
         FlippedLabels(np.array([1.0, 0.0]), 0.1)
-    with pytest.raises(DataError, check=about("direction")):
+    with pytest.raises(DataError, check=about("weights")):
         FlippedLabels(np.array([3.0, 1.0]), 0.0).sample(5, seed=0)
 
 

@@ -360,6 +360,16 @@ class TestNoise:
             two_classes().with_label_noise(tau, seed=0)
 
 
+def test_the_frame_has_the_original_label_of_each_row():
+    pytest.importorskip("pandas")
+    three = three_classes()
+    first_and_last = three.take([0, 2, 3, 5])  # no row of the second class
+    pair = three.pair("a", "c")
+    for data, labels in ((three, ["a", "b", "c"] * 10), (first_and_last, ["a", "c"] * 2), (pair, ["a", "c"] * 10)):
+        assert data.to_frame()["label"].tolist() == labels
+    assert set(two_classes().to_frame()["label"]) == {-1, 1}
+
+
 def test_repr_says_what_there_is():
     text = repr(gaussian_clusters(30, 2, 0.2, seed=0).prepared())
     for part in ("30 rows", "3 columns with the intercept first", "2 classes", "standardised", "§5.1.1"):

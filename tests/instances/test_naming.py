@@ -25,7 +25,7 @@ def test_generators_say_family_and_parameters() -> None:
     flipped = flipped_labels(30, 4, 0.1)
     assert (flipped.name, flipped.family, flipped.parameters) == ("flipped[n=30, p=4, tau=0.1]", "flipped", {"tau": 0.1})
     assert (rings(20).name, rings(20).family) == ("rings[n=20]", "rings")
-    assert gaussian.population is not None and gaussian.population.clean(9, 1).family == "gaussian-none"
+    assert gaussian.population is not None and gaussian.population.sample_clean(9, 1).family == "gaussian-none"
 
 
 def test_a_name_is_composed_where_none_is_given() -> None:

@@ -25,7 +25,7 @@ def test_models(formulation: Any) -> None:
     model = formulation(X, Y)
     assert model.decision_function(VALUES, ON)[0] == 0.0
     assert model.predict(VALUES, ON).tolist() == [-1.0]
-    assert HeldOut(ON, np.array([-1.0]), "one point").error(model, VALUES) == 0.0
+    assert HeldOut(ON, np.array([-1.0]), "one point").test_error(model, VALUES) == 0.0
 
 
 def test_estimators_decide_as_their_models() -> None:

@@ -165,16 +165,16 @@ def test_formulas_are_set_by_katex_where_it_is() -> None:
     """Every display is HTML with MathML for screen readers in it, and a formula that is none is named."""
     _site_packages("latex2mathml", "docutils")
     katex = importlib.import_module("formulas")
-    if not katex.installed(fetch=False):
+    if not katex.install_katex(fetch=False):
         pytest.skip("KaTeX is not there: `make docs` brings it where npm is")
     for info in all_formulations().values():
         for latex in re.findall(
             r"\\\[\n(.*?)\n\\\]", latex_numbers(info.example(np.random.default_rng(0)).latex()), flags=re.DOTALL
         ):
-            html = katex.rendered(latex, True)
+            html = katex.katex_html(latex, True)
             assert 'class="katex-display"' in html and "<math" in html and "katex-error" not in html
     with pytest.raises(ValueError):
-        katex.rendered(r"\nosuchcommand x", False)
+        katex.katex_html(r"\nosuchcommand x", False)
 
 
 @pytest.mark.usefixtures("site")
@@ -183,7 +183,7 @@ def test_the_glossary_s_words_are_distinct() -> None:
     _site_packages("docutils")
     links = importlib.import_module("prose")
     (page,) = (p for p in PAGES if p.name == "glossary.md")
-    terms = links.terms(page.read_text(encoding="utf-8"))
+    terms = links.glossary_anchors(page.read_text(encoding="utf-8"))
     assert terms["κ form"] == terms["κ"] and len(terms) >= 35
     assert len({word.lower() for word in terms}) == len(terms)
 
@@ -239,13 +239,13 @@ def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:
     """From the docstrings; what solvers ask a model for is no part of a user's page; italics stay italics."""
     _site_packages("numpydoc")
     script = (
-        "import marginopt as mo\nfrom reference import documented, errata, escaped\n"
+        "import marginopt as mo\nfrom reference import docstring_page, errata, to_markdown\n"
         "for model, word in ((mo.L2SVMDual, 'root'), (mo.MEBDual, '(16)'), (mo.ConicSVM, '(14)'), (mo.ParetoQP, 'Theorem 2')):\n"
         "    assert any(word in text for text in errata(model)), model\n"
         "assert errata(mo.HingeSVM) == []\n"
-        "page = documented(mo.ZeroOneSVM, 'ZeroOneSVM')\n"
+        "page = docstring_page(mo.ZeroOneSVM, 'ZeroOneSVM')\n"
         "assert '`with_constraint`' in page and '`form_bytes`' not in page and '*Valid M.*' in page\n"
-        "assert escaped('p* and q*, *every* a*b') == r'p\\* and q\\*, *every* a\\*b'\n"
+        "assert to_markdown('p* and q*, *every* a*b') == r'p\\* and q\\*, *every* a\\*b'\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=DOCS, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

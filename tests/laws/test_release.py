@@ -28,7 +28,7 @@ def test_one_version_is_stated(release: ModuleType) -> None:
 
 
 def test_another_version_is_refused(release: ModuleType, tmp_path: Path) -> None:
-    for name in ("pyproject.toml", *release.STATED):
+    for name in ("pyproject.toml", *release.VERSION_PATTERNS):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(text.replace(PROJECT["version"], "9.9.9") if name == "CITATION.cff" else text)
@@ -37,11 +37,11 @@ def test_another_version_is_refused(release: ModuleType, tmp_path: Path) -> None
 
 
 def test_the_recipe_requires_what_the_project_does(release: ModuleType, tmp_path: Path) -> None:
-    assert release.recipe_faults(ROOT) == []
+    assert release.recipe_differences(ROOT) == []
     (tmp_path / "conda").mkdir()
     for name in ("pyproject.toml", "conda/recipe.yaml"):
         (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8").replace("- scs >=3.2.4", "- scs >=3.3"))
-    assert len(release.recipe_faults(tmp_path)) == 2
+    assert len(release.recipe_differences(tmp_path)) == 2
 
 
 def test_the_changelog_s_section(release: ModuleType) -> None:
@@ -78,7 +78,7 @@ def _archives(folder: Path, extra: dict[str, str], version: str = "1.0") -> tupl
 
 
 def test_archives_without_a_fault(release: ModuleType, tmp_path: Path) -> None:
-    assert release.faults(*_archives(tmp_path, {}), "1.0") == []
+    assert release.package_faults(*_archives(tmp_path, {}), "1.0") == []
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_archives_without_a_fault(release: ModuleType, tmp_path: Path) -> None:
     ],
 )
 def test_strangers_are_named(release: ModuleType, tmp_path: Path, extra: dict[str, str], word: str) -> None:
-    assert any(word in fault for fault in release.faults(*_archives(tmp_path, extra), "1.0"))
+    assert any(word in fault for fault in release.package_faults(*_archives(tmp_path, extra), "1.0"))
 
 
 def test_another_version_inside_is_named(release: ModuleType, tmp_path: Path) -> None:
-    assert any("2.0" in fault for fault in release.faults(*_archives(tmp_path, {}, "2.0"), "1.0"))
+    assert any("2.0" in fault for fault in release.package_faults(*_archives(tmp_path, {}, "2.0"), "1.0"))
 
 
 def test_the_conda_recipe_has_the_dependencies_of_the_package() -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from marginopt.reproduction.conic.protocol import FLIPPED, REAL, SYNTHETIC
 from marginopt.reproduction.conic.tables import _average
-from marginopt.reproduction.lookup import paper_figures, paper_tables
-from marginopt.reproduction.record import EFFORTS, Run, protocol_size
+from marginopt.reproduction.record import EFFORTS, Run, paper_figures, paper_tables, protocol_size
 
 SMALL = {"n": 100, "p": 3, "seed": 0, "values": 10}
 

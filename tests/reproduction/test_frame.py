@@ -20,9 +20,20 @@ from marginopt.cli.main import main
 from marginopt.errors import InputError
 from marginopt.relaxations import CellStore
 from marginopt.reproduction.comparison import NOT_RUN, Verdict, compare_cell, mean_summary
-from marginopt.reproduction.lookup import paper_figures, paper_tables, tables_and_figures
 from marginopt.reproduction.page import _slug, write_ledger_page, write_pages
-from marginopt.reproduction.record import CONIC, EFFORTS, Experiment, PaperCell, PaperTable, PublishedNumber, Run, protocol_size
+from marginopt.reproduction.record import (
+    CONIC,
+    EFFORTS,
+    Experiment,
+    PaperCell,
+    PaperTable,
+    PublishedNumber,
+    Run,
+    paper_figures,
+    paper_tables,
+    protocol_size,
+    tables_and_figures,
+)
 from marginopt.reproduction.reproduce import reproduce
 from marginopt.reproduction.task import measure_runs, read_stored_runs
 from marginopt.solvers.parallel.executor import SerialExecutor

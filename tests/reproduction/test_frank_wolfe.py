@@ -18,8 +18,7 @@ from marginopt.reproduction.frank_wolfe.one_versus_one import ALGORITHMS, OneVer
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.reproduction.frank_wolfe.rank_tests import holm_adjusted, wilcoxon_test
 from marginopt.reproduction.frank_wolfe.selection import kernel_of
-from marginopt.reproduction.lookup import paper_figures, paper_tables
-from marginopt.reproduction.record import EFFORTS, protocol_size
+from marginopt.reproduction.record import EFFORTS, paper_figures, paper_tables, protocol_size
 from marginopt.solvers.records import Options
 
 

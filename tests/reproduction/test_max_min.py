@@ -11,10 +11,9 @@ from sklearn.svm import SVC
 
 from marginopt.reproduction import inputs
 from marginopt.reproduction.comparison import compare_cell
-from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.max_min.protocol import ACCURACY, SETS, accuracy_runs, hinge_scores, split_parts
 from marginopt.reproduction.max_min.tables import AT_GIVEN_GAMMA, PRINTED, SIZES, _measured
-from marginopt.reproduction.record import EFFORTS, Run, protocol_size
+from marginopt.reproduction.record import EFFORTS, Run, paper_figures, paper_tables, protocol_size
 
 ONE = protocol_size("quick", 1)
 

@@ -15,13 +15,12 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from marginopt.errors import DataError
 from marginopt.instances import Instance
 from marginopt.reproduction import inputs
-from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.npsvc import deep as deep_networks
 from marginopt.reproduction.npsvc.deep import DEEP
 from marginopt.reproduction.npsvc.figures import EVOLUTION, SWEEP
 from marginopt.reproduction.npsvc.protocol import ACCURACY, METHODS, PRINTED, SIZES, classifier_maker, split_indices
 from marginopt.reproduction.npsvc.tables import _p_value
-from marginopt.reproduction.record import Run, protocol_size
+from marginopt.reproduction.record import Run, paper_figures, paper_tables, protocol_size
 from marginopt.reproduction.task import RunTask, measure_runs
 from marginopt.solvers.parallel.executor import SerialExecutor
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from marginopt.reproduction.comparison import Verdict, compare_cell
-from marginopt.reproduction.lookup import paper_figures, paper_tables
 from marginopt.reproduction.page import write_pages
 from marginopt.reproduction.previous_run import read_previous_run
-from marginopt.reproduction.record import EFFORTS, PAPERS, Paper, PaperTable
+from marginopt.reproduction.record import EFFORTS, PAPERS, Paper, PaperTable, paper_figures, paper_tables
 from marginopt.reproduction.reproduce import FigureResult, Reproduction, TableResult
 
 

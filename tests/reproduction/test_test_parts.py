@@ -18,8 +18,7 @@ from marginopt.reproduction.comparison import Verdict, compare_cell
 from marginopt.reproduction.frank_wolfe import data
 from marginopt.reproduction.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.reproduction.frank_wolfe.tables import short_name
-from marginopt.reproduction.lookup import paper_tables
-from marginopt.reproduction.record import PaperCell, protocol_size, published_rows
+from marginopt.reproduction.record import PaperCell, paper_tables, protocol_size, published_rows
 
 AT_HAND = ("a1a", "a2a", "a3a", "a4a", "a5a", "w1a", "w4a", "w7a")
 

@@ -1,4 +1,4 @@
-"""The additions of this package to marginopt; pyproject.toml names it."""
+"""A plug-in for marginopt: a formulation, a solver, a relaxation and a data set, which pyproject.toml names as entry points."""
 
 from .formulation import HuberSVM
 from .relaxation import HuberBound

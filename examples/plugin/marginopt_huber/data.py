@@ -1,4 +1,4 @@
-"""Two half circles, one in the other's opening: a data set that is made, not fetched."""
+"""The plug-in's data set: two half circles, one in the other's opening, drawn by a generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SVM with the Huber loss: quadratic near the margin, linear beyond."""
+"""The plug-in's formulation, `HuberSVM`: the SVM with the Huber loss, quadratic near the margin and linear beyond."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HuberSVM(Model):
-    """min ||w||² + Σ λ_i h((1 - y_i x_i'w)_+), h(t) = t²/(2δ) for t ≤ δ and t - δ/2 beyond (Rosset and Zhu, 2007).
+    """The SVM with the Huber loss: min ||w||² + Σ λ_i h((1 - y_i x_i'w)_+), h(t) = t²/(2δ) for t ≤ δ and t - δ/2 beyond.
+
+    It is that of Rosset and Zhu (2007).
 
     Parameters
     ----------
     X : array_like (n, p)
-        Taken literally; the intercept is a constant column and penalised like the rest.
+        Points; an intercept is a constant column among them, penalised like the rest.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
-        λ > 0.
+        λ > 0, the cost of the loss.
     delta : float
         δ > 0: where the loss becomes linear; with δ → 0 it is the hinge loss.
 
@@ -85,22 +87,22 @@ class HuberSVM(Model):
 
     @cached_property
     def sample_weight(self) -> FloatArray:
-        """λ_i, one for each point."""
+        """The costs λ_i, (n,)."""
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
     def signed(self) -> FloatArray:
-        """Rows y_i x_i."""
+        """The rows y_i x_i, (n, p)."""
         X = self.X.toarray() if sp.issparse(self.X) else self.X
         return np.ascontiguousarray(self.y[:, None] * X)
 
     @property
     def form_bytes(self) -> int:
-        """Bytes of the rows."""
+        """Return the estimated bytes of the form."""
         return 16 * self.X.shape[0] * self.X.shape[1] + 100 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
-        """The form of the notes."""
+        """Return the form that the class's notes describe."""
         n, p = self.X.shape
         eye = sp.eye_array(n)
         F = sp.csr_array(sp.hstack([sp.csr_array(self.signed), eye, eye], format="csr"))
@@ -119,7 +121,7 @@ class HuberSVM(Model):
 
     @cached_property
     def box(self) -> BoxQP:
-        """The dual as a box QP: every solver that reads one solves this model."""
+        """The dual as a box QP, by which every solver that reads one solves this model."""
         n = self.X.shape[0]
         return BoxQP(
             Z=self.signed / np.sqrt(2.0),
@@ -132,7 +134,7 @@ class HuberSVM(Model):
         )
 
     def recover(self, alpha: FloatArray) -> BoxPoint:
-        """The primal point and the multipliers of α; r takes what s leaves."""
+        """Return the primal point and the multipliers of a dual point α; r takes what s leaves."""
         w = 0.5 * (self.signed.T @ alpha)
         short = np.maximum(1.0 - self.signed @ w, 0.0)
         s = np.minimum(short, self.delta)
@@ -140,11 +142,11 @@ class HuberSVM(Model):
         return BoxPoint({"w": w, "s": s, "r": short - s}, {"margin": alpha}, reduced)
 
     def view(self, kind: type[V]) -> V | None:
-        """The `BoxQP` dual."""
+        """Return the dual if the kind is `BoxQP`; else None."""
         return self.box if kind is BoxQP else None  # type: ignore[return-value]
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The dual value at α clipped to [0, λ]: feasible whatever it was."""
+        """Return the dual value at the multipliers ``margin`` clipped to [0, λ], which is feasible."""
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)
@@ -153,23 +155,23 @@ class HuberSVM(Model):
         return Bound(value, "dual value with α clipped to [0, λ]")
 
     def objective(self, w: FloatArray) -> float:
-        """The stated objective of a classifier."""
+        """Return the objective of a classifier w."""
         t = np.maximum(1.0 - self.y * np.asarray(self.X @ w), 0.0)
         loss = np.where(t <= self.delta, t * t / (2.0 * self.delta), t - 0.5 * self.delta)
         return float(w @ w + self.sample_weight @ loss)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
+        """Return the scores x'w of new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Scores, margins and multipliers of the points."""
+        """Return scores, margins and multipliers of the points."""
         weights = primal_weights(multipliers, "margin", self.y.size)
         return two_classes(self.X, self.y, lambda X: np.asarray(X @ values["w"]), weights)
 
     @property
     def statement(self) -> Statement:
-        """The program of the notes."""
+        """Return the program as text and LaTeX."""
         n, p = self.X.shape
         return Statement(
             title="SVM with the Huber loss",

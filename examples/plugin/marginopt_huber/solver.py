@@ -1,4 +1,4 @@
-"""Accelerated projected gradients on box QPs, which the dual of `HuberSVM` is, and those of marginopt's own models."""
+"""The plug-in's solver, `BoxFista`: accelerated projected gradients on box QPs, such as the dual of `HuberSVM`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BOX_FISTA", "BoxFista"]
 
 @dataclass(eq=False)
 class State:
-    """Where a run stands: a, the extrapolated point, the momentum t, and what was computed last."""
+    """The state of a run: the point a, the extrapolated point ``ahead``, the momentum t, and objective and gap at a."""
 
     view: BoxQP
     tol: float
@@ -31,13 +31,13 @@ class State:
 
     @property
     def pair(self) -> tuple[float, float]:
-        """Objective and bound of the model's form."""
+        """Return objective and lower bound of the model's form."""
         if self.view.offset is None:  # the form is the box QP itself
             return self.objective, self.objective - self.gap
         return self.view.offset - self.objective + self.gap, self.view.offset - self.objective
 
     def look(self) -> None:
-        """Objective and duality gap at a."""
+        """Compute objective and duality gap at a."""
         gradient = self.view.gradient(self.a)
         self.objective, self.gap = self.view.objective(self.a, gradient), self.view.gap(self.a, gradient)
 
@@ -49,7 +49,7 @@ class BoxFista(Algorithm[BoxQP, State]):
     Parameters
     ----------
     every : int
-        Iterations between two looks at the duality gap.
+        Iterations between two computations of the duality gap.
     """
 
     every: int = 10
@@ -64,7 +64,7 @@ class BoxFista(Algorithm[BoxQP, State]):
     )
 
     def init(self, view: BoxQP, options: Options, rng: np.random.Generator) -> State:
-        """The box's point nearest to zero, and 1/L with L = ||ZZ' + D|| by power iteration, a little more for safety."""
+        """Return the state at the box's point nearest to 0, with step 1/L, L = 1.05 ||ZZ' + D|| by power iteration."""
         v = rng.normal(size=view.n)
         norm = 1.0
         for _ in range(30):
@@ -80,7 +80,7 @@ class BoxFista(Algorithm[BoxQP, State]):
         return state
 
     def advance(self, state: State, seconds: float) -> Outcome:
-        """Iterate for about ``seconds``."""
+        """Iterate for about ``seconds``, and return the outcome, or that the run goes on."""
         end = time.perf_counter() + seconds
         view = state.view
         while True:
@@ -101,13 +101,13 @@ class BoxFista(Algorithm[BoxQP, State]):
             state.look()
 
     def measure(self, state: State) -> ProgressState:
-        """Objective, bound and the free variables."""
+        """Return iteration, objective, bound and the number of variables inside their bounds."""
         primal, bound = state.pair
         free = int(np.count_nonzero((state.a > state.view.lower) & (state.a < state.view.upper)))
         return ProgressState(state.iteration, primal, bound, active=free, step="fista")
 
     def answer(self, state: State) -> Answer:
-        """Return what a means in the model's form."""
+        """Return the point and the multipliers of the model's form that a gives."""
         point = state.view.recover(state.a)
         return Answer(values=point.values, multipliers=point.multipliers, reduced=point.reduced)
 

@@ -280,7 +280,7 @@ def any_lifted_multipliers(r: RelaxationCase) -> LawVerdict:
     rng, worst = np.random.default_rng(0), -np.inf
     for scale in (1e-2, 1.0, 1e2):
         multipliers: dict[str, Any] = {c.label: scale * rng.normal(size=c.rows) for c in r.relaxed.form.constraints}
-        worst = max(worst, reduction.lifted(r.original, target, multipliers).value)
+        worst = max(worst, reduction.lift_dual(r.original, multipliers, target).value)
     worst = max(worst, reduction.lift_dual(r.original, multipliers).value)  # from a target that is built anew
     return _above("lifted bound", worst, r.optimum)
 

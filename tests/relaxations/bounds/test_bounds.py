@@ -172,13 +172,13 @@ def test_caveats_and_sources() -> None:
     assert BigM(1e4).caveat(model) == ""
     assert BigM("zero", factor=2.0).m_source(model) == "2x M from w=0, valid"
     assert BigM("zero", factor=0.5).caveat(model) != ""
-    assert Conic().m_source(model) == "" and Conic().constants(model) is None
-    np.testing.assert_allclose(BigM("zero", factor=2.0).constants(model), 2.0 * model.big_m_values)
+    assert Conic().m_source(model) == "" and Conic().big_m_constants(model) is None
+    np.testing.assert_allclose(BigM("zero", factor=2.0).big_m_constants(model), 2.0 * model.big_m_values)
     # an incumbent makes smaller constants valid, and M given by the user is ignored where valid ones are asked for
     known = ZeroOneSVM(X, y, lam=1.0, big_m=0.5, upper_bound=4.0)
     assert BigM("stated").caveat(known) != ""
-    np.testing.assert_allclose(BigM("zero").constants(known), model.big_m_values)
-    assert (BigM("incumbent").constants(known) < model.big_m_values).all()
+    np.testing.assert_allclose(BigM("zero").big_m_constants(known), model.big_m_values)
+    assert (BigM("incumbent").big_m_constants(known) < model.big_m_values).all()
     assert BigM().direction is Direction.OUTER
     assert len({BigM(), BigM("zero"), BigM("incumbent")}) == 2  # frozen, compared by value
 

@@ -109,12 +109,12 @@ def test_means_of_a_report() -> None:
     assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened", VIRTUAL_BEST]  # what never ran is left out
     scip, bb, strong, _ = rows.values()
     assert (scip.problems, scip.solved, scip.fastest) == (6, 6, 0)
-    assert (bb.solved, bb.fastest, bb.within[0]) == (6, 6, 1.0)
+    assert (bb.solved, bb.fastest, bb.share_by_factor[0]) == (6, 6, 1.0)
     assert (strong.problems, strong.solved) == (6, 4)
     assert scip.seconds == pytest.approx((3.0 * 4.0 * 5.0) ** (1 / 3) - 1.0)
     assert strong.seconds == pytest.approx((32.0 * 3.0 * 3.0) ** (1 / 3) - 1.0)  # preparation and stopped runs count
     assert scip.nodes == pytest.approx(990.0) and strong.nodes == pytest.approx(90.0)
-    assert scip.within == (0.0, 0.0, 1 / 3, 1.0, 1.0)  # 4, 6 and 8 times the fastest
+    assert scip.share_by_factor == (0.0, 0.0, 1 / 3, 1.0, 1.0)  # 4, 6 and 8 times the fastest
     assert np.isinf(exact_ratios(report)["scip, strengthened"]).sum() == 2
     relaxed = {row.relaxation: row for row in relaxation_means(report)}
     assert relaxed["conic SDP"].gap == pytest.approx(0.4) and relaxed["conic SDP"].closed == pytest.approx(5 / 9)
@@ -150,9 +150,11 @@ def test_means_are_of_one_family_and_lambda() -> None:
     assert [(row.family, row.lam, row.instances) for row in rows] == [("made_up & co", 1.0, 2), ("other", 1.0, 1)]
     assert rows[0].quartiles == pytest.approx((0.4, 0.4, 0.4)) and rows[0].exact == 0
     exact = {row.variant: row for row in exact_means(both)}
-    assert exact["scip"].right == 1.0 and exact["scip"].left is None and exact["scip"].root_gap == pytest.approx(0.7)
-    assert exact["scip, strengthened"].left == pytest.approx(0.2)
-    assert exact["scip, strengthened"].reached == (0.5, 0.5)
+    assert (
+        exact["scip"].unrefuted_share == 1.0 and exact["scip"].final_gap is None and exact["scip"].root_gap == pytest.approx(0.7)
+    )
+    assert exact["scip, strengthened"].final_gap == pytest.approx(0.2)
+    assert exact["scip, strengthened"].share_by_gap == (0.5, 0.5)
 
 
 def test_the_primal_dual_integral_has_a_picture() -> None:

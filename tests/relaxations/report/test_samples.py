@@ -39,7 +39,7 @@ def test_strongest_features_rank_and_pass_over_duplicates() -> None:
     two = strongest_features(instance, 2)
     assert two.feature_names is not None and two.feature_names[1] == "weak"
     assert two.feature_names[0] in ("strong", "copy")
-    assert strongest_features(instance, 3, most_alike=1.0).feature_names is not None
+    assert strongest_features(instance, 3, max_correlation=1.0).feature_names is not None
     assert set(strongest_features(instance, 3).feature_names or ()) >= {"weak", "noise"}
     with pytest.raises(InputError, check=about("k")):
         strongest_features(instance, 4)

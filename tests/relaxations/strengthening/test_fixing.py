@@ -30,7 +30,7 @@ def models(seed: int, slack: float = 1.0) -> tuple[ZeroOneSVM, float]:
 def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: int) -> None:
     model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
     fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])
-    fixed_problem = fixing.fixed(model)
+    fixed_problem = fixing.fixings(model)
     assert (model.big_m_values >= fixed_problem.big_m).all()
     assert (model.big_m_values > fixed_problem.big_m).any()
     assert fixed_problem.value <= optimum
@@ -65,7 +65,7 @@ def test_the_optimum_stays_in_every_encoding(encoding: str) -> None:
 def test_bounds_of_fixed_branches_hold() -> None:
     """D_i⁰ and D_i¹ against the optimum with z_i fixed, found by SCIP."""
     model, _ = models(1)
-    fixed_problem = fix_variables(model).fixed(model)
+    fixed_problem = fix_variables(model).fixings(model)
     form = ZeroOneSVM(model.X, model.y, model.lam).form
     z = form.slices["z"]
     for i in range(0, 16, 5):
@@ -83,7 +83,7 @@ def test_well_separated_points_are_fixed_and_the_bound_rises() -> None:
     model = ZeroOneSVM(X, y, 1.0)
     model = tighten(model, solve(model, "zero-one-bb").values["w"])
     fixing = fix_variables(model)
-    fixed_problem = fixing.fixed(model)
+    fixed_problem = fixing.fixings(model)
     assert fixed_problem.zero.sum() >= 5
     assert fixed_problem.one[0]
     before = relax(model, BigM("incumbent"), "clarabel", Options(tol=1e-9))
@@ -100,7 +100,7 @@ def test_rough_gamma_is_safe() -> None:
     rng = np.random.default_rng(0)
     for gamma in (np.zeros(16), 100.0 * rng.random(16), rng.normal(size=16)):
         fixing = Fixing(gamma, model.incumbent_value)
-        assert fixing.fixed(model).value <= optimum
+        assert fixing.fixings(model).value <= optimum
         assert solve(fixing.apply(model), "scip", tol=1e-8).objective == pytest.approx(optimum, rel=1e-7)
 
 
@@ -112,7 +112,7 @@ def test_refusals() -> None:
     with pytest.raises(UnsupportedModelError, check=about("model")):
         fix_variables(free)
     with pytest.raises(InputError, check=about("gamma")):
-        Fixing(np.zeros(3), 1.0).fixed(ZeroOneSVM(X, y))
+        Fixing(np.zeros(3), 1.0).fixings(ZeroOneSVM(X, y))
     with pytest.raises(InputError, check=about("rounds")):
         Fixing(np.zeros(3), 1.0, rounds=0)
     with pytest.raises(InputError, check=about("upper_bound")):
