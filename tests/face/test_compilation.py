@@ -14,7 +14,7 @@ from facts import about
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.compilation import compiled_solvers, examples
+from marginopt.compilation import compiled_solvers, example_models
 from marginopt.errors import WriteError
 from marginopt.solvers.interface.compile_times import CompileClock, _in_notebook, compile_clock
 
@@ -38,7 +38,7 @@ def test_what_has_no_compiled_loops_is_refused() -> None:
 
 def test_every_solver_with_loops_has_an_example_or_shares_them() -> None:
     """Those without a formulation of their own run on the loops of one that has."""
-    bare = {name for name, solver in compiled_solvers().items() if not examples(solver)}
+    bare = {name for name, solver in compiled_solvers().items() if not example_models(solver)}
     assert bare <= {"npsvc-mm"}  # on boxqp's
 
 
