@@ -132,7 +132,7 @@ def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
-    """Return words on the exactness of a relaxation with W, by the ratio of W's first two eigenvalues; empty without W or a bound.
+    """Return words on a relaxation's exactness, by the ratio of the first two eigenvalues of W; empty without W or a bound.
 
     W = ww' (rank one) makes the hull rows r² ≥ r_+²/z + r_-²/(1 - z), so z is binary where r ≠ 0 and the relaxation is exact.
     """
