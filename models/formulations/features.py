@@ -208,7 +208,7 @@ class Images(Features):
 
     def squares(self, X: object) -> FloatArray:
         """Return k(x, x) of new points."""
-        return self.coordinates.squares(X)
+        return self.coordinates.squared_norms(X)
 
 
 def images_of(kernel: object, X: Points) -> Images:

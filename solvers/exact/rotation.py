@@ -155,7 +155,7 @@ class RotatedCoordinates:
         lower, upper = np.maximum(problem.lower, -bounds), np.minimum(problem.upper, bounds)
         if problem.intercept:
             magnitudes = np.maximum(np.abs(lower[1:]), np.abs(upper[1:]))
-            b = max(1.0, *(loss.farthest for loss in problem.losses)) + float(
+            b = max(1.0, *(loss.largest_breakpoint for loss in problem.losses)) + float(
                 (np.abs(problem.A[:, 1:]) @ magnitudes).max(initial=0.0)
             )
             for row, limit in zip(problem.rows, problem.row_lower, strict=True):

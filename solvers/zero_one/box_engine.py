@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
-from ...models.model import fingerprint
+from ...models.digest import fingerprint
 from ...models.views import ZeroOneProblem
 from ..exact.checkpoint import Checkpoint, CheckpointContent
 from ..exact.log_file import LogPosition
