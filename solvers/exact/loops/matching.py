@@ -17,7 +17,7 @@ WIDEST = 2048
 
 
 @by_reference
-class MatchingArrays(NamedTuple):
+class MatchArrays(NamedTuple):
     """Work arrays of a matching of a node's points, and of the pair bounds that build its graph and record its pairs."""
 
     side: Any  #: (2, n) the points of both sides, by decreasing margin
@@ -40,13 +40,13 @@ class MatchingArrays(NamedTuple):
     price: Any  #: (n,) price of each pair: the weight that both points pay
 
 
-def empty_matching_arrays(n: int, p: int) -> MatchingArrays:
+def empty_match_arrays(n: int, p: int) -> MatchArrays:
     """Return uninitialised arrays for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
     free, dead, visited = (np.empty(words, np.uint64) for _ in range(3))
     column_margins, column_losses, row_excess = (np.empty(64 * words, single) for _ in range(3))
-    return MatchingArrays(
+    return MatchArrays(
         side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, visited=visited,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
         code=np.empty(n, i), bins=np.empty(257, i),
@@ -68,7 +68,7 @@ def _lowest_bit(x: Any) -> int:
 
 
 @inner
-def _augment(P: MatchingArrays, root: int, words: int) -> bool:
+def _augment(P: MatchArrays, root: int, words: int) -> bool:
     """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
     free, dead, visited, row_of, column_of = P.free, P.dead, P.visited, P.row_of, P.column_of
     for q in range(words):
@@ -105,7 +105,7 @@ def _augment(P: MatchingArrays, root: int, words: int) -> bool:
 
 
 @inner
-def match(P: MatchingArrays, rows: Any, columns: Any, left: Any) -> None:
+def match(P: MatchArrays, rows: Any, columns: Any, left: Any) -> None:
     """Find a largest matching of the rows and columns with positive ``left``; ``P.column_of`` is the column of each row, or -1.
 
     ``rows`` and ``columns`` are points, ``P.adjacent`` holds the edges, ``left`` (n,) the residual weights of all points.

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.views import MarginProblem, PiecewiseLinearLoss
-from ...exact.loops.matching import WIDEST, empty_matching_arrays
+from ...exact.loops.matching import WIDEST, empty_match_arrays
 from ...exact.loops.newton import empty_relaxation
 from ...exact.rotation import constant_column
 from .data_structures import LoopNode, LoopProblem, SearchTree, max_numbers_of_node
@@ -182,7 +182,7 @@ def new_node(r: LoopProblem) -> LoopNode:
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
         paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),
         counts=np.zeros(2, np.int64), moves=np.zeros((max(q, 1), p)), relaxation=empty_relaxation(rows, p),
-        pairs=empty_matching_arrays(n, p),
+        pairs=empty_match_arrays(n, p),
     )  # fmt: skip
 
 

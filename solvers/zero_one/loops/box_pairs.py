@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...exact.loops import EPS, EPS_SINGLE
-from ...exact.loops.matching import WIDEST, MatchingArrays, match
+from ...exact.loops.matching import WIDEST, MatchArrays, match
 from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
 from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
@@ -20,7 +20,7 @@ SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the compari
 
 
 @inner
-def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchingArrays) -> None:
+def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchArrays) -> None:
     """Write the positions 0 .. m - 1 to ``order``, by decreasing key.
 
     A radix sort by sixteen bits of t/(1 + |t|), which avoids unpredictable branches, is followed by an insertion sort of
@@ -53,7 +53,7 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchingArrays) -> N
 
 
 @inner
-def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchingArrays, side_number: int) -> tuple[int, int]:
+def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays, side_number: int) -> tuple[int, int]:
     """Write the points of one side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
 
     Side 1 has the points of ``data.positive``, side 0 the others. The range has at most `WIDEST` points, those with margins
@@ -73,7 +73,7 @@ def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: Match
 
 
 @inner
-def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share: Any, half: Any, P: MatchingArrays) -> None:
+def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share: Any, half: Any, P: MatchArrays) -> None:
     """Set the bits of ``P.adjacent`` to the pairs of a row and a column that the box excludes and that may pay.
 
     Bit k of ``P.adjacent[r]`` is set if max (g_i + g_j)'w < 2 over the box for i = rows[r] and j = columns[k], and if the shares
@@ -123,7 +123,7 @@ _MATCHINGS = 3
 
 
 @inner
-def _add_pair(P: MatchingArrays, count: int, i: int, j: int, residual: Any) -> float:
+def _add_pair(P: MatchArrays, count: int, i: int, j: int, residual: Any) -> float:
     """Record a pair and subtract its price from the residual weights of both points."""
     price = min(residual[i], residual[j])
     P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
@@ -133,7 +133,7 @@ def _add_pair(P: MatchingArrays, count: int, i: int, j: int, residual: Any) -> f
 
 
 @inner
-def _fix_partners(P: MatchingArrays, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
+def _fix_partners(P: MatchArrays, rows: Any, columns: Any, z: Any, residual: Any) -> tuple[float, int]:
     """Fix the partners of kept points as violated; return (weight, number) of them, or (∞, 1) if two kept points are a pair."""
     count, total, kept_columns = 0, 0.0, 0
     for k in range(columns.size):
@@ -160,7 +160,7 @@ def _fix_partners(P: MatchingArrays, rows: Any, columns: Any, z: Any, residual: 
 
 
 @inner
-def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchingArrays) -> tuple[float, int]:
+def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both; return (a lower bound of the loss, number of pairs).
 
     Return (∞, 1) if two kept points exclude each other: the box is empty.

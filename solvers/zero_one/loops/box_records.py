@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...exact.loops.matching import MatchingArrays, empty_matching_arrays
+from ...exact.loops.matching import MatchArrays, empty_match_arrays
 from ...exact.loops.newton import BoxRelaxation, empty_relaxation
 from ...interface.named_scalars import integers_and_floats
 from ...interface.numba_flags import by_reference
@@ -108,7 +108,7 @@ class BoxWorkspace(NamedTuple):
 
     node: BoxNode
     relaxation: BoxRelaxation
-    pairs: MatchingArrays
+    pairs: MatchArrays
     margin: Any  #: (2n,) margins and weights of points, at whose crossings a candidate is scaled
 
 
@@ -118,7 +118,7 @@ def empty_workspace(n: int, p: int) -> BoxWorkspace:
         lo=np.empty(p), hi=np.empty(p), w=np.empty(p), idx=np.empty(n, np.int64), z=np.empty(n, np.int64), l=np.empty(n),
         G=np.empty((p, n)), norm=np.empty(n), lam=np.empty(n), alpha=np.zeros(n),
     )  # fmt: skip
-    return BoxWorkspace(node, empty_relaxation(n, p), empty_matching_arrays(n, p), np.empty(2 * n))
+    return BoxWorkspace(node, empty_relaxation(n, p), empty_match_arrays(n, p), np.empty(2 * n))
 
 
 class EventBuffer(NamedTuple):
@@ -167,7 +167,7 @@ def log_loss_factor(log: EventBuffer, ident: int, theta: float) -> None:
 
 
 @inner
-def log_pairs(log: EventBuffer, ident: int, idx: Any, P: MatchingArrays, count: int) -> None:
+def log_pairs(log: EventBuffer, ident: int, idx: Any, P: MatchArrays, count: int) -> None:
     """Append the pairs of the next round: 3, node, count, then (point, point, price)."""
     buffer, start = log.buffer, log.scalars.log_at
     buffer[start], buffer[start + 1], buffer[start + 2] = 3.0, ident, count

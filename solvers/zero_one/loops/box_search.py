@@ -13,7 +13,7 @@ import numpy as np
 
 from ...exact.loops import EPS
 from ...exact.loops.heap import pop, push
-from ...exact.loops.matching import MatchingArrays
+from ...exact.loops.matching import MatchArrays
 from ...exact.loops.newton import BoxRelaxation, activity_bounds, margins, newton, reduced_cost_tightening, rounding_error_bound
 from . import entry, inner
 from .box_pairs import pack_pairs, sort_by_decreasing_key
@@ -196,15 +196,7 @@ def _scatter_multipliers(R: BoxRelaxation, k: int, al: Any) -> None:
 # exempt (arguments): compiled, array by array
 @inner
 def bound_and_tighten(
-    data: BoxData,
-    node: BoxNode,
-    m: int,
-    R: BoxRelaxation,
-    P: MatchingArrays,
-    base: float,
-    cut: float,
-    log: EventBuffer,
-    ident: int,
+    data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays, base: float, cut: float, log: EventBuffer, ident: int
 ) -> float:
     """Alternate relaxation and bound tightening of a node of m points; return its proved lower bound, ∞ if it is empty.
 
@@ -419,7 +411,7 @@ _SPLIT_SHARE = 0.2
 
 
 @inner
-def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: MatchingArrays) -> tuple[float, float]:
+def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: MatchArrays) -> tuple[float, float]:
     """Return (objective, t) of the best multiple t w, by trying every crossing of a margin."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape

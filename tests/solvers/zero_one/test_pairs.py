@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from marginopt.solvers.exact.loops.matching import WIDEST, empty_matching_arrays
+from marginopt.solvers.exact.loops.matching import WIDEST, empty_match_arrays
 from marginopt.solvers.zero_one.loops import box_pairs, entry
 from marginopt.solvers.zero_one.loops.box_records import FREE, KEPT, VIOLATED, BoxData, empty_workspace
 
@@ -97,7 +97,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
 
 
 def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
-    room, half = empty_matching_arrays(80, 2), np.array([1e-3, 1e-3])
+    room, half = empty_match_arrays(80, 2), np.array([1e-3, 1e-3])
     most = np.concatenate([[-1e40, -1e35, 1e40], np.zeros(70)])
     edged(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
     met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
@@ -111,7 +111,7 @@ def test_positions_come_by_falling_margin(spread, m):
     key[::3] = key[0]  # equal ones keep their order
     key[1:20:4] *= -1e290
     order = np.full(300, -1)
-    sorted_by(key, m, order, empty_matching_arrays(300, 2))
+    sorted_by(key, m, order, empty_match_arrays(300, 2))
     assert order[:m].tolist() == np.argsort(-key[:m], kind="stable").tolist()
     assert (order[m:] == -1).all()
 
