@@ -206,8 +206,8 @@ class WholePath(Displayed, Tabular, Question):
 
     @property
     def _title(self) -> str:
-        standing = ("optimal", "proved") if self.proved else ("the best found", "not proved everywhere")
-        return f"{len(self)} classifiers are {standing[0]} for λ in {self._interval}: {standing[1]}, {self.solves} exact solves"
+        claim, proof = ("optimal", "proved") if self.proved else ("the best found", "not proved everywhere")
+        return f"{len(self)} classifiers are {claim} for λ in {self._interval}: {proof}, {self.solves} exact solves"
 
     @property
     def sentence(self) -> str:
