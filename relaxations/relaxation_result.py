@@ -106,7 +106,9 @@ class RelaxationResult:
         inaccurate = self.target_kind == BoundKind.CLAIMED and self.result.status is Status.INACCURATE
         kind = f"{self.target_kind}, which its certificate does not support" if inaccurate else self.target_kind
         bound = bound_text(self.target_bound, kind, self.caveat, "the optimum")  # of a ramp's as well
-        return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
+        bound += "" if isfinite(self.target_bound) else f" ({self.result.status})"
+        recovered = f"recovered objective {self.objective:.9g}" if isfinite(self.objective) else "no feasible point recovered"
+        return f"{self.reduction.name} by {self.result.solver}: {bound}, {recovered}"
 
     __repr__ = __str__
 

@@ -58,6 +58,7 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     solver_name = "highs" if linear else "scip" if form.integer.any() else "clarabel"
     search = _Search(form, resolve_solver(solver_name if solver is None else solver), max_solves)
     elements, minimal = search.run()
+    linear = all(_is_bound(form, label) or isinstance(form.constraint(label).cone, (Zero, Nonnegative)) for label, _ in elements)
     proof = _exact(form, elements) if linear else None
     names = {element: _name(form, element) for element in elements}
     weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
@@ -101,6 +102,11 @@ class _Search:
 
     def run(self) -> tuple[list[Element], bool]:
         """Return the remaining elements, and whether each was found necessary."""
+        crossed = np.flatnonzero((self.form.lower > self.form.upper) & ~_switches(self.form))
+        if crossed.size:  # solvers refuse such bounds without multipliers
+            pair: list[Element] = [("lower", int(crossed[0])), ("upper", int(crossed[0]))]
+            self.weights = dict.fromkeys(pair, 1.0)
+            return pair, True
         remaining = self._reduced(_elements(self.form))
         if remaining is None:
             raise InputError(
@@ -154,9 +160,14 @@ def _switches(form: StandardForm) -> BoolArray:
     return switches
 
 
+def _is_bound(form: StandardForm, label: str) -> bool:
+    """Return whether an element's label means a bound; a row may have the same label."""
+    return label in ("lower", "upper") and label not in {c.label for c in form.constraints}
+
+
 def _name(form: StandardForm, element: Element) -> str:
     label, k = element
-    if label in ("lower", "upper") and label not in {c.label for c in form.constraints}:
+    if _is_bound(form, label):
         return f"{form.names()[k]} {'≥' if label == 'lower' else '≤'} {(form.lower if label == 'lower' else form.upper)[k]:g}"
     c = form.constraint(label)
     return c.names()[k] if c.cone.group_size == 1 else (f"{label}[{k}]" if c.cone.count > 1 else label)
@@ -210,7 +221,7 @@ def _exact(form: StandardForm, elements: list[Element]) -> dict[Element, Fractio
     """
     rows: list[tuple[dict[int, Fraction], Fraction, bool]] = []
     for label, k in elements:
-        if label in ("lower", "upper") and label not in {c.label for c in form.constraints}:
+        if _is_bound(form, label):
             sign = 1 if label == "lower" else -1
             bound = (form.lower if label == "lower" else form.upper)[k]
             rows.append(({k: Fraction(sign)}, sign * Fraction(float(bound)), False))

@@ -157,8 +157,9 @@ def complete(judgement: Judgement) -> Judgement:
     try:
         values = judgement.model.complete(values)
         judgement.form.join(values)
-    except (InputError, KeyError):  # blocks are missing that the model cannot complete
-        return judgement
+    except (InputError, KeyError) as error:  # blocks are missing that the model cannot complete
+        fault = "" if not values else str(error) if isinstance(error, InputError) else f"values for {error} are missing"
+        return replace(judgement, faults="; ".join(filter(None, (judgement.faults, fault))))
     return replace(judgement, values=values, polished=judgement.answer.polished)
 
 
@@ -498,11 +499,19 @@ def _pool(judgement: Judgement) -> tuple[PoolPoint, ...]:
     return tuple(sorted(points, key=lambda point: point.certificate.objective))
 
 
+def _failure(judgement: Judgement) -> str:
+    """Return the words of a solver that failed, or claimed what its answer has no point for."""
+    native_status, claim = judgement.answer.native_status, judgement.claim.status
+    if claim is not Status.FAILED and not native_status:
+        return f"{judgement.solver.info.name} claims {claim} without a point"
+    return f"{judgement.solver.info.name} ended with {native_status or 'no word'}"
+
+
 def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     """Return the result that the last stage leaves."""
     info, form, status = judgement.solver.info, judgement.form, judgement.verdict.status
     answer, values, certificate = judgement.answer, judgement.values, judgement.certificate
-    failure = f"{info.name} ended with {answer.native_status or 'no word'}" if status is Status.FAILED else ""
+    failure = _failure(judgement) if status is Status.FAILED else ""
     if status is not Status.OPTIMAL and judgement.faults:  # a solver under development needs to be told
         failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.faults}")))
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
@@ -513,7 +522,7 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
         model=judgement.original_model.name,
         solver=info.name,
         status=status,
-        answer=replace(answer, version=answer.version or version_of("marginopt"), polished=judgement.polished),
+        answer=replace(answer, version=answer.version or version_of(info.package or "marginopt"), polished=judgement.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=None if answer.reduced is None or form is None else form.split(answer.reduced),
@@ -570,7 +579,9 @@ def validate_answer(answer: Answer, form: StandardForm | None) -> tuple[Answer, 
         changes["ray"] = None
     if answer.reduced is not None:
         reduced = _array(answer.reduced, None if form is None else (form.n,))
-        faults += [] if reduced is not None else ["reduced costs"]
+        if reduced is None:
+            shape = "" if form is None else f" of shape {(form.n,)}"
+            faults.append(f"reduced is no array of finite numbers{shape}: {_fault(answer.reduced)}")
         changes["reduced"] = reduced
     for name in ("objective", "bound", "root_bound"):
         value = getattr(answer, name)

@@ -18,7 +18,7 @@ import bisect
 import itertools
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +37,7 @@ from ..models.program.form import StandardForm
 from .certification.result import Result
 from .exact.check.log_reader import file_sha256, stated_bound
 from .proofs import Question, check_proof
-from .records import Options
+from .records import Options, Status
 from .solve import solve_problem
 
 #: Largest λ in units of 1/(median squared norm of the rows) unless another is given.
@@ -206,8 +206,8 @@ class WholePath(Displayable, Tabular, Question):
 
     @property
     def _title(self) -> str:
-        status_text = "proved" if self.proved else "not proved everywhere"
-        return f"{len(self)} classifiers are optimal for λ in {self._interval}: {status_text}, {self.solves} exact solves"
+        claim, proof = ("optimal", "proved") if self.proved else ("the best found", "not proved everywhere")
+        return f"{len(self)} classifiers are {claim} for λ in {self._interval}: {proof}, {self.solves} exact solves"
 
     @property
     def sentence(self) -> str:
@@ -459,7 +459,10 @@ class _Search:
         return cls(model, _costs(model), largest, tolerance, common, time.perf_counter() + limit)
 
     def find_corners(self) -> None:
-        """Start from the trivial classifier and the optimum at lam_max, and meet lines until no line is crossed."""
+        """Start from the trivial classifier and the optimum at lam_max, and meet lines until no line is crossed.
+
+        Solves that a limit ends may give classifiers that others dominate; the lower hull is without these.
+        """
         first, last = self._trivial(), self._solve(self.lam_max, None)
         if last is None or last.value(self.lam_max) >= first.value(self.lam_max) or last.violations >= first.violations:
             self.points = [first]
@@ -469,14 +472,13 @@ class _Search:
         while pending:
             left, right = pending.pop()
             lam = _meeting(left, right)
-            point = self._solve(lam, right)
-            if point is None:
-                return
-            below = point.value(lam) < left.value(lam) * (1.0 - _NEW * self.tol)
-            if below and right.violations < point.violations < left.violations:
-                self.points.append(point)
+            point = self._solve(lam, right) if lam > 0.0 else None
+            if point is None or not point.value(lam) < left.value(lam) * (1.0 - _NEW * self.tol):
+                continue
+            self.points.append(point)
+            if right.violations < point.violations < left.violations:
                 pending += [(left, point), (point, right)]
-        self.points.sort(key=lambda point: -point.violations)
+        self.points = _lower_hull(self.points, self.lam_max)
 
     def _trivial(self) -> _Point:
         """Return the best classifier of norm zero."""
@@ -491,7 +493,7 @@ class _Search:
         return _Point(w, float(violations), float(norm))
 
     def _solve(self, lam: float, neighbour: _Point | None, proof: Path | None = None) -> _Point | None:
-        """Solve at one λ, record the proved bound, and return the optimum; None after the time limit."""
+        """Solve at one λ, record the proved bound, and return the best point; None after the time limit or an interruption."""
         remaining = self.deadline - time.perf_counter()
         if remaining <= 0.0:
             return None
@@ -506,6 +508,8 @@ class _Search:
             self.solved.append((model, result))
         else:  # a path with logs states what they prove
             self.bounds[lam] = min(bound, stated_bound(proof))
+        if result.status is Status.INTERRUPTED:
+            self.deadline = -math.inf
         return self._point(np.asarray(result.values["w"], dtype=np.float64))
 
     def breakpoint_lams(self) -> list[float]:
@@ -551,6 +555,20 @@ class _Search:
             self.model, corners, tuple(breakpoints), self.lam_max, proved_everywhere, len(self.solved), seconds, logs,
             tuple(file_sha256(Path(log)) for log in logs),
         )  # fmt: skip
+
+
+def _lower_hull(points: Sequence[_Point], lam_max: float) -> list[_Point]:
+    """Return the points that are best for some λ in (0, lam_max), by decreasing violations."""
+    hull: list[_Point] = []
+    for point in sorted(points, key=lambda point: (-point.violations, -point.norm)):
+        while hull and (
+            point.norm <= hull[-1].norm or (len(hull) > 1 and _meeting(hull[-1], point) <= _meeting(hull[-2], hull[-1]))
+        ):
+            hull.pop()
+        hull.append(point)
+    while len(hull) > 1 and _meeting(hull[-2], hull[-1]) >= lam_max:
+        hull.pop()
+    return hull
 
 
 def _meeting(left: _Point, right: _Point) -> float:

@@ -94,6 +94,21 @@ class FlatProgram:
             indicators=indicators, quadratic_rows=bilinear,
         )  # fmt: skip
 
+    @classmethod
+    def as_stated(cls, form: StandardForm) -> FlatProgram:
+        """Return the program of a form with the objective in its own sense: what files state."""
+        program = cls.of(form)
+        if not form.maximise:
+            return program
+        return replace(
+            program, P=None if program.P is None else -program.P, q=-program.q + 0.0, r=-program.r + 0.0, maximise=True
+        )
+
+    @property
+    def sense(self) -> str:
+        """Return "maximize" or "minimize"."""
+        return "maximize" if self.maximise else "minimize"
+
     @property
     def kinds(self) -> list[tuple[str, bool]]:
         """Return the kind of each row and whether it is an equality: linear rows, then indicators, then quadratic rows."""
@@ -131,6 +146,16 @@ class FlatProgram:
             quadratic_rows=tuple(self.quadratic_rows[i - last] for i in order[last:]),
         )  # fmt: skip
         return program.permute_columns(np.array([index[name] for name in columns], dtype=np.int64))
+
+    def in_products(self, j: int) -> bool:
+        """Return whether a variable is in a product or switches a row."""
+        matrices = [*([] if self.P is None else [self.P]), *(row.Q for row in self.quadratic_rows)]
+        return any(matrix[:, [j]].nnz for matrix in matrices) or any(row.binary == j for row in self.indicators)
+
+    def with_constant(self, j: int) -> FlatProgram:
+        """Return the program without a variable that is fixed to one and in the objective alone, as a constant."""
+        last = self.permute_columns(np.array([*(k for k in range(self.q.size) if k != j), j], dtype=np.int64))
+        return replace(last, r=last.r + float(last.q[-1])).permute_columns(np.arange(self.q.size - 1))
 
     def permute_columns(self, place: IntArray) -> FlatProgram:
         """Return the program whose variable j is this one's variable ``place[j]``."""

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray
 from ..importing.quadratic_rows import with_plain_products
+from ..importing.source import restated
 from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Feature, Indicator, Zero
 from ..program.form import StandardForm
@@ -426,10 +427,14 @@ class _Parser:
         rows, indicators, quadratic_rows = rows_by_kind(
             matrix_of_entries(entries, (m, n)), (left, right), names, products, switches
         )
-        return FlatProgram(
+        program = FlatProgram(
             symmetric_matrix(self.objective.quadratic, n), q, self.objective.constant, rows.A, rows.b, rows.equal, lower, upper,
             integer, tuple(self.index), rows.names, self.maximise, INFINITE, indicators, quadratic_rows,
         )  # fmt: skip
+        j = self.index.get(_CONSTANT)
+        if j is None or not lower[j] == upper[j] == 1.0 or program.in_products(j) or any(j == column for _, column, _ in entries):
+            return program
+        return program.with_constant(j)
 
     def _switches(self, names: list[str], binary: BoolArray) -> dict[int, tuple[int, int]]:
         """Return the switches of indicators, by row."""
@@ -467,19 +472,22 @@ def read_program(source: InputFile) -> FlatProgram:
             raise DataError("a second objective")
         if section in REFUSED:
             source.line = lines[0][0]
-            raise DataError(f"{section} are not read: {lines[0][1][:60]}")
+            raise DataError(f"{section} are not read: {lines[0][1][:60]}{restated(section)}")
         getattr(parser, section)(TokenReader(lines, source))  # the method of the section's name
     return parser.program()
 
 
 _WIDTH = 8  # terms on a line
+#: The variable, fixed to one, that holds the objective's constant: Gurobi reads a number there as the name of a variable.
+_CONSTANT = "Constant"
 
 
 def plain_names(names: list[str]) -> list[str]:
     """Return the names with letters, digits and underscores alone, all different, none of them a word of LP files."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
-    plain = [name if re.match(r"[A-Za-df-z]", name) and name.lower() not in RESERVED else f"v_{name}" for name in plain]
+    usable = [re.match(r"[A-Za-df-z]", name) and name != _CONSTANT and name.lower() not in RESERVED for name in plain]
+    plain = [name if may_stay else f"v_{name}" for name, may_stay in zip(plain, usable, strict=True)]
     return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
 
 
@@ -519,18 +527,18 @@ class _LP(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         form = with_plain_products(form)
-        flat = FlatProgram.of(form)
+        flat = FlatProgram.as_stated(form)
         x = plain_names(form.names())
         rows = plain_row_names(form.constraints)
-        lines = [f"\\ {form.name}; written by marginopt", "minimize", " obj:"]
+        lines = [f"\\ {form.name}; written by marginopt", flat.sense, " obj:"]
         # every variable is named in the objective, so that the order of first mention is the order of x
         lines += list(_wrapped([f"{signed_text(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
+        if flat.r:
+            lines.append(f"  {signed_text(flat.r)} {_CONSTANT}")
         if flat.P is not None and flat.P.nnz:
             upper = sp.coo_array(sp.triu(flat.P))
             doubled = sp.coo_array((np.where(upper.row == upper.col, 1.0, 2.0) * upper.data, upper.coords), upper.shape)
             lines += [" + [", *_wrapped(list(_products(doubled, x))), " ] / 2"]
-        if flat.r:
-            lines.append(f" {signed_text(flat.r)}")
         lines.append("subject to")
         for i, name in enumerate(rows[: flat.b.size]):
             start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
@@ -549,6 +557,7 @@ class _LP(FileFormat):
             ]
         lines.append("bounds")
         lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
+        lines += [f" {_CONSTANT} = 1"] if flat.r else []
         if flat.integer.any():
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
         Layout.of(form).write(path, "\n".join([*lines, "end", ""]))

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, with_plain_products
+from ..importing.source import restated
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, is_number, parse_number
@@ -217,7 +218,8 @@ class _Reader:
         """Read a line of BOUNDS: a kind, the set's name, which may be left out, a column, and a number where the kind has one."""
         kind, fields = words[0].upper(), words[1:]
         if kind in ("SC", "SI"):
-            raise DataError(f"semi-continuous variables are not read: {' '.join(words)[:60]}")
+            kind = "semi-continuous variables"
+            raise DataError(f"{kind} are not read: {' '.join(words)[:60]}{restated(kind)}")
         if kind not in _BOUNDS:
             raise DataError(f"a kind of bound that is not known: {words[0][:20]!r}; known are {', '.join(_BOUNDS)}")
         sides = _BOUNDS[kind]
@@ -416,7 +418,7 @@ def read_program(source: InputFile) -> FlatProgram:
             continue
         if raw[0].isspace():
             if section in _REFUSED:
-                raise DataError(f"{_REFUSED[section]} are not read: section {section}")
+                raise DataError(f"{_REFUSED[section]} are not read: section {section}{restated(_REFUSED[section])}")
             _LINES[section](reader, reader.without_comment(section, words_in(raw)))
             continue
         name, *fields = raw.split()
@@ -490,7 +492,7 @@ class _MPS(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         form = with_plain_products(form)
-        flat = FlatProgram.of(form)
+        flat = FlatProgram.as_stated(form)
         x = plain_names(form.names())
         rows = plain_row_names(form.constraints)
         cost = "obj"
@@ -500,7 +502,7 @@ class _MPS(FileFormat):
             f"* {form.name}; written by marginopt",
             f"NAME {plain_names([form.name])[0]}",
             "OBJSENSE",
-            "    MIN",
+            f"    {flat.sense[:3].upper()}",
             "ROWS",
             f" N {cost}",
         ]

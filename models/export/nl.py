@@ -20,6 +20,7 @@ from ...errors import DataError
 from ...files import read_text, write_texts
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import with_plain_products
+from ..importing.source import restated
 from ..program.cones import Bilinear, Feature
 from ..program.form import StandardForm
 from .cone_rows import cone_names
@@ -138,7 +139,7 @@ class _NL(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         form = with_plain_products(form)
-        flat = FlatProgram.of(form)
+        flat = FlatProgram.as_stated(form)
         parts = _Nonlinear.of(flat)
         order = parts.order(flat)
         rows = [_columns(sp.csr_array(row.a[None, :]), _used(row.Q), order) for row in flat.quadratic_rows]
@@ -150,7 +151,7 @@ class _NL(FileFormat):
             lines += [f"C{i}", *quadratic_lines(quadratic_row.Q, 0.0, order)]
         for i in range(flat.b.size):
             lines += [f"C{len(flat.quadratic_rows) + i}", "n0"]
-        lines += ["O0 0", *quadratic_lines(flat.P, flat.r, order), "r"]
+        lines += [f"O0 {flat.maximise:d}", *quadratic_lines(flat.P, flat.r, order), "r"]
         lines += [f"{4 if row.equality else 1} {row.b:.17g}" for row in flat.quadratic_rows]
         lines += [f"{4 if equal else 2} {value:.17g}" for equal, value in zip(flat.equal, flat.b, strict=True)]
         lines += ["b", *(_interval(flat.lower[j], flat.upper[j]) for j in order), f"k{form.n - 1}"]
@@ -360,7 +361,7 @@ class _Reader:
         elif letter == "S":
             lines = [next(self.lines).split() for _ in range(int(words[1]))]
             if words[2] in _SETS and any(float(value) for _, value in lines):
-                raise DataError(f"special ordered sets are not read: suffix {words[2]}")
+                raise DataError(f"special ordered sets are not read: suffix {words[2]}{restated('special ordered sets')}")
         else:
             raise DataError(f"{_REFUSED.get(letter, f'segments of the kind {letter}')} are not read")
 

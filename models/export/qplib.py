@@ -30,10 +30,10 @@ class _QPLIB(FileFormat):
 
     def write(self, form: StandardForm, path: Path) -> None:
         form = with_plain_products(form)
-        flat = FlatProgram.of(form)
+        flat = FlatProgram.as_stated(form)
         m, n = flat.b.size + len(flat.quadratic_rows), flat.q.size
         kind = _kind(flat, Feature.NONCONVEX in form.features)
-        lines = [_word(form.name), kind, "minimize", f"{n} # number of variables"]
+        lines = [_word(form.name), kind, flat.sense, f"{n} # number of variables"]
         lines += [f"{m} # number of constraints"] if m else []
         if flat.P is not None and flat.P.nnz:
             lines += _matrix(sp.coo_array(sp.tril(flat.P)), "quadratic terms in objective")

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, as_array
+from ..arrays import BoolArray, FloatArray, as_array, as_vector
 from ..program.form import StandardForm
 from .rows import RowProgram, RowSource, side_values
 from .source import Evaluation, Recipient, ReturnedAnswer, Termination, import_source
@@ -194,9 +194,9 @@ def from_qp(
 
 def _costs(name: str, costs: ArrayLike) -> FloatArray:
     linear = np.atleast_1d(as_array(costs, name))
-    if linear.ndim != 1 or not linear.size or not np.isfinite(linear).all():
-        raise InputError(f"{name} must hold one finite number for each variable; its shape is {np.shape(costs)}", name=name)
-    return linear
+    if linear.ndim != 1 or not linear.size:
+        raise InputError(f"{name} must hold one number for each variable; its shape is {np.shape(costs)}", name=name)
+    return as_vector(linear, linear.size, name)
 
 
 def _program(

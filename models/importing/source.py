@@ -29,6 +29,21 @@ from ..program.form import StandardForm
 AGREEMENT = 1e-9
 
 
+#: How binaries state what a form does not hold, by words of its names.
+_BY_BINARIES = {
+    ("semi",): "; state x, 0 or in [l, u], by a binary z: l z <= x <= u z",
+    (
+        "sos",
+        "special ordered",
+    ): "; state x_i in [0, u_i] by binaries: x_i <= u_i z_i, at most one is 1 (SOS2: two adjacent)",
+}
+
+
+def restated(names: str) -> str:
+    """Return the clauses that say how binaries state semi-continuous variables and special ordered sets, if they are named."""
+    return "".join(clause for words, clause in _BY_BINARIES.items() if any(word in names.lower() for word in words))
+
+
 class Termination(enum.Enum):
     """The reason why a solve ended, in terms that the other packages share."""
 

@@ -278,7 +278,10 @@ class Certificate(Displayable):
     @property
     def residuals(self) -> str:
         """The residuals that are known, in words; they have no sign, so they are the same in either sense."""
-        values = (("primal", self.primal_residual), ("dual", self.dual_residual), ("complementarity", self.complementarity))
+        values = (
+            ("primal", self.primal_residual), ("integrality", self.integrality or None), ("dual", self.dual_residual),
+            ("complementarity", self.complementarity),
+        )  # fmt: skip
         figures = [f"{name} {value:.2e}" for name, value in values if value is not None and np.isfinite(value)]
         return ", ".join([*figures, *(["no multipliers"] if self.dual_residual is None else [])])
 

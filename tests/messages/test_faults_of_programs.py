@@ -32,7 +32,7 @@ def _check(
 
 
 MPS_FAULTS = [
-    (" UP bnd x 4", " SC bnd x 4", 17, "semi-continuous variables are not read"),
+    (" UP bnd x 4", " SC bnd x 4", 17, "semi-continuous variables are not read: SC bnd x 4; state x, 0 or in [l, u]"),
     (" UP bnd x 4", " SI bnd x 4", 17, "semi-continuous variables are not read"),
     (" UP bnd x 4", " ZZ bnd x 4", 17, "a kind of bound that is not known: 'ZZ'"),
     (" UP bnd x 4", " UP bnd x 4\n UP bnd x 5", 18, "the upper bound of x is stated twice: 4 and 5"),
@@ -69,7 +69,7 @@ MPS_FAULTS = [
     ("NAME t\n", "    x 1\nNAME t\n", 1, "a line that belongs to no section"),
     ("NAME t\n", "NAME t\nOBJSENSE MAX MIN\n", 2, "an objective is to be minimised or maximised"),
     ("NAME t\n", "NAME t\nOBJNAME c1\n", 4, "an objective other than the first N row"),
-    ("ENDATA", "SOS1\n S1 set\nENDATA", 19, "special ordered sets are not read"),
+    ("ENDATA", "SOS1\n S1 set\nENDATA", 19, "special ordered sets are not read: section SOS1; state x_i in [0, u_i] by binaries"),
     ("ENDATA", "QUADOBJ\n    x x 1 y\nENDATA", 19, "an entry of a matrix has two columns and a number"),
     ("ENDATA", "QMATRIX\n    x y 1\nENDATA", 18, "QMATRIX must hold both triangles of a symmetric matrix"),
     ("ENDATA", "QUADOBJ\n    y y 1\nQMATRIX\n    y y 1\nENDATA", 20, "a second quadratic part of the objective"),
@@ -103,8 +103,8 @@ def test_nl(old: str, new: str, line: int, message: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        ("End", "Semi-Continuous\n z\nEnd", 12, "semi-continuous variables are not read: z"),
-        ("End", "SOS2\n set: S2:: x:1 y:2\nEnd", None, "special ordered sets are not read: set"),
+        ("End", "Semi-Continuous\n z\nEnd", 12, "semi-continuous variables are not read: z; state x, 0 or in [l, u]"),
+        ("End", "SOS2\n set: S2:: x:1 y:2\nEnd", None, "special ordered sets are not read: set: S2:: x:1 y:2; state x_i"),
         ("End", "General Constraints\n g: z = ABS ( x )\nEnd", None, "general constraints are not read: g"),
         ("Bounds", "PWLObj\n x: (0, 1) (1, 2)\nBounds", None, "piecewise-linear objectives are not read"),
         ("Minimize\n obj:", "Minimize multi-objectives\n one: Priority=1\n", None, "several objectives are not read: one"),

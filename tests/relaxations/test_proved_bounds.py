@@ -130,3 +130,11 @@ def test_cells_withhold_bounds_with_a_caveat_and_read_older_records() -> None:
     assert (cell.bound, cell.kind, cell.target_bound, cell.target_kind) == (None, "none", 99.0, "proved")
     assert GapReport(report.instances, (), (cell,), {}).best[cell.key].low == 0.0
     assert get_relaxation("hinge").reduction == Hinge(1.0)
+
+
+def test_a_relaxation_without_point_and_bound_prints_words() -> None:
+    relaxed = relax(_plain(), BigM("zero"), "clarabel")
+    plain = replace(relaxed, values=None, objective=float("nan"))
+    unfinished = replace(plain, result=solve(relaxed.target, "clarabel", iteration_limit=1))
+    assert "nan" not in str(plain) and "inf" not in str(unfinished)
+    assert str(unfinished.result.status) in str(unfinished) or np.isfinite(unfinished.target_bound)

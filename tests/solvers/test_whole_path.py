@@ -125,6 +125,27 @@ def test_a_search_that_is_cut_off_says_so() -> None:
     assert whole.at(1.0).bound <= whole.at(1.0).objective
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("limit", [{"node_limit": 3}, {"callback": lambda row: row.iteration > 2}])
+def test_corners_of_unfinished_solves_are_a_staircase(seed: int, limit: dict[str, object]) -> None:
+    """A solve that stops early may give a classifier that another one dominates."""
+    model = instance(seed, n=40, p=5)
+    whole = mo.path(model, "lam", "all", **limit)
+    corners, finished = list(whole), mo.path(model, "lam", "all", lam_max=1e3, tol=1e-6)
+    assert not whole.proved
+    assert corners[0].lam_low == 0.0
+    assert all(a.lam_high == b.lam_low for a, b in itertools.pairwise(corners))
+    assert all(corner.lam_low < corner.lam_high for corner in corners)
+    for lam in np.geomspace(0.01, 100.0, 9):
+        assert whole.at(lam).objective == min(corner.norm + lam * corner.violations for corner in corners)
+        assert whole.at(lam).bound <= finished.at(lam).objective * (1.0 + 1e-6)
+
+
+def test_an_interrupted_solve_ends_the_path() -> None:
+    whole = mo.path(instance(1, n=40, p=5), "lam", "all", callback=lambda row: True)
+    assert whole.solves == 1 and not whole.proved
+
+
 def test_one_corner_where_no_classifier_beats_the_trivial_one() -> None:
     X = np.column_stack([np.ones(4), np.zeros(4)])
     whole = mo.path(mo.ZeroOneSVM(X, np.array([1.0, 1.0, 1.0, -1.0]), 1.0, intercept="free"), "lam", "all")

@@ -21,7 +21,7 @@ from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.certification.certificate import Certificate, certify
 from marginopt.solvers.certification.result import Claim, Result
 from marginopt.solvers.interface.backend import Backend
-from marginopt.solvers.interface.solver import SolverInfo
+from marginopt.solvers.interface.solver import SolverInfo, version_of
 from marginopt.solvers.records import Answer, Options, Status
 from marginopt.solvers.solve import solve_problem
 
@@ -247,6 +247,33 @@ def test_an_optimum_without_a_point_is_a_failure(x: Any) -> None:
     assert result.certificate is None
     assert result.values == {}
     assert np.isnan(result.gap)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"values": {"y": np.zeros(3)}}, "values for x"),
+        ({"values": {"x": np.zeros(2)}}, "values['x']"),
+        ({"reduced": np.zeros(2), "values": None}, "reduced is"),
+        ({"multipliers": {"total": np.zeros(1)}, "values": None}, "no constraint total"),
+    ],
+)
+def test_every_part_of_an_answer_that_does_not_fit_is_named(change: dict[str, Any], part: str) -> None:
+    wrong = Liar(after=lambda s: replace(s, **{"native_status": "", "status": Status.NODE_LIMIT, **change}))
+    assert part in solve_problem(box_qp(), wrong, TIGHT).evidence
+    claim = Liar(after=lambda s: replace(s, **{"native_status": "", "values": None, **change}))
+    assert str(Status.OPTIMAL) in solve_problem(box_qp(), claim, TIGHT).evidence
+
+
+def test_an_answer_before_the_solver_was_called_has_the_version_of_its_package() -> None:
+    crossed = solve_problem(box_qp().replace(lower=np.full(3, 9.0), upper=np.zeros(3)), "clarabel", Options())
+    assert crossed.version == version_of("clarabel") and crossed.status is Status.INFEASIBLE
+
+
+def test_integers_off_a_whole_number_are_a_residual() -> None:
+    form = box_qp().replace(integer=np.array([True, False, False]))
+    whole, off = (certify(form, {"x": np.array([x, 0.0, 0.0])}) for x in (0.0, 0.25))
+    assert "integrality" not in str(whole) and "integrality 2.50e-01" in str(off)
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,19 @@ def test_points_are_those_of_the_data_and_other_rows_of_the_name_margin_are_none
         Constraint("row", np.ones((1, 2)), np.zeros(1), Nonnegative(1), points=(0, 1))
 
 
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("cone", [Nonnegative(3), SecondOrder(3)])
+def test_bounds_that_cross_are_the_conflict(integer: bool, cone: Nonnegative | SecondOrder) -> None:
+    rows = Constraint("row", np.ones((3, 2)), np.zeros(3), cone)
+    form = _form(
+        np.ones((1, 2)), np.zeros(1), constraints=(rows,), lower=np.array([0.0, 2.0]), upper=np.array([np.inf, 1.0]),
+        integer=np.array([integer, integer]),
+    )  # fmt: skip
+    conflict = form.conflict()
+    assert set(conflict.elements) == {"x[1] ≥ 2", "x[1] ≤ 1"}
+    assert conflict.proven
+
+
 def test_a_possible_problem_has_no_conflict() -> None:
     X, y = np.column_stack([np.ones(4), np.arange(4.0)]), np.array([-1.0, 1, -1, 1])
     for possible in (mo.HingeSVM(X, y, lam=1.0), mo.HingeSVM(X, y, lam=1.0).form):
