@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray
 from ..importing.quadratic_rows import with_plain_products
-from ..importing.source import restated
+from ..importing.source import binary_restatement
 from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Feature, Indicator, Zero
 from ..program.form import StandardForm
@@ -472,7 +472,7 @@ def read_program(source: InputFile) -> FlatProgram:
             raise DataError("a second objective")
         if section in REFUSED:
             source.line = lines[0][0]
-            raise DataError(f"{section} are not read: {lines[0][1][:60]}{restated(section)}")
+            raise DataError(f"{section} are not read: {lines[0][1][:60]}{binary_restatement(section)}")
         getattr(parser, section)(TokenReader(lines, source))  # the method of the section's name
     return parser.program()
 

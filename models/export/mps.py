@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, with_plain_products
-from ..importing.source import restated
+from ..importing.source import binary_restatement
 from ..program.cones import Feature
 from ..program.form import StandardForm
 from .file_formats import FileFormat, InputFile, is_number, parse_number
@@ -219,7 +219,7 @@ class _Reader:
         kind, fields = words[0].upper(), words[1:]
         if kind in ("SC", "SI"):
             kind = "semi-continuous variables"
-            raise DataError(f"{kind} are not read: {' '.join(words)[:60]}{restated(kind)}")
+            raise DataError(f"{kind} are not read: {' '.join(words)[:60]}{binary_restatement(kind)}")
         if kind not in _BOUNDS:
             raise DataError(f"a kind of bound that is not known: {words[0][:20]!r}; known are {', '.join(_BOUNDS)}")
         sides = _BOUNDS[kind]
@@ -418,7 +418,7 @@ def read_program(source: InputFile) -> FlatProgram:
             continue
         if raw[0].isspace():
             if section in _REFUSED:
-                raise DataError(f"{_REFUSED[section]} are not read: section {section}{restated(_REFUSED[section])}")
+                raise DataError(f"{_REFUSED[section]} are not read: section {section}{binary_restatement(_REFUSED[section])}")
             _LINES[section](reader, reader.without_comment(section, words_in(raw)))
             continue
         name, *fields = raw.split()

@@ -20,7 +20,7 @@ from ...errors import DataError
 from ...files import read_text, write_texts
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import with_plain_products
-from ..importing.source import restated
+from ..importing.source import binary_restatement
 from ..program.cones import Bilinear, Feature
 from ..program.form import StandardForm
 from .cone_rows import cone_names
@@ -361,7 +361,7 @@ class _Reader:
         elif letter == "S":
             lines = [next(self.lines).split() for _ in range(int(words[1]))]
             if words[2] in _SETS and any(float(value) for _, value in lines):
-                raise DataError(f"special ordered sets are not read: suffix {words[2]}{restated('special ordered sets')}")
+                raise DataError(f"special ordered sets are not read: suffix {words[2]}{binary_restatement('special ordered sets')}")
         else:
             raise DataError(f"{_REFUSED.get(letter, f'segments of the kind {letter}')} are not read")
 

@@ -12,7 +12,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow
 from .rows import IndicatorRow, RowProgram, RowSource, indicator_value, side_values, slack_value
-from .source import Evaluation, Recipient, ReturnedAnswer, Termination, restated
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination, binary_restatement
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
 _REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
@@ -121,7 +121,7 @@ def _program(model: Any) -> RowProgram:
     if unsupported:
         raise UnsupportedModelError(
             f"the Gurobi model holds {', '.join(unsupported)}, which have no place in a standard form"
-            f"{restated(' '.join(unsupported))}",
+            f"{binary_restatement(' '.join(unsupported))}",
             name="model",
         )
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .rows import RowProgram, RowSource, side_values
-from .source import Evaluation, Recipient, ReturnedAnswer, Termination, restated
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination, binary_restatement
 
 _INFINITE = 1e20
 #: HiGHS's model statuses.
@@ -130,7 +130,7 @@ def _program(highs: Any) -> RowProgram:
     odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, *integral)}
     if odd:
         names = ", ".join(sorted(str(kind).rpartition(".")[2] for kind in odd))
-        raise UnsupportedModelError(f"variables of kind {names} have no place in a standard form{restated(names)}")
+        raise UnsupportedModelError(f"variables of kind {names} have no place in a standard form{binary_restatement(names)}")
     sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
     row_lower, row_upper, lower, upper = _sides(lp)
     return RowProgram(

@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from .quadratic_rows import QuadraticRow, one_sided_quadratic_rows
 from .rows import RowProgram, RowSource, side_values, slack_value
-from .source import Evaluation, Recipient, ReturnedAnswer, Termination, restated
+from .source import Evaluation, Recipient, ReturnedAnswer, Termination, binary_restatement
 
 #: Pyomo's termination conditions.
 _CONDITIONS = {
@@ -203,7 +203,7 @@ def _refuse_unread(model: Any) -> None:
             "; a transformation of Pyomo's may state them as rows and integers (gdp.bigm, core.logical_to_linear, "
             "mpec.simple_disjunction, dae.finite_difference)"
         )
-        way_out = restated(names) if all(kind is pyo.SOSConstraint for kind in strange) else transformations
+        way_out = binary_restatement(names) if all(kind is pyo.SOSConstraint for kind in strange) else transformations
         raise UnsupportedModelError(
             f"the Pyomo model holds {names}, which have no place in a standard form{way_out}",
             name=unread[0][1][0].name,

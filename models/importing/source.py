@@ -39,7 +39,7 @@ _BY_BINARIES = {
 }
 
 
-def restated(names: str) -> str:
+def binary_restatement(names: str) -> str:
     """Return the clauses that say how binaries state semi-continuous variables and special ordered sets, if they are named."""
     return "".join(clause for words, clause in _BY_BINARIES.items() if any(word in names.lower() for word in words))
 

@@ -123,7 +123,7 @@ PRINTED = [*((name, "penalised") for name in CASES), *((name, "free") for name i
 @pytest.mark.parametrize(("printed", "mu"), part(product(PRINTED, [0.25, 0.5, 1.0]), 1, kind=lambda cell: cell[0]), ids=str)
 def test_a_printed_dual_has_the_optimum_of_the_problem(printed: tuple[str, Any], mu: float) -> None:
     name, intercept = printed
-    loss, y, part, total, conditions, restated = CASES[name]
+    loss, y, part, total, conditions, binary_restatement = CASES[name]
     model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(mu), intercept=intercept, sample_weight=C)
     dual = model.statement.dual
     assert dual is not None
@@ -131,7 +131,7 @@ def test_a_printed_dual_has_the_optimum_of_the_problem(printed: tuple[str, Any],
     assert dual.objective.text == (f"{part} - " if part else "-") + f"{factor}||{total}||^2"
     balance = BALANCE.get(name, "sum_i alpha_i y_i = 0") if intercept == "free" else None
     assert [line.text for line in dual.constraints] == [*conditions, *([balance] if balance else [])]
-    linear, summed, rows, balanced = restated()
+    linear, summed, rows, balanced = binary_restatement()
     if balance:
         rows = [*rows, balanced == 0]
     problem = cp.Problem(cp.Maximize(linear - cp.sum_squares(summed) / (4.0 * mu)), rows)
