@@ -97,8 +97,8 @@ class PerformanceProfile(Displayed, Tabular):
 def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
     """Return the profile of the solvers of several comparisons, one on each instance.
 
-    A result counts as solved where its status says so: the certificate shows the gap that was asked for. Solving times
-    below 0.01 s are equal to it, since ratios of shorter ones say nothing.
+    A result counts as solved where the certificate shows the gap that was asked for, or infeasibility or unboundedness is
+    proved. Solving times below 0.01 s are equal to it, since ratios of shorter ones say nothing.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
 
 def _cost(solver: str, result: Result | None, measured: Measured) -> float:
     """Cost of a solved result, else infinite."""
-    if result is None or not result.solved:
+    if result is None or not result.conclusive:
         return float("inf")
     if measured == "seconds":
         return max(result.solve_seconds, SHORTEST_TIME)
