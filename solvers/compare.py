@@ -224,8 +224,8 @@ class Comparisons(Mapping[str, Comparison], Displayed, Tabular):
             cells.append([name, *("-" if r is None else f"{r.solve_seconds:.3g}" for r in solved)])
         counts, means = ["solved"], ["mean s"]
         for solver in self.solvers:
-            results = [t.results[solver] for t in self.tables.values() if solver in t.results]
-            seconds = [r.solve_seconds for r in results if r.conclusive]
+            of_solver = [t.results[solver] for t in self.tables.values() if solver in t.results]
+            seconds = [r.solve_seconds for r in of_solver if r.conclusive]
             counts.append(f"{len(seconds)} of {len(self)}")
             means.append(f"{np.expm1(np.log1p(seconds).mean()):.3g}" if seconds else "-")
         return [*cells, counts, means]

@@ -17,7 +17,7 @@ from ....display import Display, Displayed, Tabular
 from ....errors import InputError, UnsupportedModelError
 from ....labelled import LABELS_OF_X, DataNames
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
-from ...model import earlier_identity
+from ...model import Model, earlier_identity
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement, latex_words
@@ -248,6 +248,9 @@ class ScoringSystem(NamedComposition):
         return composed.form_with(
             self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m_values + (1.0 - self.threshold)
         )
+
+    # of its own form, whose M are others
+    bound, cutoff, with_integers = Model.bound, Model.cutoff, Model.with_integers
 
     def view(self, kind: type[V]) -> V | None:
         """Return the `ScoringProblem`, costs as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""
