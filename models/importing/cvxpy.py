@@ -440,9 +440,13 @@ def _matrices_of_entries(problem: Any, inverse: Any) -> dict[int, Block]:
     variables = {v.id: v for v in problem.variables()}
     for step in inverse[:-1]:
         for old, new in (step[0] if isinstance(step, tuple) and step else {}).items():
-            if old in variables and len(variables[old].shape) == 2 and (kept := _entries(variables[old], new.size)) is not None:
+            if (
+                old in variables
+                and len(variables[old].shape) == 2
+                and (entries := _entries(variables[old], new.size)) is not None
+            ):
                 symmetric = bool(variables[old].is_symmetric() and not variables[old].attributes["diag"])
-                matrices[new.id] = Block("", variables[old].shape, symmetric, entries=kept)
+                matrices[new.id] = Block("", variables[old].shape, symmetric, entries=entries)
     return matrices
 
 

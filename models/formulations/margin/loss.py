@@ -364,7 +364,7 @@ class Loss(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add variables, constraints and cost; return the 0-1 variables that count errors, where there are any."""
+        """Add variables, constraints and cost; return the variables that measure violated margins, 0-1 where they count them."""
 
     @abstractmethod
     def cost_line(self) -> Line:

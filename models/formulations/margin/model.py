@@ -920,7 +920,7 @@ class Margin(Model):
     ) -> dict[str, FloatArray]:
         """Return the nearby point of least cost in exact arithmetic, with all blocks as its w has them."""
         evaluation = self.exact_evaluation
-        if evaluation is None or not evaluation.decides or "w" not in values:
+        if evaluation is None or not evaluation.decides or not self.loss.has_values or "w" not in values:
             return dict(values)
         if box is not None:
             lower, upper = np.maximum(evaluation.lower, box[0]), np.minimum(evaluation.upper, box[1])

@@ -219,7 +219,7 @@ def test_entries_of_a_matrix_that_is_kept_as_a_vector_have_their_names(attribute
     ids=lambda a: next(iter(a)),
 )
 def test_values_of_a_matrix_that_is_kept_as_a_vector_are_the_matrix(attribute: dict[str, Any], tmp_path: Path) -> None:
-    """As the user wrote it, in values, starts, fixed variables, added rows, exported problems and stored results."""
+    """The matrix as the user wrote it, in values, starts, fixed variables, added rows, exported problems and stored results."""
     S, t = cp.Variable((3, 3), name="S", **attribute), cp.Variable(name="t")
     target = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
     problem = cp.Problem(cp.Minimize(t), [cp.sum(cp.abs(S - target)) <= t])

@@ -83,7 +83,7 @@ NAMED = [
 
 @pytest.mark.parametrize("model", NAMED, ids=lambda model: model.name)
 def test_a_name_answers_as_its_composition(model: Any) -> None:
-    """What solvers, certificates and changes ask a model: blocks from w, multipliers, views, bounds, figures."""
+    """Solvers, certificates and changes ask a model: blocks from w, multipliers, views, bounds, figures."""
     result = mo.solve(model, "clarabel", tol=1e-9)
     w, composed = {"w": result.values["w"]}, model.composed
     completed, point = model.complete(w), model.with_best_auxiliaries(result.values)
