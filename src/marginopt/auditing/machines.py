@@ -316,8 +316,8 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     fits_softmax = vars(estimator).get("solver") != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
     if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and fits_softmax:
         return audit_softmax(estimator, data, y, weights)
-    by_type = {SVC: pairs_of_classes, NuSVC: pairs_of_classes, LinearSVC: classes_against_rest, SGDClassifier: classes_against_rest}
-    subproblems = by_type.get(type(estimator))
+    pairs, rests = pairs_of_classes, classes_against_rest
+    subproblems = {SVC: pairs, NuSVC: pairs, LinearSVC: rests, SGDClassifier: rests}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
         audit_of = kinds[type(estimator)]
         parts = list(subproblems(estimator, y, weights))
