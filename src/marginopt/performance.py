@@ -64,7 +64,8 @@ class PerformanceProfile(Displayed, Tabular):
 
     @property
     def _title(self) -> str:
-        return f"share of the {len(self.instances)} instances solved within a factor of the fewest {self.measured}"
+        instances = "1 instance" if len(self.instances) == 1 else f"{len(self.instances)} instances"
+        return f"share of the {instances} solved within a factor of the fewest {self.measured}"
 
     def __str__(self) -> str:
         width = max(len("solver"), *(len(name) for name in self.ratios))
