@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from ..errors import MissingPackageError
 from .program.blocks import find_entry, find_indexed_entries
-from .program.cones import svec_indices
 from .program.form import Block, StandardForm
 from .statement import Line, latex_symbol, latex_words
 
@@ -298,10 +297,10 @@ class BlockVariables:
     def _made(self, block: Block) -> Any:
         cvxpy = cvxpy_module()
         s = self._form.slices[block.label]
-        if block.symmetric:
+        if block.symmetric or block.entries is not None:
             entries = cvxpy.Variable(block.size, name=block.label)
             self._variables.append(entries)
-            return cvxpy.reshape(_smat(block.shape[0]) @ entries, block.shape, order="C")
+            return cvxpy.reshape(block.expansion @ entries, block.shape, order="C")
         sign = {}
         if block.size and (self._form.lower[s] >= 0).all():
             sign["nonneg"] = True
@@ -315,14 +314,3 @@ class BlockVariables:
 def variables_in_use(v: BlockVariables) -> tuple[Any, ...]:
     """Return the CVXPY variables of the blocks that ``v`` was asked for; no property of it, since its attributes are blocks."""
     return tuple(v._variables)
-
-
-def _smat(order: int) -> sp.csr_array:
-    """From an svec to the matrix, by rows."""
-    rows, columns = svec_indices(order)
-    entries = np.arange(rows.size)
-    off_diagonal = rows != columns
-    positions = np.concatenate([rows * order + columns, (columns * order + rows)[off_diagonal]])
-    scale = np.where(off_diagonal, np.sqrt(0.5), 1.0)
-    places = (positions, np.concatenate([entries, entries[off_diagonal]]))
-    return sp.csr_array((np.concatenate([scale, scale[off_diagonal]]), places), shape=(order**2, rows.size))

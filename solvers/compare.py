@@ -9,9 +9,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..display import Display, Displayable, Tabular
+from ..display import Display, Displayable, Tabular, column_lines
 from ..drawing import colour_of, dash_of, new_axes
-from ..errors import InputError, MarginoptError
+from ..errors import InputError, MarginoptError, SolverError
 from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
@@ -20,25 +20,44 @@ from .parallel import Cluster, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
 from .result_file import checked_text, data_errors_naming, load_results, save_results
-from .solve import solve_problem
+from .solve import solve_problem, solver_errors
 
+#: Statuses of solvers without a result.
+NOT_RUN, FAILED = "not run", "failed"
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow:
-    """One solver's result under its label, or the reason why there is none."""
+    """One solver's result under its label, or the reason why there is none.
+
+    Parameters
+    ----------
+    solver : str
+    result : Result or None
+    reason : str
+        Empty where there is a result.
+    status : {"not run", "failed"}
+        Of a solver without a result: it could not take the model, or ended with an error of its own.
+    """
 
     solver: str
     result: Result | None
     reason: str
+    status: str = NOT_RUN
+
+    def note(self, model: str) -> str:
+        """Return the sentence below the table of a model on a solver without a result; empty where there is one."""
+        ending = f"did not run {model}" if self.status == NOT_RUN else f"{self.status} on {model}"
+        return "" if self.result is not None else f"{self.solver} {ending}: {self.reason}"
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Displayable, Tabular):
     """A table of results on one model.
 
-    ``ratio`` is the solving time divided by the fastest solved one's, in this run.
+    ``ratio`` is the solving time divided by the fastest one's, in this run. A problem is solved also where it is proved to be
+    infeasible or unbounded.
 
     Parameters
     ----------
@@ -66,7 +85,7 @@ class Comparison(Displayable, Tabular):
     @property
     def fastest_seconds(self) -> float:
         """Smallest solving time of a solved row; NaN where none is solved."""
-        times = [r.solve_seconds for r in self.results.values() if r.solved]
+        times = [r.solve_seconds for r in self.results.values() if r.conclusive]
         return min(times, default=float("nan"))
 
     def records(self) -> list[dict[str, Any]]:
@@ -76,7 +95,7 @@ class Comparison(Displayable, Tabular):
     def _record(self, row: ComparisonRow) -> dict[str, Any]:
         r = row.result
         if r is None:
-            return {"solver": row.solver, "status": "not run", "reason": row.reason}
+            return {"solver": row.solver, "status": row.status, "reason": row.reason}
         fastest = self.fastest_seconds
         return {
             "solver": row.solver,
@@ -97,43 +116,34 @@ class Comparison(Displayable, Tabular):
         shown = [{"solver": r["solver"], "status": r["status"]} if "reason" in r else r for r in self.records()]
         return [[_shown(column, record.get(column)) for column in columns] for record in shown]
 
-    def _cells(self) -> list[list[str]]:
-        table = []
-        for record in self.records():
-            if "reason" in record:
-                table.append([record["solver"], "not run", record["reason"]])
-            else:
-                table.append([_shown(column, record[column]) for column in _COLUMNS])
-        return table
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The reasons of solvers without a result, which stand below the table."""
+        return self.notes_on(self.model)
+
+    def notes_on(self, model: str) -> tuple[str, ...]:
+        """Return the notes with another name of the model."""
+        return tuple(note for row in self.rows if (note := row.note(model)))
 
     def __str__(self) -> str:
-        cells = self._cells()
-        full = [row for row in cells if len(row) == len(_COLUMNS)]
-        widths = [max([len(name), *(len(row[k]) for row in full)]) for k, name in enumerate(_COLUMNS)]
-        widths[0] = max(widths[0], *(len(row[0]) for row in cells))
-        widths[1] = max(widths[1], *(len(row[1]) for row in cells))
-        lines = [self.model, "  ".join(name.ljust(w) for name, w in zip(_COLUMNS, widths, strict=True))]
-        lines += ["  ".join(value.ljust(w) for value, w in zip(row, widths, strict=False)).rstrip() for row in cells]
-        return "\n".join(lines)
+        return "\n".join([self.model, *column_lines([_COLUMNS, *self.cells(_COLUMNS)]), *self.notes])
 
     __repr__ = __str__
 
     def to_markdown(self) -> str:
         """Return the table in Markdown."""
         lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
-        for row in self._cells():
-            padded = row + [""] * (len(_COLUMNS) - len(row))
-            lines.append("| " + " | ".join(value.replace("|", "\\|") for value in padded) + " |")
-        return "\n".join(lines)
+        lines += ["| " + " | ".join(value.replace("|", "\\|") for value in row) + " |" for row in self.cells(_COLUMNS)]
+        return "\n".join([*lines, *(f"\n{note}" for note in self.notes)])
 
     def display(self) -> Display:
         """Return the notebook view."""
-        rows = tuple(tuple(row) for row in self._cells())
-        return Display(self.model, head=_COLUMNS, rows=rows, words=("solver", "status", "kind"))
+        rows = tuple(tuple(row) for row in self.cells(_COLUMNS))
+        return Display(self.model, head=_COLUMNS, rows=rows, words=("solver", "status", "kind"), text="\n".join(self.notes))
 
     def save(self, path: str | Path) -> Path:
         """Write every result and every reason to one npz file; `Comparison.load` reads it back."""
-        rows = [{"solver": row.solver, "reason": row.reason} for row in self.rows]
+        rows = [{"solver": row.solver, "reason": row.reason, "status": row.status} for row in self.rows]
         return save_results(path, "comparison", {"model": self.model, "rows": rows}, [row.result for row in self.rows])
 
     @classmethod
@@ -154,7 +164,9 @@ class Comparison(Displayable, Tabular):
         with data_errors_naming(path, "comparison"):
             header, results = load_results(path, "comparison", lambda header, k: model)
             rows = [
-                ComparisonRow(checked_text(row["solver"]), result, checked_text(row["reason"]))
+                ComparisonRow(
+                    checked_text(row["solver"]), result, checked_text(row["reason"]), checked_text(row.get("status", NOT_RUN))
+                )
                 for row, result in zip(header["rows"], results, strict=True)
             ]
             return cls(checked_text(header["model"]), tuple(rows))
@@ -209,31 +221,31 @@ class Comparisons(Mapping[str, Comparison], Displayable, Tabular):
         cells = []
         for name, table in self.tables.items():
             results = table.results
-            solved = [results[s] if s in results and results[s].solved else None for s in self.solvers]
+            solved = [results[s] if s in results and results[s].conclusive else None for s in self.solvers]
             cells.append([name, *("-" if r is None else f"{r.solve_seconds:.3g}" for r in solved)])
         counts, means = ["solved"], ["mean s"]
         for solver in self.solvers:
-            seconds = [
-                t.results[solver].solve_seconds for t in self.tables.values() if solver in t.results and t.results[solver].solved
-            ]
+            of_solver = [t.results[solver] for t in self.tables.values() if solver in t.results]
+            seconds = [r.solve_seconds for r in of_solver if r.conclusive]
             counts.append(f"{len(seconds)} of {len(self)}")
             means.append(f"{np.expm1(np.log1p(seconds).mean()):.3g}" if seconds else "-")
         return [*cells, counts, means]
 
     def __str__(self) -> str:
-        head, cells = ["model", *self.solvers], self._cells()
-        widths = [max(len(row[k]) for row in [head, *cells]) for k in range(len(head))]
         lines = ["seconds of the solved models; means are geometric, shifted by 1 s"]
-        lines += ["  ".join(value.ljust(w) for value, w in zip(row, widths, strict=True)).rstrip() for row in [head, *cells]]
-        for name, table in self.tables.items():
-            lines += [f"{row.solver} did not run {name}: {row.reason}" for row in table.rows if row.result is None]
-        return "\n".join(lines)
+        return "\n".join([*lines, *column_lines([["model", *self.solvers], *self._cells()]), *self.notes])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The reasons of solvers without a result, by model, which stand below the table."""
+        return tuple(note for name, table in self.tables.items() for note in table.notes_on(name))
 
     __repr__ = __str__
 
     def display(self) -> Display:
         """Return the notebook view."""
-        return Display("comparisons", head=("model", *self.solvers), rows=tuple(map(tuple, self._cells())), words=("model",))
+        rows = tuple(map(tuple, self._cells()))
+        return Display("comparisons", head=("model", *self.solvers), rows=rows, words=("model",), text="\n".join(self.notes))
 
 
 def _shown(column: str, value: Any) -> str:
@@ -285,7 +297,8 @@ def compare(
 ) -> Comparison | Comparisons:
     """Solve one model or several by several solvers, one after the other (or as ``jobs`` says), under the same limits.
 
-    A solver that cannot take the model (unknown feature, missing package or licence) becomes a row with its reason.
+    A solver that cannot take the model (unknown feature, missing package or licence), or whose code raises an error, becomes a
+    row with its reason.
 
     Parameters
     ----------
@@ -346,9 +359,8 @@ def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> Compar
     """Return one solver's result, or the reason why there is none."""
     model, item, options = task
     try:
-        return ComparisonRow(item.label, solve_problem(model, item, options.with_default_threads(threads)), "")
+        with solver_errors(item.label):
+            return ComparisonRow(item.label, solve_problem(model, item, options.with_default_threads(threads)), "")
     except MarginoptError as error:
-        return ComparisonRow(item.label, None, str(error))
-    except Exception as error:  # of a solver that somebody is writing: where it happened is half of the message
-        error.add_note(f"while {item.label} solved {model.name}")
-        raise
+        status = FAILED if isinstance(error, SolverError) else NOT_RUN
+        return ComparisonRow(item.label, None, str(error), status)

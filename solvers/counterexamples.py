@@ -151,12 +151,11 @@ def _points(model: Model, form: StandardForm, answer: Answer, seconds: float | N
         return
     yield from points
     block = form.blocks[0]
-    unpack = block.unpack if block.symmetric else lambda x: x.reshape(block.shape)
     costs = LeadingCosts.of(form, form.slices[label])
     for leading in _leading(form, costs, [zero, *points]):
         if costs(leading) >= level:
             continue
-        point = _joined(model, form, {label: unpack(leading)})
+        point = _joined(model, form, {label: block.unpack(leading)})
         if point is not None:
             yield point
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,7 @@ import numpy as np
 from ..errors import (
     InputError,
     LicenceError,
+    MarginoptError,
     MarginoptWarning,
     MissingPackageError,
     SolverError,
@@ -102,6 +107,22 @@ def solve_problem(
     return result
 
 
+@contextmanager
+def solver_errors(solver: str) -> Iterator[None]:
+    """Raise what a solver's own code raises in the block as a `SolverError`, for callers that have other solves to do.
+
+    The message names the line, since the solver may be one that somebody is writing.
+    """
+    try:
+        yield
+    except MarginoptError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        line = f"{place.name}, line {place.lineno} of {Path(place.filename).name}"
+        raise SolverError(f"its code raised {type(error).__name__} in {line}: {error}", solver=solver) from error
+
+
 def _retry_fits(model: Model) -> bool:
     """Return whether solvers that read the form, a dense quadratic part included, could still have their turn."""
     form = form_that_fits(model)
@@ -123,7 +144,8 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
         failed.append(name)
         unmet = f"{first.solver} ended without meeting the tolerance ({first.status}, relative gap {first.gap:.1e})"
         try:
-            other = _solved_by(get_solver(name), model, options, begin, f"{reason}; {unmet}", None)
+            with solver_errors(name):
+                other = _solved_by(get_solver(name), model, options, begin, f"{reason}; {unmet}", None)
         except (SolverError, TooLargeError):
             continue
         best = max(best, other, key=_worth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,6 +125,13 @@ def labelled_variables(problem: Any) -> dict[str, Any]:
     return {variable.name(): variable for variable in problem.variables()}
 
 
+def labelled_values(problem: Any) -> dict[str, Any]:
+    """Return the values of the problem's variables by name, sparse ones as whole matrices; None without a value."""
+    variables = labelled_variables(problem)
+    values = {name: v.value if v.sparse_idx is None else v.value_sparse for name, v in variables.items()}
+    return {name: value.toarray() if sp.issparse(value) else value for name, value in values.items()}
+
+
 def labelled_constraints(problem: Any) -> dict[str, Any]:
     """Return the problem's constraints by label."""
     return {constraint.label: constraint for constraint in problem.constraints}
@@ -158,7 +166,9 @@ def _variable(cvxpy: Any, form: StandardForm, block: Block) -> Any:
     integer = form.integer[s]
     if block.symmetric:
         kinds["symmetric"] = True
-    elif integer.all():
+    elif block.entries is not None:
+        kinds["sparsity"] = block.indices
+    if integer.all() and (block.entries is not None or not block.symmetric):
         binary = (form.lower[s] >= 0).all() and (form.upper[s] <= 1).all()
         kinds["boolean" if binary else "integer"] = True
     elif integer.any():
@@ -167,13 +177,12 @@ def _variable(cvxpy: Any, form: StandardForm, block: Block) -> Any:
 
 
 def _vector(cvxpy: Any, block: Block, variable: Any) -> Any:
-    """The block's piece of x as an expression: rows one after the other, or the svec of a symmetric matrix."""
-    if not block.symmetric:
-        return cvxpy.reshape(variable, (block.size,), order="C")
-    row, column = svec_indices(block.shape[0])
-    scale = np.where(row == column, 1.0, np.sqrt(2.0))
-    pick = sp.csr_array((scale, (np.arange(row.size), row * block.shape[0] + column)), shape=(row.size, block.shape[0] ** 2))
-    return pick @ cvxpy.reshape(variable, (block.shape[0] ** 2,), order="C")
+    """The block's piece of x as an expression: rows one after the other, or the svec or entries of a matrix."""
+    size = math.prod(block.shape)
+    if not block.symmetric and block.entries is None:
+        return cvxpy.reshape(variable, (size,), order="C")
+    places = np.arange(block.size), np.ravel_multi_index(block.indices, block.shape)
+    return sp.csr_array((block.entry_scale, places), shape=(block.size, size)) @ cvxpy.reshape(variable, (size,), order="C")
 
 
 def _affine(form: StandardForm, c: Constraint, pieces: dict[str, Any]) -> Any:

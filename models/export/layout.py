@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +57,17 @@ def _text(value: Any) -> str:
 def _names(record: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Names of its own that a block or constraint has."""
     return tuple(_text(name) for name in record["names"]) if "names" in record else None
+
+
+def _entries(record: Mapping[str, Any]) -> tuple[tuple[int, int], ...] | None:
+    """Return the places of a block's variables in the matrix that they determine; None where the block is stored whole."""
+    if "entries" not in record:
+        return None
+    return tuple((_whole(row), _whole(column)) for row, column in record["entries"])
+
+
+def _fit(entries: Sequence[tuple[int, int]], shape: tuple[int, ...]) -> bool:
+    return len(shape) == 2 and all(0 <= i < shape[0] and 0 <= j < shape[1] for i, j in entries)
 
 
 def _named(record: dict[str, Any], given_names: tuple[str, ...] | None) -> dict[str, Any]:
@@ -128,7 +139,12 @@ class Layout:
             "maximise": self.maximise,
             "constant": self.constant,
             "blocks": [
-                _named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.given_names) for b in self.blocks
+                _named(
+                    {"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}
+                    | ({} if b.entries is None else {"entries": [list(pair) for pair in b.entries]}),
+                    b.given_names,
+                )
+                for b in self.blocks
             ],
             "constraints": [
                 _named(
@@ -147,11 +163,13 @@ class Layout:
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
-            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b))
+            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b), _entries(b))
             for b in record["blocks"]
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
             raise DataError("a symmetric block that is not square")
+        if any(b.entries is not None and not _fit(b.entries, b.shape) for b in blocks):
+            raise DataError("entries outside of the matrix of their block")
         constraints = tuple(ConstraintLayout(_text(c["label"]), _cone(c), _names(c)) for c in record["constraints"])
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(

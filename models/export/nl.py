@@ -361,7 +361,8 @@ class _Reader:
         elif letter == "S":
             lines = [next(self.lines).split() for _ in range(int(words[1]))]
             if words[2] in _SETS and any(float(value) for _, value in lines):
-                raise DataError(f"special ordered sets are not read: suffix {words[2]}{binary_restatement('special ordered sets')}")
+                restatement = binary_restatement("special ordered sets")
+                raise DataError(f"special ordered sets are not read: suffix {words[2]}{restatement}")
         else:
             raise DataError(f"{_REFUSED.get(letter, f'segments of the kind {letter}')} are not read")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import scipy.sparse as sp
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray
 from ..program.blocks import Block, Constraint
-from ..program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
+from ..program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import StandardForm
 from .cone_rows import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
@@ -57,14 +56,11 @@ def to_pyomo(form: StandardForm) -> Any:
 
 def pyomo_indices(block: Block) -> list[Any]:
     """Return the Pyomo index of every scalar variable of a block, in the order of x; None for a scalar block."""
-    if block.symmetric:
-        row, column = svec_indices(block.shape[0])
-        return list(zip(row.tolist(), column.tolist(), strict=True))
     if not block.shape:
         return [None]
     if len(block.shape) == 1:
         return list(range(block.shape[0]))
-    return list(itertools.product(*(range(size) for size in block.shape)))
+    return list(zip(*(axis.tolist() for axis in block.indices), strict=True))
 
 
 def _component(model: Any, label: str, component: Any) -> Any:

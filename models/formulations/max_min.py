@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..arrays import (
     to_dense,
 )
 from ..digest import identity_rule
+from ..explanation import PointExplanation, dual_weights, two_classes
 from ..kernels.kernels import RBF, Kernel, Precomputed, as_kernel, squared_distances
 from ..model import Model
 from ..program.bridges import psd_factor
@@ -254,6 +255,28 @@ _GAMMA0, _LOWER, _UPPER = 0.004, 2.0**-15, 2.0**3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class HullsOfScaledFeatures(ConvexHullsDual):
+    """The inner problem at one γ for each feature: X holds the features times √γ_k, and scores are of rows as they were given.
+
+    Parameters
+    ----------
+    factors : ndarray (p,)
+        √γ_k.
+    """
+
+    factors: FloatArray = field(default_factory=lambda: np.ones(1), kw_only=True)
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Return the scores of new rows, whose features are scaled first."""
+        rows = to_dense(as_points(X, columns=self.X.shape[1]))
+        return super().decision_function(values, rows * self.factors)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
+        """Return one row for each point, whose features are scaled already."""
+        return two_classes(self.X, self.y, partial(super().decision_function, values), dual_weights(values))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class MaxMinSVM(Model):
     """The L2-SVM of two hulls with the kernel parameter of largest distance: max_γ min_a ½a'(G(γ) + I/C)a, MaxMin (10).
 
@@ -407,13 +430,19 @@ class MaxMinSVM(Model):
         return KernelMaxMin(self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight)
 
     def at(self, gamma: float | FloatArray) -> ConvexHullsDual:
-        """Return the inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""
+        """Return the inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k.
+
+        Scores are of rows as they were given, in either case.
+        """
         value = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
         if value.size == 1:
             kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
             return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight, data_names=self.data_names)
-        scaled = to_dense(self.X) * np.sqrt(value)
-        return ConvexHullsDual(scaled, self.y, self.C, RBF(1.0), self.sample_weight, data_names=self.data_names)
+        factors = np.sqrt(value)
+        scaled = to_dense(self.X) * factors
+        return HullsOfScaledFeatures(
+            scaled, self.y, self.C, RBF(1.0), self.sample_weight, factors=factors, data_names=self.data_names
+        )
 
     def at_solution(self, optimised: Mapping[str, Any]) -> Model:
         """Return the inner problem at the parameter that was found."""

@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -389,7 +389,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str, o
 
     program = data["param_prob"]
     names = _variable_names(problem, inverse)
-    blocks, order, variable_places = _blocks(program, names, stem, _entries_kept(problem, inverse))
+    blocks, order, variable_places = _blocks(program, names, stem, _matrices_of_entries(problem, inverse))
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
     binary, integer = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
@@ -437,22 +437,39 @@ def _variable_names(problem: Any, inverse: Any) -> dict[int, str]:
     return names
 
 
-def _entries_kept(problem: Any, inverse: Any) -> dict[int, list[tuple[int, int]]]:
-    """The entries of symmetric and diagonal matrices that CVXPY keeps as a vector, by the ids that variables have afterwards."""
-    entries: dict[int, list[tuple[int, int]]] = {}
+def _matrices_of_entries(problem: Any, inverse: Any) -> dict[int, Block]:
+    """Return the matrices that CVXPY keeps as a vector of entries, by the ids that variables have afterwards."""
+    matrices: dict[int, Block] = {}
     variables = {v.id: v for v in problem.variables()}
     for step in inverse[:-1]:
         for old, new in (step[0] if isinstance(step, tuple) and step else {}).items():
-            order = variables[old].shape[0] if old in variables and len(variables[old].shape) == 2 else 0
-            if order and new.shape in ((order,), (order, 1)) and variables[old].attributes["diag"]:
-                entries[new.id] = [(i, i) for i in range(order)]
-            elif order > 1 and new.size == order * (order + 1) // 2 and variables[old].is_symmetric():
-                entries[new.id] = list(zip(*map(np.ndarray.tolist, np.triu_indices(order)), strict=True))
-    return entries
+            if (
+                old in variables
+                and len(variables[old].shape) == 2
+                and (entries := _entries(variables[old], new.size)) is not None
+            ):
+                symmetric = bool(variables[old].is_symmetric() and not variables[old].attributes["diag"])
+                matrices[new.id] = Block("", variables[old].shape, symmetric, entries=entries)
+    return matrices
+
+
+def _entries(variable: Any, size: int) -> tuple[tuple[int, int], ...] | None:
+    """Return the row and column of each of so many entries that CVXPY keeps of a matrix; None where it keeps all."""
+    order, attributes = variable.shape[0], variable.attributes
+    indices: Sequence[Any] = ()
+    if attributes["diag"]:
+        indices = np.diag_indices(order)
+    elif attributes["sparsity"]:
+        indices = [np.asarray(axis) for axis in variable.sparse_idx]
+    elif variable.is_symmetric() and size == order * (order + 1) // 2:
+        indices = np.triu_indices(order)
+    if not len(indices) or indices[0].size != size:
+        return None
+    return tuple(zip(*(axis.tolist() for axis in indices), strict=True))
 
 
 def _blocks(
-    program: Any, names: Mapping[int, str], stem: str, entries: Mapping[int, Sequence[tuple[int, int]]]
+    program: Any, names: Mapping[int, str], stem: str, matrices: Mapping[int, Block]
 ) -> tuple[tuple[Block, ...], IntArray, IntArray]:
     """One block for each variable by the user's name, matrices stacked by rows; where CVXPY has each entry; the user's places."""
     blocks, order, ranges = [], [], [np.zeros(0, dtype=np.intp)]
@@ -462,8 +479,8 @@ def _blocks(
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
         label = unique_label(names.get(variable.id, f"{stem} variable {k}"), names_in_use)
-        given_names = tuple(f"{label}[{i},{j}]" for i, j in entries.get(variable.id, ())) or None
-        blocks.append(Block(label, shape, given_names=given_names))
+        block = replace(matrices.get(variable.id, Block("", shape)), label=label)
+        blocks.append(block if block.entries is None else replace(block, given_names=tuple(block.names())))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
         if variable.id in names:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, unknown_name
-from ..arrays import FloatArray, frozen
+from ..arrays import FloatArray, IntArray, frozen
 from .cones import Cone, smat, svec, svec_indices, svec_size
 from .csr_rows import CSRRows
 
@@ -24,9 +24,14 @@ from .csr_rows import CSRRows
 _BRACKETS = (("[", "]"), ("(", ")"))
 
 
+def entries_identity(value: object) -> dict[str, object]:
+    """Return the parts of a block's identity that its entries are: none without them, as stored digests have it."""
+    return {} if value is None else {"entries": value}
+
+
 @dataclass(frozen=True)
 class Block:
-    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
+    """A labelled block of variables: a scalar (shape ()), a vector, a matrix, or a symmetric matrix stored as svec.
 
     Parameters
     ----------
@@ -34,15 +39,19 @@ class Block:
     shape : tuple of int
         () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
     symmetric : bool
-        Whether the block is a symmetric matrix, stored as svec.
+        Whether the block is a symmetric matrix: stored as svec, or as its ``entries``.
     given_names : tuple of str, optional
         One name for each scalar variable, where a file or another package named them.
+    entries : tuple of pairs of int, optional
+        Row and column of each scalar variable in a matrix that they determine, such as a diagonal one. All further entries are
+        zero, or mirror images with ``symmetric``.
     """
 
     label: str
     shape: tuple[int, ...]
     symmetric: bool = False
     given_names: tuple[str, ...] | None = None
+    entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": entries_identity})
 
     def __post_init__(self) -> None:
         _check_names(self.label, self.given_names, self.size)
@@ -50,26 +59,64 @@ class Block:
     @property
     def size(self) -> int:
         """Return the number of scalar variables."""
+        if self.entries is not None:
+            return len(self.entries)
         return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
+
+    @property
+    def indices(self) -> tuple[IntArray, ...]:
+        """The index of each scalar variable in the block's own shape, an array for each axis."""
+        if self.entries is not None:
+            rows, columns = np.array(self.entries, dtype=np.intp).reshape(-1, 2).T
+            return rows, columns
+        return svec_indices(self.shape[0]) if self.symmetric else np.unravel_index(np.arange(self.size), self.shape)
+
+    @property
+    def entry_scale(self) -> FloatArray:
+        """Return the scalar variables over the entries of the block's own value: √2 off the diagonal of an svec, else 1."""
+        if not self.symmetric or self.entries is not None:
+            return np.ones(self.size)
+        rows, columns = self.indices
+        return np.where(rows == columns, 1.0, np.sqrt(2.0))
+
+    @property
+    def expansion(self) -> sp.csr_array:
+        """Return the matrix that maps the slice of x to the block's own value by rows."""
+        size, places = math.prod(self.shape), np.arange(self.size)
+        positions = np.ravel_multi_index(self.indices, self.shape) if self.shape else places
+        weights = 1.0 / self.entry_scale
+        if self.symmetric:
+            rows, columns = self.indices
+            mirrored = rows != columns
+            positions = np.concatenate([positions, np.ravel_multi_index((columns, rows), self.shape)[mirrored]])
+            places, weights = np.concatenate([places, places[mirrored]]), np.concatenate([weights, weights[mirrored]])
+        return sp.csr_array((weights, (positions, places)), shape=(size, self.size))
 
     def names(self) -> list[str]:
         """Return one name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
         if self.given_names is not None:
             return list(self.given_names)
-        if self.symmetric:
-            return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
         if not self.shape:
             return [self.label]
-        return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
+        indices = zip(*(axis.tolist() for axis in self.indices), strict=True)
+        return [f"{self.label}[{','.join(map(str, index))}]" for index in indices]
 
     def index(self, place: int) -> tuple[int, ...]:
         """Return the index (row, column, ...) of the entry at this place of the block's slice of x."""
+        if self.entries is not None:
+            return self.entries[place]
         index = [axis[place] for axis in svec_indices(self.shape[0])] if self.symmetric else np.unravel_index(place, self.shape)
         return tuple(map(int, index))
 
     def unpack(self, x: FloatArray) -> FloatArray:
         """Return the block's value in its own shape from its slice of x."""
-        return smat(x) if self.symmetric else x.reshape(self.shape)
+        if self.entries is None:
+            return smat(x) if self.symmetric else x.reshape(self.shape)
+        value = np.zeros(self.shape)
+        value[self.indices] = x
+        if self.symmetric:
+            value[self.indices[::-1]] = x
+        return value
 
     def pack(self, value: FloatArray) -> FloatArray:
         """Return the block's slice of x from its value: the inverse of `unpack`.
@@ -77,12 +124,18 @@ class Block:
         Raises
         ------
         InputError
-            The value has another shape than the block.
+            The value has another shape than the block, or entries that it does not have.
         """
         value = np.asarray(value, dtype=np.float64)
         if value.shape != self.shape:
             raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}", name=self.label)
-        return svec(value) if self.symmetric else value.ravel()
+        if self.entries is None:
+            return svec(value) if self.symmetric else value.ravel()
+        x = value[self.indices]
+        if not np.allclose(self.unpack(x), value, rtol=1e-9, atol=1e-12, equal_nan=True):
+            sort = "symmetric" if self.symmetric else f"zero but for {len(self.entries)} entries"
+            raise InputError(f"values[{self.label!r}] must be {sort}; it is {value.tolist()}", name=self.label)
+        return np.asarray(x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,7 @@ def is_small(form: StandardForm) -> bool:
 
 def program_lines(form: StandardForm) -> tuple[Line, tuple[Line, ...]]:
     """Return the objective, in the sense of the stated model, and the rows, bounds and integrality of a small form."""
-    scale = np.concatenate([np.ones(0), *(_entry_scale(block) for block in form.blocks)])
+    scale = np.concatenate([np.ones(0), *(block.entry_scale for block in form.blocks)])
     symbols = [Line(name, latex_symbol(name)) for name in form.names()]
     rows = [*_linear_lines(form, scale, symbols), *_cone_lines(form, scale, symbols)]
     return _objective_line(form, scale, symbols), (*rows, *_domain_lines(form, scale, symbols))
@@ -148,14 +148,6 @@ def _number(value: float) -> Line:
 
 
 # -- objective, rows, bounds --------------------------------------------------------------------------------------
-
-
-def _entry_scale(block: Block) -> FloatArray:
-    """Return the entries of x over those of the block's own value: √2 off the diagonal of a symmetric matrix."""
-    if not block.symmetric:
-        return np.ones(block.size)
-    rows, columns = svec_indices(block.shape[0])
-    return np.where(rows == columns, 1.0, np.sqrt(2.0))
 
 
 def _objective_line(form: StandardForm, scale: FloatArray, symbols: Sequence[Line]) -> Line:

@@ -22,7 +22,7 @@ from ...solvers.certification.result import Result
 from ...solvers.interface.solver import Gives, Solver
 from ...solvers.records import Options, Status, Trace
 from ...solvers.registry import SolverSpec
-from ...solvers.solve import solve_problem
+from ...solvers.solve import solve_problem, solver_errors
 from ...solvers.zero_one.check.checker import LoggedZeroOneProblem
 from ..bounds.big_m import BigM
 from ..reduction import replace_fields, without_warnings
@@ -161,7 +161,7 @@ class ExactTask(ExactSolverTask[InstanceProblem]):
         try:
             model = self._encoded()
             prepared = time.perf_counter() - begin
-            with without_warnings():  # the caveat says that M may be too small
+            with without_warnings(), solver_errors(self.solver.label):  # the caveat says that M may be too small
                 result, log = self._solve(model, options)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
@@ -188,7 +188,8 @@ class ModelExactTask(ExactSolverTask[ModelProblem]):
             return replace(empty, reason="no installed solver reads this model")
         empty = replace(empty, encoding="" if solver.reads_form else STRUCTURED)
         try:
-            result, log = self._solve(model, options)
+            with solver_errors(self.solver.label):
+                result, log = self._solve(model, options)
             cell = self._filled(empty, solver, model, result)
         except MarginoptError as error:
             return replace(empty, reason=str(error))

@@ -35,7 +35,18 @@ from .document import Document, ReportScope
 from .matrix import MatrixRow
 from .means import exact_ratios, fraction_within
 from .report_data import SWEPT_PARAMETERS, Interval, ReportData
-from .tables import EXACT_COLUMNS, KAPPA_COLUMNS, RELAXATION_COLUMNS, Column, Table, cell_text, exact_rows, sort_key
+from .tables import (
+    EXACT_COLUMNS,
+    KAPPA_COLUMNS,
+    RELAXATION_COLUMNS,
+    Column,
+    Table,
+    cell_text,
+    exact_rows,
+    long_texts,
+    shown_text,
+    sort_key,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -89,10 +100,12 @@ def render_latex(document: Document) -> str:
 
 
 def _items(title: str, lines: Sequence[str]) -> list[str]:
-    if not lines:
-        return []
+    return [rf"\subsection*{{{title}}}", *_list(lines)] if lines else []
+
+
+def _list(lines: Sequence[str]) -> list[str]:
     items = [rf"\item {{}}{latex_escaped(line)}" for line in lines]  # the braces keep a bracket from being read as an argument
-    return [rf"\subsection*{{{title}}}", r"\begin{itemize}\sloppy", *items, r"\end{itemize}"]
+    return [r"\begin{itemize}\sloppy", *items, r"\end{itemize}"] if lines else []
 
 
 def latex_escaped(text: str) -> str:
@@ -124,7 +137,7 @@ def _section(table: Table) -> list[str]:
             r"\end{table}",
             r"\clearpage" if part % 4 == 3 else "",  # LaTeX keeps few floats waiting
         ]
-    return [*lines, r"\clearpage", ""]
+    return [*lines, r"\clearpage", *_list(long_texts(columns, table.rows)), ""]
 
 
 def _wide_columns(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
@@ -138,13 +151,8 @@ def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> 
     lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
     lines += [" & ".join(latex_escaped(c.title) for c in columns) + r" \\ \midrule"]
     # a bracket after a line's end would be read as its argument
-    lines += [" & ".join("{}" + latex_escaped(_short(cell_text(c, row))) for c in columns) + r" \\" for row in rows]
+    lines += [" & ".join("{}" + latex_escaped(shown_text(c, row)) for c in columns) + r" \\" for row in rows]
     return [*lines, r"\bottomrule", r"\end{tabular}"]
-
-
-def _short(text: str) -> str:
-    """Return the part of a long name that fits a column: long names differ at their ends."""
-    return text if len(text) <= 64 else f"{text[:30]}...{text[-31:]}"
 
 
 def _profiles(ratios: dict[str, FloatArray]) -> list[str]:
@@ -349,15 +357,17 @@ def _markdown_picture(picture: Picture, folder: str) -> list[str]:
     return [f"![{picture.title}]({quote(folder)}/{picture.name}.svg)", "", markdown_escaped(picture.caption), ""]
 
 
-def _markdown_table(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
+def _markdown_table(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
     lines = ["| " + " | ".join(c.title for c in columns) + " |"]
     lines.append("|" + "|".join(" ---: " if c.numeric else " --- " for c in columns) + "|")
     lines += ["| " + " | ".join(_markdown_cell(c, row) for c in columns) + " |" for row in rows]
-    return lines
+    notes = [f"- {markdown_escaped(text)}" for text in long_texts(columns, rows)]
+    return [*lines, "", *notes] if notes else lines
 
 
 def _markdown_cell(column: Column, row: Any) -> str:
-    return cell_text(column, row) if column.numeric else markdown_escaped(cell_text(column, row))  # numbers hold no mark-up
+    text = shown_text(column, row)
+    return text if column.numeric else markdown_escaped(text)  # numbers hold no mark-up
 
 
 def markdown_escaped(text: str) -> str:
@@ -395,7 +405,7 @@ def _environment() -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, finalize=_finished,
     )  # fmt: skip
-    environment.globals.update(cell_text=cell_text, sort_key=_html_key, symbols=SWEPT_PARAMETERS)
+    environment.globals.update(shown_text=shown_text, long_texts=long_texts, sort_key=_html_key, symbols=SWEPT_PARAMETERS)
     environment.filters |= {"css": _css, "typeset": typeset}
     return environment
 

@@ -119,6 +119,10 @@ def _follow(path: list[str], row: Any) -> Any:
     return row
 
 
+#: Characters of a text that a cell shows.
+_SHOWN_CHARACTERS = 64
+
+
 def percent_text(value: float, digits: int) -> str:
     """Return a share as a percentage with this number of decimals; never "-0"."""
     return f"{round(100.0 * value, digits) + 0.0:.{digits}f}%"
@@ -148,6 +152,22 @@ def cell_text(column: Column, row: Any) -> str:
     if isinstance(value, Interval) and not value.exact:
         return interval_text(column.form, value)
     return _SHOWN[column.form](value.high if isinstance(value, Interval) else value)
+
+
+def shown_text(column: Column, row: Any) -> str:
+    """Return the cell as tables show it: of a long text the beginning and the end, since long names differ at their ends."""
+    text = cell_text(column, row)
+    return f"{text[:30]}...{text[-31:]}" if _is_long(text) else text
+
+
+def long_texts(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
+    """Return the texts that `shown_text` shortens, whole and each once: the notes below a table."""
+    texts = (cell_text(column, row) for row in rows for column in columns if not column.numeric)
+    return list(dict.fromkeys(text for text in texts if _is_long(text)))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > _SHOWN_CHARACTERS
 
 
 def interval_text(form: str, value: Interval) -> str:
@@ -327,6 +347,11 @@ def report_text(report: ReportData, tables: Sequence[Table]) -> str:
     for table in tables:
         columns = [c for c in table.columns if c.in_text]
         if columns and table.rows and not (single and table.name in _MEANS):
-            cells = ([sanitise(cell_text(c, row)).replace("\n", " ") for c in columns] for row in table.rows)
-            parts.append("\n".join([table.title, *column_lines([[c.title for c in columns], *cells])]))
+            cells = ([_one_line(shown_text(c, row)) for c in columns] for row in table.rows)
+            notes = [f"- {_one_line(text)}" for text in long_texts(columns, table.rows)]
+            parts.append("\n".join([table.title, *column_lines([[c.title for c in columns], *cells]), *notes]))
     return "\n\n".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return sanitise(text).replace("\n", " ")

@@ -25,7 +25,7 @@ from ...models.views import ZeroOneProblem
 from ...solvers.interface.solver import Solver
 from ...solvers.records import Options, Status
 from ...solvers.registry import SolverSpec
-from ...solvers.solve import solve_problem
+from ...solvers.solve import solve_problem, solver_errors
 from ...solvers.zero_one.incumbent import LeastNormSolver
 from ..margin_reduction import as_margin, best_allowed_multiple, constant_classifiers
 from ..reduction import Reduction, without_warnings
@@ -248,7 +248,8 @@ class RelaxationTask(SolverTask[ReportProblem]):
         model: Any = problem.model  # one that the reduction reads, or `relax` says why not
         empty = RelaxationCell(problem.name, problem.lam, reduction.name, self.solver.label)
         try:
-            solved = relax(model, reduction, self.solver, options)
+            with solver_errors(self.solver.label):
+                solved = relax(model, reduction, self.solver, options)
             M = reduction.big_m_constants(model)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
@@ -315,7 +316,7 @@ class KappaTask(SolverTask[InstanceProblem]):
         if self.exact:
             empty = self._with_exact_solve(empty, options)
         try:
-            with without_warnings():
+            with without_warnings(), solver_errors(self.solver.label):
                 model = ConicSVM(X, y, kappa=self.kappa)
                 result = solve_problem(model, self.solver, options)
         except MarginoptError as error:
@@ -342,7 +343,7 @@ class KappaTask(SolverTask[InstanceProblem]):
     def _with_exact_solve(self, cell: KappaCell, options: Options) -> KappaCell:
         """Return the cell with the result of the solver that `solve` picks for the 0-1 problem with this budget."""
         try:
-            with without_warnings():
+            with without_warnings(), solver_errors("auto"):
                 result = solve_problem(ZeroOneSVM(self.problem.model.X, self.problem.model.y, kappa=self.kappa), "auto", options)
         except MarginoptError as error:
             return replace(cell, exact_status=f"not run: {error}")

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.export.cvxpy_problem import labelled_variables, multipliers, to_cvxpy
+from ...models.export.cvxpy_problem import labelled_values, multipliers, to_cvxpy
 from ...models.importing.cvxpy import with_stated_bounds
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
@@ -193,8 +193,7 @@ class CvxpySolver(Backend):
         status = _STATUS.get(native_status, Status.FAILED)
         if native_status in _INACCURATE and options.time_limit is not None and solved - loaded >= options.time_limit:
             status = Status.TIME_LIMIT
-        values = {label: variable.value for label, variable in labelled_variables(problem).items()}
-        x = _point(form, values) if native_status in ("optimal", "optimal_inaccurate", "user_limit") else None
+        x = _point(form, labelled_values(problem)) if native_status in ("optimal", "optimal_inaccurate", "user_limit") else None
         duals = None if x is None or form.integer.any() else multipliers(form, problem)
         stats = problem.solver_stats
         extra = stats.extra_stats if stats is not None and isinstance(stats.extra_stats, Mapping) else {}

@@ -94,7 +94,8 @@ class PointCheck(Displayable):
             verdict = f"feasible within {self.tolerance:g}; {self.misses[0]}"
         else:
             violated = sum(miss.amount > self.tolerance for miss in self.misses)
-            verdict = f"infeasible: {violated} rows, bounds or integers violated by more than {self.tolerance:g}"
+            noun = "row, bound or integer" if violated == 1 else "rows, bounds or integers"
+            verdict = f"infeasible: {violated} {noun} violated by more than {self.tolerance:g}"
         lines = [f"{self.program}: {verdict}"]
         if not self.feasible:
             lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]

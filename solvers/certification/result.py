@@ -492,6 +492,12 @@ class Result(Displayable):
         """Return whether the status is one that answers the question."""
         return self.status.solved
 
+    @property
+    def conclusive(self) -> bool:
+        """Return whether the problem is solved, or proved to be infeasible or unbounded, so that no solver can do better."""
+        excluded = self.status in (Status.INFEASIBLE, Status.UNBOUNDED)
+        return self.solved or (excluded and (self.ray_proved or self.answer.excludes_all_points))
+
     def __str__(self) -> str:
         gap = f"; relative gap {self.gap:.1e}" if np.isfinite(self.gap) else ""
         lines = [f"{self.model} by {self.solver} {self.version}: {self._status_and_kind}{gap}"]

@@ -64,7 +64,8 @@ class PerformanceProfile(Displayable, Tabular):
 
     @property
     def _title(self) -> str:
-        return f"share of the {len(self.instances)} instances solved within a factor of the fewest {self.measured}"
+        instances = "1 instance" if len(self.instances) == 1 else f"{len(self.instances)} instances"
+        return f"share of the {instances} solved within a factor of the fewest {self.measured}"
 
     def __str__(self) -> str:
         width = max(len("solver"), *(len(name) for name in self.ratios))
@@ -97,8 +98,8 @@ class PerformanceProfile(Displayable, Tabular):
 def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
     """Return the profile of the solvers of several comparisons, one on each instance.
 
-    A result counts as solved where its status says so: the certificate shows the gap that was asked for. Solving times
-    below 0.01 s are equal to it, since ratios of shorter ones say nothing.
+    A result counts as solved where the certificate shows the gap that was asked for, or infeasibility or unboundedness is
+    proved. Solving times below 0.01 s are equal to it, since ratios of shorter ones say nothing.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
 
 def _cost(solver: str, result: Result | None, measured: Measured) -> float:
     """Cost of a solved result, else infinite."""
-    if result is None or not result.solved:
+    if result is None or not result.conclusive:
         return float("inf")
     if measured == "seconds":
         return max(result.solve_seconds, SHORTEST_TIME)

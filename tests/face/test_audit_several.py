@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 import marginopt as mo
 from marginopt.auditing import AuditTable
@@ -72,6 +72,20 @@ def test_pipelines_searches_and_wrappers() -> None:
     pairs = mo.audit(OneVsOneClassifier(SVC(tol=1e-7)).fit(X, y), X, y)
     assert len(pairs) == 3 and pairs.gap < 1e-5
     assert {"machine", "gap"} <= set(pairs.records()[0]) and str(pairs).count("gap") == 4
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_pair_of_a_nu_machine_of_several_classes_is_a_machine_of_two(kernel: str) -> None:
+    X, y = wine()
+    machine = NuSVC(nu=0.3, kernel=kernel, tol=1e-7).fit(X, y)
+    table = mo.audit(machine, X, y)
+    assert isinstance(table, AuditTable) and len(table) == 3 and table.gap < 1e-5
+    for a, b in combinations(sorted(set(y)), 2):
+        rows = np.isin(y, [a, b])
+        one = mo.audit(NuSVC(nu=0.3, kernel=kernel, tol=1e-7, gamma=machine._gamma).fit(X[rows], y[rows]), X[rows], y[rows])
+        assert table[f"{a}, {b}"].value == pytest.approx(one.value, rel=1e-5) and one.machine == table[f"{a}, {b}"].machine
+    with pytest.raises(mo.errors.InputError):  # LIBSVM solves another problem with weights than the one it states
+        mo.audit(NuSVC(nu=0.2, class_weight={"red": 2.0}).fit(X, y), X, y)
 
 
 def test_a_kernel_matrix_of_several_classes() -> None:

@@ -54,6 +54,18 @@ def test_a_fit_that_takes_long_says_once_what_it_waits_for(caplog: pytest.LogCap
 
 
 @pytest.mark.usefixtures("slow_solves")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["HingeSVC", "RampSVC", "ZeroOneSVC"])
+def test_the_message_has_the_solver_as_the_user_wrote_it(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    classifier = getattr(mo.estimators, kind)(time_limit=1.0)
+    if classifier.solver == "auto":
+        classifier.set_params(solver="scip")
+    with caplog.at_level(logging.WARNING, "marginopt"):
+        classifier.fit(X, y)
+    assert caplog.records and all(record.args[1] == classifier.solver for record in caplog.records)  # type: ignore[index]
+
+
+@pytest.mark.usefixtures("slow_solves")
 def test_a_quick_fit_and_one_that_shows_its_progress_say_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

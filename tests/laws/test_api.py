@@ -60,7 +60,7 @@ def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
     assert records["zero-one-bb"]["status"] == "not run"
     assert "ZeroOneProblem" in records["zero-one-bb"]["reason"]
     assert min(r["ratio"] for r in records.values() if "ratio" in r) == 1.0
-    assert table.to_markdown().count("\n") == 5
+    assert table.to_markdown().partition("\n\n")[0].count("\n") == 5
     with pytest.raises(KeyError):
         table["zero-one-bb"]
     with pytest.raises(KeyError):

@@ -328,6 +328,24 @@ def test_one_hyperplane_decides_no_class(formulation: Any) -> None:
             stated.predict(result.values, table)
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_one_gamma_for_each_feature_scales_the_rows_that_are_predicted(changed: bool) -> None:
+    table, y = several_classes(2)
+    model: Any = mo.MaxMinSVM(table, y, parameter="per-feature")
+    result = mo.solve(model)
+    solved = model.at_solution(result.optimised_parameters)
+    gamma = result.optimised_parameters["gamma"]
+    rows = table.to_numpy()
+    plain = mo.ConvexHullsDual(rows * np.sqrt(gamma), model.y, model.C, mo.RBF(1.0))
+    scores = plain.decision_function(result.values, rows * np.sqrt(gamma))
+    if changed:
+        solved = solved.with_fixed({"a": {0: 0.0}})
+    assert np.ptp(gamma) > 0.0 and np.allclose(solved.decision_function(result.values, rows), scores)
+    assert np.mean(solved.predict(result.values, table) == y) > 0.9
+    explained = solved.explain_points(result.values, result.multipliers)
+    assert np.allclose([row.score for row in explained.points], scores)
+
+
 @pytest.mark.parametrize("words", [2, 3])
 def test_parameters_that_a_solver_finds_leave_the_names(words: int) -> None:
     table, y = several_classes(words)

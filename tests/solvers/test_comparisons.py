@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from facts import about
 import marginopt as mo
 from marginopt.solvers import Answer, Backend, Options, Status
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.compare import Comparisons
+from marginopt.solvers.backends.scip import Scip
+from marginopt.solvers.compare import Comparison, Comparisons
 
 
 def programs() -> list[mo.StandardForm]:
@@ -57,9 +59,15 @@ class Unfinished(Backend):
 
     def solve_form(self, form: mo.StandardForm, options: Options) -> Answer:
         """Return what is to be returned, or raise it."""
-        if isinstance(self.outcome, Exception):
+        if isinstance(self.outcome, BaseException):
             raise self.outcome
         return self.outcome(form)  # type: ignore[no-any-return]
+
+
+class UnfinishedOfIntegers(Unfinished):
+    """One that reads the 0-1 problem."""
+
+    info = replace(Scip.info, name="unfinished-integers")
 
 
 def test_a_backend_that_returns_no_answer_is_told_so() -> None:
@@ -72,11 +80,59 @@ def test_a_backend_that_returns_no_answer_is_told_so() -> None:
         mo.solve(program, Unfinished(lambda form: Answer(Status.OPTIMAL, values={"x": np.zeros(2)}, objective=0.0)))
 
 
-def test_an_error_of_a_backend_says_whose_and_where() -> None:
+def test_an_error_of_a_backend_is_a_row_that_says_where(tmp_path: Path) -> None:
     models = dict(zip("ab", programs(), strict=True))
-    with pytest.raises(ZeroDivisionError) as raised:
-        mo.compare(models, [Unfinished(ZeroDivisionError("mine"))])
-    assert any("unfinished" in note and "quadratic program" in note for note in raised.value.__notes__)
+    tables = mo.compare(models, [Unfinished(ZeroDivisionError("mine")), "clarabel"])
+    for name, table in tables.items():
+        failed, solved = table.rows
+        assert failed.result is None and failed.status == "failed" and solved.result is not None
+        assert all(word in failed.reason for word in ("ZeroDivisionError", "mine", "solve_form", "test_comparisons.py"))
+        assert [record["status"] for record in table.records()] == ["failed", "optimal"]
+        assert any(name in note and failed.reason in note for note in tables.notes)
+        loaded = Comparison.load(table.save(tmp_path / "table.npz"))
+        assert [(row.status, row.reason) for row in loaded.rows] == [(row.status, row.reason) for row in table.rows]
+    with pytest.raises(ZeroDivisionError):  # whoever solves one problem gets the error itself
+        mo.solve(models["a"], Unfinished(ZeroDivisionError("mine")))
+
+
+def test_an_interrupt_of_a_backend_ends_the_comparison() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        mo.compare(programs(), [Unfinished(KeyboardInterrupt())])
+
+
+def test_an_error_of_a_backend_is_a_row_of_the_gap_report() -> None:
+    X = np.column_stack([np.ones(8), np.linspace(-1.0, 1.0, 8)])
+    model = mo.ZeroOneSVM(X, np.repeat([-1.0, 1.0], 4), 1.0)
+    faulty = UnfinishedOfIntegers(ZeroDivisionError("mine"))
+    report = mo.gap_report({"one": model}, relaxations=["big-m"], solver=faulty, exact=[faulty], time_limit=5)
+    cells = [*report.relaxations, *report.exacts]
+    assert len(cells) == 2 and all("ZeroDivisionError" in cell.reason for cell in cells)
+
+
+def test_a_proved_infeasibility_or_unboundedness_counts_as_solved() -> None:
+    one = np.eye(1)
+    programs = {
+        "infeasible": mo.from_qp(one, [0.0], G=np.array([[1.0], [-1.0]]), h=[0.0, -1.0]),
+        "unbounded": mo.from_qp(0.0 * one, [1.0]),
+    }
+    tables = mo.compare(programs, ["clarabel", "highs"])
+    assert {str(r.status) for table in tables.values() for r in table.results.values()} == set(programs)
+    assert all(r.conclusive and not r.solved and r.status_kind == "proved" for t in tables.values() for r in t.results.values())
+    assert all(np.isfinite(table.fastest) for table in tables.values()) and str(tables).count("2 of 2") == 2
+    profile = mo.performance_profile(tables)
+    assert "2 instances" in str(profile) and "1 instance " in str(mo.performance_profile({"one": tables["infeasible"]}))
+    assert all(np.isfinite(ratios).all() for ratios in profile.ratios.values())
+    claimed = replace(tables["infeasible"]["clarabel"], ray_proved=False)
+    assert not claimed.conclusive
+
+
+def test_reasons_stand_below_the_table_and_not_in_it() -> None:
+    table = mo.compare(programs()[0], [Unfinished(ZeroDivisionError("mine " * 40)), "clarabel"])
+    for text in (str(table), table.to_markdown()):
+        rows = [line for line in text.splitlines() if "optimal" in line or line.startswith(("unfinished  ", "| unfinished"))]
+        assert len(rows) == 2 and not any("mine" in row for row in rows) and "mine mine" in text
+    page = table.display().html()
+    assert "mine" not in page[: page.index("</table>")] and "mine mine" in page
 
 
 def test_a_callback_that_nobody_calls_is_said() -> None:

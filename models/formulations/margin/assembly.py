@@ -158,6 +158,11 @@ class Assembly:
         self._integer.append(integer)
         return Affine({label: CSRRows.identity(size)}, np.zeros(size), label)
 
+    def is_integer(self, expression: Affine) -> bool:
+        """Return whether all variables of an expression are integers."""
+        integers = {block.label for block, integer in zip(self._blocks, self._integer, strict=True) if integer}
+        return set(expression.terms) <= integers
+
     def binaries(self, label: str, size: int) -> Affine:
         """Add variables in {0, 1}, and return them as an expression."""
         return self.variables(label, size, 0.0, 1.0, integer=True)

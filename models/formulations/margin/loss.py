@@ -385,7 +385,7 @@ class Loss(Part):
 
     @abstractmethod
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
-        """Add variables, constraints and cost; return the variables that count margins below 1, None without such."""
+        """Add variables, constraints and cost; return the variables that measure violated margins, 0-1 if they count them."""
 
     @abstractmethod
     def cost_line(self) -> Line:

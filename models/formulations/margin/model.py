@@ -838,7 +838,7 @@ class Margin(Model):
     ) -> dict[str, FloatArray]:
         """Return the nearby point of least cost in exact arithmetic, with all blocks as its w has them."""
         evaluation = self.exact_evaluation
-        if evaluation is None or "w" not in values:
+        if evaluation is None or not self.loss.has_values or "w" not in values:
             return dict(values)
         if not evaluation.decides and not self._rounding_costs(evaluation, np.asarray(values["w"], dtype=np.float64)):
             return dict(values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from ....data_names import LABELS_OF_X
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_points, as_share, as_vector
-from ...explanation import PointExplanation
 from ...kernels.feature_map import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
@@ -30,9 +29,34 @@ from .parts_by_name import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
 
 
+def _answers_as_composed(kind: type[Any]) -> type[Any]:
+    """Give a class the composition's answer to all that `Margin` answers in place of `Model`, but for what the class answers."""
+    fields = ("parameters", "replace", *Margin.__dataclass_fields__)
+    for name, answer in vars(Margin).items():
+        if not name.startswith("_") and hasattr(Model, name) and name not in (*fields, *vars(kind)):
+            setattr(kind, name, _handed_on(name, answer))
+    return kind
+
+
+def _handed_on(name: str, answer: Any) -> Any:
+    """Return the property, or the method, that asks the composition."""
+    if isinstance(answer, property | cached_property):
+        return property(lambda model: getattr(model.composition, name), doc=answer.__doc__)
+
+    @wraps(answer)
+    def method(model: NamedComposition, *arguments: Any, **options: Any) -> Any:
+        return getattr(model.composition, name)(*arguments, **options)
+
+    return method
+
+
+@_answers_as_composed
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
-    """Base class of formulations that are a `Margin` under a name of their own: all they compute is that of `composition`.
+    """Base class of a formulation that is a `Margin` under a name of its own: `composition` answers for it.
+
+    Its form, structural views, bounds, scores, blocks and figures are the composition's. Subclasses with a form of their own
+    (`compile`) answer for that (`bound`, `cutoff`, `form_with_fixed_integers`).
 
     Attributes
     ----------
@@ -62,44 +86,23 @@ class NamedComposition(Model):
         """Return the composition's form under this name."""
         return self.composition.form.replace(name=self.name)
 
-    @property
-    def has_nonnegative_objective(self) -> bool:
-        """Return whether the composition's objective is nonnegative."""
-        return self.composition.has_nonnegative_objective
-
-    @property
-    def bounded_below_reason(self) -> str:
-        """Return the composition's reason."""
-        return self.composition.bounded_below_reason
-
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """Return the closed-form dual value at multipliers of any quality; see `Margin.dual_value`."""
         return self.composition.dual_value(multipliers)
-
-    def with_best_auxiliaries(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Return the composition's point with the blocks of its parts at their best for w, as far as the parts know them."""
-        return self.composition.with_best_auxiliaries(values)
 
     def objective(self, w: FloatArray) -> float:
         """Return the stated objective at a classifier, levels at their best."""
         return self.composition.objective(w)
 
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """Return the composition's scores of new rows."""
-        return self.composition.decision_function(values, X)
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the names of the columns; none where w are coordinates of a kernel's feature space."""
+        return () if self.composition.kernel is not None else super().feature_names
 
     def predict(self, values: Mapping[str, FloatArray], X: object) -> np.ndarray[Any, Any]:
         """Return the classes of new rows as `Model.predict` does; the scores themselves where the loss reads no classes."""
         classes = self.composition.loss.reads_class_labels or not values
         return super().predict(values, X) if classes else self.decision_function(values, self.unnamed_rows(X))
-
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return the composition's rows, one for each point."""
-        return self.composition.explain_points(values, multipliers)
-
-    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Return the composition's figures."""
-        return self.composition.summary(values)
 
     @property
     def statement(self) -> Statement:

@@ -47,7 +47,7 @@ class Restriction(Part):
     def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add variables and constraints, under labels that begin with ``name``.
 
-        ``errors`` are the variables by which the loss counts margins below 1, one for each point; None where it has none.
+        ``errors`` are the loss's variables that measure violated margins, one for each point; 0-1 variables count them.
 
         Raises
         ------
@@ -509,9 +509,9 @@ class ErrorBudget(Restriction):
         return int(np.floor(self.share * self._chosen(y).size + 1e-9))
 
     def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
-        """Add the sum, and the indicators e of errors where the loss has no such variables."""
+        """Add the sum, and the indicators e of errors where the loss has no 0-1 variables that count them."""
         chosen = self._chosen(context.y)
-        if errors is None:
+        if errors is None or not builder.is_integer(errors):
             counted = builder.binaries(f"{name} e", chosen.size)
             big_m = context.big_m(1.0)
             builder.switch(name, counted, context.argument.at(chosen) - 1.0, None if big_m is None else big_m[chosen])

@@ -18,6 +18,7 @@ from ....display import Display, Displayable, Tabular
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_vector, to_dense
 from ...digest import identity_rule
+from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
 from ...statement import Line, Statement, latex_words
@@ -249,6 +250,9 @@ class ScoringSystem(NamedComposition):
         return composed.form_with(
             self.name, *composed.domain.bounds(self.X.shape[1]), M=self.big_m_values + (1.0 - self.threshold)
         )
+
+    # of its own form, whose M are others
+    bound, cutoff, form_with_fixed_integers = Model.bound, Model.cutoff, Model.form_with_fixed_integers
 
     def view(self, kind: type[V]) -> V | None:
         """Return the `ScoringProblem`, costs as fractions, or the `RiskProblem`; with other restrictions the `MarginProblem`."""

@@ -51,28 +51,29 @@ def audit_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatAr
 
 def audit_nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     """Return the audit of a fitted ``NuSVC`` of two classes, which stores a/ρ; its level ρ follows from Σa = νn."""
-    _refuse_weights(estimator, weights)
+    _refuse_weights("NuSVC", estimator, weights)
     stored, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
     size = float(np.abs(stored).sum())
     rho = estimator.nu * X.shape[0] / size if size > 0.0 else np.inf
     if not np.isfinite(rho) or not np.isfinite(rho * b):
         raise InputError("the machine stores no multipliers from which its margin ρ follows", name="estimator")
     problem = "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept"
-    return _audit_with_level(estimator, problem, X, signs, rho * stored, rho * b, rho)
+    return _audit_with_level("NuSVC", estimator, problem, X, signs, (rho * stored, rho * b, rho))
 
 
 def audit_one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     """Return the audit of a fitted ``OneClassSVM``, whose offset is the level ρ; all signs are 1."""
-    _refuse_weights(estimator, weights)
+    _refuse_weights("OneClassSVM", estimator, weights)
     problem = "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))"
     stored, rho = _multipliers(estimator, X.shape[0]), _number(estimator.offset_)
-    return _audit_with_level(estimator, problem, X, signs, stored, 0.0, rho)
+    return _audit_with_level("OneClassSVM", estimator, problem, X, signs, (stored, 0.0, rho))
 
 
 def _audit_with_level(
-    estimator: Any, problem: str, X: FloatArray, signs: FloatArray, coefficients: FloatArray, b: float, rho: float
+    machine: str, estimator: Any, problem: str, X: FloatArray, signs: FloatArray, point: tuple[FloatArray, float, float]
 ) -> Audit:
     """Return the audit of w = Σ c_i φ(x_i), b and the level ρ, beside the dual value -½a'Ka over 0 ≤ a ≤ 1, Σa = νn."""
+    coefficients, b, rho = point
     gram, condition = _kernel(estimator, X)
     sum_of_multipliers, ones = estimator.nu * signs.size, np.ones(signs.size)
     f, error = kernel_scores(gram, coefficients, b)
@@ -84,7 +85,7 @@ def _audit_with_level(
     repaired, outside = repaired_multipliers(signs * coefficients, signs, ones, sum_of_multipliers)
     a = feasible_multipliers(repaired, signs, ones, sum_of_multipliers)
     bound = Rounded(-np.inf) if a is None else squared_kernel_norm(gram, signs * a).times(-0.5)
-    return make_audit(type(estimator).__name__, problem, value, bound, condition, outside)
+    return make_audit(machine, problem, value, bound, condition, outside)
 
 
 def audit_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArray) -> Audit:
@@ -108,7 +109,7 @@ def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArr
     The dual is max Σ y_i β_i - ½ β'Kβ over |β_i| ≤ C, Σβ = 0, Σ|β| ≤ C ν n: Schölkopf et al., New support vector algorithms,
     2000. The slope in ε is ν n less the number of residuals beyond ε, so that a residual is best.
     """
-    _refuse_weights(estimator, weights)
+    _refuse_weights("NuSVR", estimator, weights)
     gram, condition = _kernel(estimator, X)
     n, C, nu = y.size, float(estimator.C), float(estimator.nu)
     beta, top = _multipliers(estimator, n), np.full(n, C)
@@ -135,10 +136,9 @@ def _of_sum_zero(sizes: FloatArray, signs: FloatArray, top: FloatArray) -> Float
     return signs * a
 
 
-def _refuse_weights(estimator: Any, weights: FloatArray) -> None:
+def _refuse_weights(machine: str, estimator: Any, weights: FloatArray) -> None:
     if vars(estimator).get("class_weight") is not None or (weights != 1.0).any():
-        name = type(estimator).__name__
-        raise InputError(f"audit of {name} knows no weights: LIBSVM solves another problem with them than the one it states")
+        raise InputError(f"audit of {machine} knows no weights: LIBSVM solves another problem with them than the one it states")
 
 
 def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:

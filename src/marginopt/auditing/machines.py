@@ -95,7 +95,7 @@ def audit(
     Returns
     -------
     Audit or AuditTable
-        The table where there are several machines: those given, one for each pair of classes (SVC), or for each
+        The table where there are several machines: those given, one for each pair of classes (SVC, NuSVC), or for each
         class (LinearSVC, SGDClassifier). Where the fit stopped at ``max_iter``, ``advice`` says which limit would reach a gap of
         1e-4: an estimate, by fitting again with doubled limits for about three seconds.
 
@@ -316,8 +316,8 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     fits_softmax = vars(estimator).get("solver") != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
     if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and fits_softmax:
         return audit_softmax(estimator, data, y, weights)
-    by_type = {SVC: pairs_of_classes, LinearSVC: classes_against_rest, SGDClassifier: classes_against_rest}
-    subproblems = by_type.get(type(estimator))
+    pairs, rests = pairs_of_classes, classes_against_rest
+    subproblems = {SVC: pairs, NuSVC: pairs, LinearSVC: rests, SGDClassifier: rests}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
         audit_of = kinds[type(estimator)]
         parts = list(subproblems(estimator, y, weights))
@@ -349,8 +349,8 @@ def _signs(estimator: Any, y: Any) -> FloatArray:
     if len(estimator.classes_) != 2:
         raise InputError(
             f"audit of {type(estimator).__name__} reads two classes; the machine has {len(estimator.classes_)}: audit "
-            "OneVsRestClassifier or OneVsOneClassifier of it; SVC, LinearSVC, SGDClassifier, and LogisticRegression but by "
-            "liblinear, may have several",
+            "OneVsRestClassifier or OneVsOneClassifier of it; SVC, NuSVC, LinearSVC, SGDClassifier, and LogisticRegression but "
+            "by liblinear, may have several",
             name="estimator",
         )
     return np.where(class_codes(estimator, y) == 1, 1.0, -1.0)
@@ -384,15 +384,18 @@ class BinaryMachine:
 
 
 def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
-    """Yield the binary machines of an ``SVC``, which LIBSVM fits for each pair of classes, the first class positive.
+    """Yield the binary machines of an ``SVC`` or ``NuSVC``, which LIBSVM fits for each pair of classes, the first class positive.
 
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
     """
+    from sklearn.svm import SVC
+
     classes, codes = estimator.classes_, class_codes(estimator, y)
     positive = np.flatnonzero(weights > 0.0) if estimator.support_vectors_.shape[0] else np.arange(codes.size)
     support, coefficients = positive[estimator.support_], np.asarray(estimator.dual_coef_)
     costs = weights * np.asarray(estimator.class_weight_, dtype=np.float64)[codes]
-    shared = {name: getattr(estimator, name) for name in ("kernel", "C", "coef0", "degree")}
+    trade_off = "C" if isinstance(estimator, SVC) else "nu"
+    shared = {name: getattr(estimator, name) for name in ("kernel", trade_off, "coef0", "degree")}
     for k, (i, j) in enumerate(combinations(range(len(classes)), 2)):
         rows = np.flatnonzero((codes == i) | (codes == j))
         counted = rows[weights[rows] > 0.0] if estimator.support_vectors_.shape[0] else rows

@@ -247,7 +247,7 @@ def compare(args: argparse.Namespace) -> int:
         progress=not args.quiet,
     )
     print_answer_by(args, table.records(), lambda: show_comparison(table))
-    return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
+    return SOLVED if any(r.conclusive for r in table.results.values()) else NOT_SOLVED
 
 
 def warm_up(args: argparse.Namespace) -> int:
@@ -259,13 +259,12 @@ def warm_up(args: argparse.Namespace) -> int:
 
 
 def show_comparison(table: Comparison) -> None:
-    """Print the table as wide as the screen; below it the reasons of solvers that did not run."""
+    """Print the table as wide as the screen; below it the reasons of solvers without a result."""
     names = ("solver", "status", "objective", "gap", "kind", "nodes", "solve s", "ratio")
     rows = table.cells(names)
     print_table(names, rows, right=(2, 3, 5, 6, 7), title=table.model)
-    for row in table.rows:
-        if row.result is None:
-            print_text(f"{row.solver} did not run: {row.reason}")
+    for note in table.notes:
+        print_text(note)
 
 
 def _sizes(instance: Instance) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from ..relaxations.report.means import SECONDS_SHIFT, shifted_geometric_mean
 from ..solvers import compare, solve
 from ..solvers.compare import Comparison
 from ..solvers.registry import resolve_solver
+from ..solvers.solve import solver_errors
 from ..status_line import StatusLine
 from . import NOT_SOLVED, SOLVED
 from .data_options import models_from_arguments
@@ -53,23 +54,22 @@ def benchmark(args: argparse.Namespace) -> int:
     if folder is not None:
         _write_runs(folder, records, profile)
     print_answer_by(args, records, lambda: _show(names, tables, profile))
-    return SOLVED if any(r.solved for table in tables.values() for r in table.results.values()) else NOT_SOLVED
+    return SOLVED if any(r.conclusive for table in tables.values() for r in table.results.values()) else NOT_SOLVED
 
 
 def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceProfile) -> None:
     columns = ("solver", "status", "objective", "gap", "solve s")
     print_tables(columns, {name: table.cells(columns) for name, table in tables.items()}, right=(2, 3, 4))
     for name, table in tables.items():
-        for row in table.rows:
-            if row.result is None:
-                print_text(f"{row.solver} did not run {name}: {row.reason}")
+        for note in table.notes_on(name):
+            print_text(note)
     print()
     print(profile)
     means = []
     for solver in names:
         results = [table.results[solver] for table in tables.values() if solver in table.results]
         seconds = f"{shifted_geometric_mean([r.solve_seconds for r in results], SECONDS_SHIFT):.3g}" if results else ""
-        means.append((solver, f"{sum(r.solved for r in results)} of {len(tables)}", seconds))
+        means.append((solver, f"{sum(r.conclusive for r in results)} of {len(tables)}", seconds))
     print()
     print_table(("solver", "solved", f"mean s (shifted geometric, {SECONDS_SHIFT:g} s)"), means, right=(1, 2))
 
@@ -210,7 +210,8 @@ def _export(
     if args.solver == "none":
         return record
     try:
-        result = solve(model, args.solver, time_limit=args.time_limit, tol=args.tol, threads=args.threads, seed=args.seed)
+        with solver_errors(args.solver):
+            result = solve(model, args.solver, time_limit=args.time_limit, tol=args.tol, threads=args.threads, seed=args.seed)
     except MarginoptError as error:
         return record | {"status": f"not solved: {error}"}
     return record | {

@@ -28,6 +28,7 @@ from ..models.model import Model
 from ..solvers.certification.result import Result
 from ..solvers.margin import MarginBB
 from ..solvers.path import SolutionPath, path
+from ..solvers.registry import SolverSpec
 from .base import EstimatorInfo
 from .classifier import PreparedData, SearchedClassifier
 from .training import BinaryFit, single_or_list
@@ -214,8 +215,8 @@ class RampSVC(SearchedClassifier):
         return RampSVM(X, y, lam=as_positive(self.lam, "lam") * cost, intercept=intercept)
 
     def _solver(self) -> Any:
-        """Return the solver of the parameters; a box search within a budget takes any number of features."""
-        return MarginBB(max_coefficients=2**31) if self.solver == "margin-bb" else self.solver
+        """Return the solver of the parameters, under its name; a box search within a budget takes any number of features."""
+        return SolverSpec(self.solver, MarginBB(max_coefficients=2**31), {}) if self.solver == "margin-bb" else self.solver
 
 
 @dataclass(eq=False, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -12,10 +13,12 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from facts import about
 from pyomo.opt import TerminationCondition
 from scipy.optimize import OptimizeResult
 
 import marginopt as mo
+from marginopt.models.export.cvxpy_problem import labelled_values
 from marginopt.solvers import Status
 
 STATUS = highspy.HighsModelStatus
@@ -207,6 +210,39 @@ def test_entries_of_a_matrix_that_is_kept_as_a_vector_have_their_names(attribute
     for i, j in zip(*np.triu_indices(order), strict=True):
         if i == j or "diag" not in attribute:
             assert result.values[f"S[{i},{j}]"] == pytest.approx(matrix[i, j], abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Reading from a sparse CVXPY expression:RuntimeWarning")  # by CVXPY, of its own expression
+@pytest.mark.parametrize(
+    "attribute",
+    [{"symmetric": True}, {"PSD": True}, {"diag": True}, {"sparsity": [(0, 2, 1), (1, 2, 0)]}],
+    ids=lambda a: next(iter(a)),
+)
+def test_values_of_a_matrix_that_is_kept_as_a_vector_are_the_matrix(attribute: dict[str, Any], tmp_path: Path) -> None:
+    """The matrix as the user wrote it, in values, starts, fixed variables, added rows, exported problems and stored results."""
+    S, t = cp.Variable((3, 3), name="S", **attribute), cp.Variable(name="t")
+    target = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 0.5], [0.0, 0.5, 1.0]])
+    problem = cp.Problem(cp.Minimize(t), [cp.sum(cp.abs(S - target)) <= t])
+    form = mo.from_cvxpy(problem)
+    result = mo.solve(form, "clarabel")
+    result.into(problem)
+    S_value = S.value_sparse.toarray() if "sparsity" in attribute else S.value.toarray() if "diag" in attribute else S.value
+    value = result.values["S"]
+    assert value.shape == (3, 3) and np.allclose(value, S_value, rtol=0.0, atol=1e-7)
+    assert np.array_equal(form.split(form.join(result.values))["S"], value)
+    assert np.array_equal(form.read_values(result.values, "start")["S"], value)
+    assert mo.solve(form.with_fixed({"S": value}), "clarabel").objective == pytest.approx(result.objective, abs=1e-5)
+    restricted = mo.solve(form.with_constraint(lambda v: v.S[2, 2] <= 0.2), "clarabel")
+    assert restricted.values["S"][2, 2] <= 0.2 + 1e-6 and restricted.objective > result.objective + 0.7
+    exported = form.to_cvxpy()
+    exported.solve(solver="CLARABEL")
+    assert exported.value == pytest.approx(result.objective, abs=1e-6)
+    assert np.allclose(labelled_values(exported)["S"], value, atol=1e-5)
+    again = mo.io.load_result(result.save(tmp_path / "result.npz"), form)
+    assert np.array_equal(again.values["S"], value) and again.status is result.status
+    wrong = value + np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    with pytest.raises(mo.errors.InputError, check=about("S")):
+        form.join({**result.values, "S": wrong})
 
 
 def _depots(index: list[Any]) -> Any:

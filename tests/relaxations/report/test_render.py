@@ -62,6 +62,21 @@ class Page(HTMLParser):
         return [str(value) for _, problem in self.tags for name, value in problem.items() if name in names]
 
 
+def test_a_long_reason_is_short_in_its_cell_and_whole_below_the_table() -> None:
+    made = made_up()
+    reason = f"mosek cannot solve it: {' '.join(f'word{k}' for k in range(40))}"
+    relaxations = tuple(replace(cell, reason=cell.reason and reason) for cell in made.relaxations)
+    report = GapReport(made.instances, relaxations, tuple(replace(c, reason=c.reason and reason) for c in made.exacts), made.meta)
+    for text, row in ((str(report), "first"), (report.markdown(), "|"), (report.latex(), "{}"), (report.html(), "<tr>")):
+        lines = [line for line in text.splitlines() if "mosek cannot solve it" in line and "title=" not in line]
+        shortened = [line for line in lines if "word20" not in line]
+        whole = [line for line in lines if "word20" in line]
+        assert shortened and all("..." in line and "word39" in line for line in shortened)
+        assert whole and not any("..." in line or line.startswith(row) for line in whole)
+    assert report.markdown().count(reason) == 2  # once below each of the two tables
+    assert report.csv().count(reason) == 2  # in the cells, which machines read
+
+
 def test_html_is_self_contained_and_complete() -> None:
     report = made_up()
     page = Page(report.html())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import cvxpy as cp
@@ -16,6 +17,9 @@ from sklearn.svm import SVR, NuSVC
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models.formulations.margin.named_formulations import NamedComposition
+from marginopt.models.model import Model
+from marginopt.models.views import ConicProblem, LinearProblem, MarginProblem, ZeroOneProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 RNG = np.random.default_rng(8)
@@ -66,6 +70,41 @@ def test_svdd_is_the_ball_and_at_small_nu_the_enclosing_one() -> None:
     )
     with pytest.raises(InputError, check=about("nu")):
         mo.SVDD(points, 0.0)
+
+
+NAMED = [
+    mo.EpsilonSVR(X, TARGET, C=1.5, epsilon=0.2),
+    mo.EpsilonSVR(X[:, 1:], TARGET, kernel=mo.RBF(0.6)),
+    mo.NuSVM(X, Y, 0.7),
+    mo.SVDD(X[:, 1:], 0.3),
+    mo.HardMarginSVM(np.column_stack([X, 3.0 * Y]), Y),
+]
+
+
+@pytest.mark.parametrize("model", NAMED, ids=lambda model: model.name)
+def test_a_name_answers_as_its_composition(model: Any) -> None:
+    """Solvers, certificates and changes ask a model: blocks from w, multipliers, views, bounds, figures."""
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    w, composed = {"w": result.values["w"]}, model.composed
+    completed, point = model.complete(w), model.with_best_auxiliaries(result.values)
+    assert completed.keys() == composed.complete(w).keys()
+    assert model.form.objective(model.form.join(point)) == pytest.approx(result.objective, rel=1e-6)
+    assert model.exact_cost(point) == composed.exact_cost(point)
+    for kind in (MarginProblem, LinearProblem, ConicProblem, ZeroOneProblem):
+        assert (model.view(kind) is None) == (composed.view(kind) is None), kind
+    for name in ("no_view_reason", "value_at_zero", "cutoff", "bounded_below", "nonnegative", "loss_bounded_variables"):
+        assert getattr(model, name) == getattr(composed, name), name
+    for label in (block.label for block in model.form.blocks):
+        assert model.origin(label) == composed.origin(label) != ""
+    x = model.form.join(point)
+    assert model.bound(x, result.multipliers) == composed.bound(x, result.multipliers)
+
+
+def test_what_a_composition_answers_for_itself_its_names_hand_on() -> None:
+    stated = {"parameters", "replace", *margin.Margin.__dataclass_fields__}
+    asked = [name for name in vars(margin.Margin) if name[0] != "_" and hasattr(Model, name) and name not in stated]
+    general = [name for name in asked if inspect.getattr_static(NamedComposition, name) is inspect.getattr_static(Model, name)]
+    assert len(asked) > 20 and not general
 
 
 LOSSES = [

@@ -12,6 +12,7 @@ from facts import about, subjects
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, MarginoptWarning, UnsupportedModelError
+from marginopt.models.formulations.margin.parts_by_name import LOSSES
 
 RNG = np.random.default_rng(5)
 N = 14
@@ -168,3 +169,17 @@ def test_the_kernel_norm_is_that_of_the_images() -> None:
     assert result.objective == pytest.approx(wanted.objective, rel=1e-6)
     values = result.values
     assert rows.objective(values["w"]) == pytest.approx(rows.form.objective(rows.form.join(values)), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_an_error_budget_counts_by_integers_whatever_the_loss_measures(loss: str) -> None:
+    """The relaxed count z of `StrongestConic` is below the number of errors: a budget of it would allow more of them."""
+    try:
+        model = mo.Margin(X, Y, loss, subject_to=mo.error_budget(-1, 0.3), domain=margin.Box(-3.0, 3.0))
+    except InputError:  # a loss without margins of classes
+        assert not LOSSES[loss].reads_class_labels
+        return
+    (row,) = (c for c in model.form.constraints if c.label == "budget count")
+    assert row.F.indices.size == N // 2 and model.form.integer[row.F.indices].all()
+    relaxed = mo.solve(model.relaxed(), "clarabel")
+    assert relaxed.values and model.exact_point(relaxed.values).keys() == relaxed.values.keys()
