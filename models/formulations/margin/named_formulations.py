@@ -33,6 +33,7 @@ def _answers_as_composed(kind: type[Any]) -> type[Any]:
     """Give a class the composition's answer to all that `Margin` answers in place of `Model`, but for what the class answers."""
     fields = ("parameters", "replace", *Margin.__dataclass_fields__)
     for name, answer in vars(Margin).items():
+        # exempt (text): names that Python marks as private
         if not name.startswith("_") and hasattr(Model, name) and name not in (*fields, *vars(kind)):
             setattr(kind, name, _handed_on(name, answer))
     return kind
