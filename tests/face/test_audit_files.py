@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from effort import part
 from sklearn.datasets import dump_svmlight_file
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
@@ -258,6 +258,14 @@ def test_a_limit_that_would_suffice_suffices() -> None:
     limit = int(report.advice.split(": ")[1].split()[0].replace(",", ""))
     more = LinearSVC(loss="hinge", C=1.0, max_iter=limit, random_state=0, tol=1e-9).fit(X, TWO)
     assert limit > 2 and mo.audit(more, X, TWO).gap <= 1e-4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_limit_that_helps_nothing_is_no_advice() -> None:
+    """Stochastic steps on columns of 1e3 and 1e-2 stay where they are, whatever the limit."""
+    columns = np.column_stack([5e3 + 1e3 * X[:, 0], 1e-2 * X[:, 1]])
+    report = mo.audit(SGDClassifier(max_iter=5, tol=None, random_state=0).fit(columns, TWO), columns, TWO)
+    assert report.gap > 0.5 and "too small" not in report.advice
 
 
 def test_many_machines_are_one_table() -> None:

@@ -78,7 +78,11 @@ def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {path}", name="data") from error
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is no data file of LIBSVM, lines of 'label index:value ...': {error}", name="data") from error
+        raise InputError(
+            f"{path} is no data file of LIBSVM, lines of 'label index:value ...'; machines that were fitted on other data are "
+            "audited in Python, by mo.audit(machine, X, y)",
+            name="data",
+        ) from error
     serial = X.shape[0] == X.shape[1] - 1 and np.array_equal(X[:, [0]].toarray().ravel(), np.arange(1.0, X.shape[0] + 1.0))
     return (X[:, 1:] if serial else X), y
 

@@ -67,6 +67,8 @@ _STORED = 1e-6
 _MOST_ROWS = 20_000
 #: The gap for which a larger iteration limit is searched, the seconds of that search, and the largest factor of the limit.
 _ENOUGH, _SECONDS, _FACTOR = 1e-4, 3.0, 1024
+#: Share of the gap that is left by the largest limit tried from which on a larger limit is no advice.
+_SMALLER = 0.5
 
 
 def audit(
@@ -247,6 +249,7 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
     from sklearn.base import clone
 
     max_iter, weights = machine.max_iter, {} if sample_weight is None else {"sample_weight": sample_weight}
+    first_gap = gap
     limit, end = max_iter, time.perf_counter() + _SECONDS
     while gap > _ENOUGH and limit < _FACTOR * max_iter and time.perf_counter() + 2.0 * seconds < end:
         begin, limit = time.perf_counter(), 2 * limit
@@ -262,6 +265,8 @@ def _larger_limit(machine: Any, X: Any, y: Any, sample_weight: Any, gap: float, 
     if limit == max_iter:
         return f"the fit stopped at max_iter={max_iter:,}: fit with a larger max_iter"
     verb = "would reach" if gap <= _ENOUGH else "would leave"
+    if gap > _ENOUGH and gap > _SMALLER * first_gap:
+        return f"the fit stopped at max_iter={max_iter:,}, and {limit:,} {verb} a gap of {gap:.0e}: scale the data"
     return (
         f"max_iter={max_iter:,} is too small: {limit:,} {verb} a gap of {gap:.0e} (an estimate: fitted again with doubled limits)"
     )

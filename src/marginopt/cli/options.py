@@ -125,7 +125,7 @@ def certify(command: Command) -> None:
 def audit(command: Command) -> None:
     """Add the options of ``audit``."""
     command.add_argument("model", metavar="MODEL", help="model file of LIBSVM or LIBLINEAR, or a pickled machine of scikit-learn")
-    command.add_argument("data", metavar="DATA", help="the file that it was trained on, also with .gz or .bz2 behind it")
+    command.add_argument("data", metavar="DATA", help="the data file of LIBSVM that it was trained on, also with .gz or .bz2")
     command.add_argument("--C", type=float, metavar="C", help="-c of the training program")
     command.add_argument("--epsilon", type=float, metavar="E", help="-p of the training program, of regressions")
     command.add_argument("--nu", type=float, metavar="NU", help="-n of the training program, of nu-SVC and nu-SVR")
