@@ -12,7 +12,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.rounding import UNIT
 from ...models.views import BoxQP
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference, entry, inlined, inner
 from ..records import relative_gap
 
@@ -327,7 +327,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
     if a.shape != (view.n,) or not np.isfinite(a).all():
         raise InputError(f"the start of boxqp must hold {view.n} finite numbers; it has shape {a.shape}", name="start")
     a = np.clip(a, view.lower, view.upper)
-    scalars = named_scalars(_SCALARS)
+    scalars = np.zeros(1, _SCALARS)[0]
     scalars.stream = seed
     state = BoxState(
         view, tol, limit, a, np.zeros(0), view.q, np.zeros(view.n), view.diagonal, np.arange(view.n), scalars, violation=1.0
@@ -342,7 +342,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
 def load_descent(*, single: bool = False) -> None:
     """Load the compiled loop, for Z in float32 or float64."""
     ones, kind = np.ones(1), np.float32 if single else np.float64
-    scalars = named_scalars(_SCALARS)
+    scalars = np.zeros(1, _SCALARS)[0]
     scalars.active = scalars.stream = 1
     Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
     descend(

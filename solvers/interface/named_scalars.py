@@ -12,6 +12,7 @@ def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
     """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
 
     The fields are attributes in Python as they are in compiled code: properties, a fifth of the time that `numpy.record` takes.
+    ``s = np.zeros(1, kind)[0]`` is a scalar of zeros; ``s.iteration += 1`` in Python and in compiled code changes one memory.
 
     Raises
     ------
@@ -32,11 +33,6 @@ def _field(name: str) -> property:
         scalar[name] = value
 
     return property(itemgetter(name), write)
-
-
-def named_scalars(kind: np.dtype[Any]) -> Any:
-    """Return a structured scalar of zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
-    return np.zeros(1, dtype=kind)[0]
 
 
 def zero_fields(scalar: Any) -> None:

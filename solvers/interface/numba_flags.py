@@ -2,8 +2,8 @@
 reference (`by_reference`).
 
 State that a loop shares with Python is a named tuple of arrays and of one structured scalar, whose fields both read and write by
-name (`named_scalars`). Loops make no arrays: what they need is in the tuple. So they are compiled without reference counts, which
-would take a quarter of the compile time.
+name (`integers_and_floats`). Loops make no arrays: what they need is in the tuple. So they are compiled without reference
+counts, which would take a quarter of the compile time.
 
 *Named tuples by reference.* Numba passes a tuple by its parts: one of twenty arrays is
 two hundred numbers at every call, which the compiler takes apart and puts together on both sides. By reference it is one

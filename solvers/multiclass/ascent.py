@@ -23,7 +23,7 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import MulticlassProblem
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options, relative_gap
@@ -101,7 +101,7 @@ def make_state(view: MulticlassProblem, options: Options, tol: float, rng: np.ra
     n, K, p = view.n, view.classes, view.rows.shape[1]
     dense = isinstance(view.rows, np.ndarray)
     rows: Any = view.rows
-    scalars = named_scalars(_SCALARS)
+    scalars = np.zeros(1, _SCALARS)[0]
     scalars.dense, scalars.shared = int(dense), int(view.shared)
     empty = np.zeros(1, dtype=np.int64)
     shape = (K, p) if dense else (p, K)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference
 from .bounds import BoundWorkspace, entry, inner, new_bound_workspace, tighten_and_bound
 from .reduced_problem import ReducedScoringProblem
@@ -56,7 +56,7 @@ def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndar
     numbers = {name: np.zeros(_NODES, np.int64) for name in ("needs_feature", "bound", "number")}
     return NodeStack(
         **boxes, **numbers, forced=np.zeros((_NODES, d), np.bool_), splits=np.zeros((_SPLITS, 4), np.int64),
-        candidates=np.zeros((_SYSTEMS, d), np.int64), spread=spread, order=order, scalars=named_scalars(_SCALARS),
+        candidates=np.zeros((_SYSTEMS, d), np.int64), spread=spread, order=order, scalars=np.zeros(1, _SCALARS)[0],
         workspace=new_bound_workspace(reduced),
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from ...models.arrays import FloatArray, IntArray, SingleArray
 from ...models.kernels.gram import GramOperator
 from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
@@ -91,7 +91,7 @@ def new_iterate(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient
         columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=diagonal, short=diagonal.astype(np.float32),
         upper=view.upper.astype(np.float64), s=view.signs.astype(np.float64), a=a, d=view.signs * gradient,
         rise=np.zeros(view.n), fall=np.zeros(view.n, dtype=np.float32), store=store, bits=store.view(np.int64),
-        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=named_scalars(SCALARS),
+        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=np.zeros(1, SCALARS)[0],
     )  # fmt: skip
     iterate.scalars.active = view.n
     _mark_all(iterate)
@@ -263,7 +263,7 @@ def _block(iterate: BoxIterate, cache: ColumnCache, chosen: IntArray) -> BoxIter
         columns = cache.gram.single_block(chosen, chosen)
     else:
         columns = iterate.columns[np.ix_(iterate.slot[chosen], chosen)]
-    scalars = named_scalars(SCALARS)
+    scalars = np.zeros(1, SCALARS)[0]
     scalars.active = q
     return BoxIterate(
         columns=columns,

@@ -20,7 +20,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Outcome
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
@@ -57,7 +57,7 @@ class FrankWolfeIterate(NamedTuple):
 def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> FrankWolfeIterate:
     """Return the iterate at the point a, whose product with Q is h; its columns are those of the cache."""
     n = view.n
-    scalars = named_scalars(_SCALARS)
+    scalars = np.zeros(1, _SCALARS)[0]
     scalars.scale = 1.0
     iterate = FrankWolfeIterate(
         columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=np.ascontiguousarray(view.gram.diagonal),

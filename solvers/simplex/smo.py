@@ -18,7 +18,7 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
-from ..interface.named_scalars import integers_and_floats, named_scalars
+from ..interface.named_scalars import integers_and_floats
 from ..interface.numba_flags import by_reference
 from ..interface.recorder import ProgressState
 from ..records import Answer, Options
@@ -179,7 +179,7 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Fl
         offset=np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64),
         support=np.zeros(n, dtype=np.int64), size=np.zeros(groups, dtype=np.int64), place=np.full(n, -1, dtype=np.int64),
         live=np.zeros(n, dtype=np.float32), vertex=np.zeros(groups, dtype=np.int64), gain=np.empty(loops.BLOCK, dtype=np.float32),
-        scalars=named_scalars(_SCALARS),
+        scalars=np.zeros(1, _SCALARS)[0],
     )  # fmt: skip
     set_point(iterate, a)
     return iterate

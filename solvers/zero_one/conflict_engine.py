@@ -19,7 +19,6 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ..exact.options import Limits
 from ..interface.algorithm import Outcome
-from ..interface.named_scalars import named_scalars
 from .engine import Engine, SharedState
 from .loops.conflict_records import DELETED, FREE, KEPT, ConflictRows, empty_workspace, penalised_rows, stretched_rows
 from .loops.conflict_search import CANDIDATE, GAP_BINS, OUT_OF_NODES, STACK_SCALARS, SearchStack, search_depth_first
@@ -101,7 +100,7 @@ class DepthFirstSearch:
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
             activity=np.zeros(n, f64), start_nodes=np.zeros(levels, i64), gap_bin=np.zeros(levels, i64),
             subtree_nodes=np.zeros(GAP_BINS, i64), finished_subtrees=np.zeros(GAP_BINS, i64),
-            scalars=named_scalars(STACK_SCALARS), candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            scalars=np.zeros(1, STACK_SCALARS)[0], candidate_value=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((capacity, 2 * p + 6), np.int32), size=np.zeros(capacity, np.int32), norm=np.zeros(capacity, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip

@@ -35,7 +35,7 @@ from ..exact.dispatcher import (
     worker_name,
 )
 from ..exact.log_file import LogFile, LogWriter
-from ..interface.named_scalars import named_scalars, zero_fields
+from ..interface.named_scalars import zero_fields
 from ..parallel.executor import AsynchronousExecutor
 from .box_log import CLAIM_SLACK, log_header
 from .reduced import ReducedZeroOneProblem
@@ -301,7 +301,7 @@ def _empty_record(n: int, p: int) -> Any:
     return NodeRecord(
         np.zeros((_MOST_CONFLICTS, width), i64), np.zeros((_MOST_CONFLICTS, width)), np.zeros(_MOST_CONFLICTS, i64),
         np.zeros(n + 1, i64), np.zeros(n + 1),
-        np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), named_scalars(NODE_RECORD_SCALARS),
+        np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), np.zeros(1, NODE_RECORD_SCALARS)[0],
     )  # fmt: skip
 
 

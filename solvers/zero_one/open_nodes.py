@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
-from ..interface.named_scalars import named_scalars
 from .loops.box_records import FREE, KEPT, PAGE, POOL_SCALARS, RESERVE, BoxPool
 from .loops.box_search import gather_points, scatter_points
 
@@ -40,7 +39,7 @@ def allocate_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) ->
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
         point=np.zeros((pages, PAGE), np.int32), lower=np.zeros((pages, PAGE), f),
         state=np.zeros((pages, PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        scalars=named_scalars(POOL_SCALARS), candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        scalars=np.zeros(1, POOL_SCALARS)[0], candidate=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_what_cannot_be_audited_is_refused() -> None:
     fitted = SVC(kernel="linear").fit(X, Y)
     for bad, arguments in (
         (SVR(), (X, Y)), (SVC(), (X, Y)), (fitted, (X[:, :2], Y)), (fitted, (X, Y[:3])), (fitted, (X[:5], Y[:5])),
-        (fitted, (np.full_like(X, np.nan), Y)), (NuSVC(nu=0.3).fit(X, np.arange(40) % 3), (X, np.arange(40) % 3)),
+        (fitted, (np.full_like(X, np.nan), Y)), (NuSVC(nu=0.3, class_weight={0: 2.0}).fit(X, np.arange(40) % 3), (X, np.arange(40) % 3)),
         (fitted, (X, Y, -np.ones(40))),
     ):  # fmt: skip
         with pytest.raises(InputError):

@@ -22,8 +22,8 @@ RECORDS = list(all_formulations().values())
 
 
 def _concrete(kind: type) -> set[type]:
-    """Classes below ``kind`` that can be made, of the package itself."""
-    below = {c for k in kind.__subclasses__() for c in {k, *_concrete(k)}}
+    """Classes below ``kind`` that can be made, of the package itself, without those that are a formulation at a parameter."""
+    below = {c for k in kind.__subclasses__() for c in {k, *_concrete(k)} if "name" in vars(c)}
     return {c for c in below if not c.__abstractmethods__ and c.__module__.startswith("marginopt.models.formulations")}
 
 

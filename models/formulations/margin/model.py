@@ -840,13 +840,16 @@ class Margin(Model):
         evaluation = self.exact_evaluation
         if evaluation is None or not self.loss.has_values or "w" not in values:
             return dict(values)
-        if not evaluation.decides and not self._rounding_costs(evaluation, np.asarray(values["w"], dtype=np.float64)):
+        w = np.asarray(values["w"], dtype=np.float64)
+        rounding_costs = self._rounding_costs(evaluation, w)
+        if not (evaluation.decides or rounding_costs):
             return dict(values)
         if box is not None:
             lower, upper = np.maximum(evaluation.lower, box[0]), np.minimum(evaluation.upper, box[1])
             evaluation = replace(evaluation, lower=lower, upper=upper)
-        w = np.asarray(values["w"], dtype=np.float64)
-        candidates = [*evaluation.nearby_points(w), np.rint(w) if self.domain.integer else w]
+        at_jumps = replace(evaluation, kinks=()).nearby_points(w) if evaluation.decides else ()
+        at_kinks = evaluation.nearby_points(w) if rounding_costs else ()
+        candidates = [*at_jumps, *at_kinks, np.rint(w) if self.domain.integer else w]
         candidate_costs = [(evaluation.excess(v), self._cost(v, evaluation.arguments(v))) for v in candidates]
         best = candidates[min(range(len(candidate_costs)), key=candidate_costs.__getitem__)]
         blocks = self._filled(best, evaluation.arguments(best), np.zeros(evaluation.c.size))

@@ -34,8 +34,8 @@ from marginopt.solvers.records import Options
 
 #: Relative difference from the truth at which OPTIMAL (asked for at 1e-6) is called wrong.
 WRONG = 1e-4
-#: Where the result says "zero within rounding": the same, of the terms before they cancel, in roundings of them. The certificate's
-#: own error bound is 81 of them for three variables and a Gram matrix.
+#: Where the result says "zero within rounding": the same, of the terms before they cancel, in roundings of them. The error bound
+#: of a certificate is 81 of them for three variables and a Gram matrix.
 ROUNDINGS = Fraction(128, 2**53)
 
 

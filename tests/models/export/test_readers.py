@@ -272,8 +272,10 @@ def test_pyqplib_reads_the_same_program(model: Model, tmp_path: Path) -> None:
     point = np.random.default_rng(0).normal(size=form.n)
     # its obj_val counts entries off the diagonal once, against its own Hessian and the format's definition
     hessian = problem.obj.hess(point).toarray()
-    np.testing.assert_array_equal(hessian, np.zeros_like(hessian) if form.quadratic is None else form.quadratic.csc.toarray())
-    assert problem.obj_val(np.zeros(form.n)) == form.r
+    sense = -1.0 if form.maximise else 1.0  # the file has the program's own objective
+    expected = np.zeros_like(hessian) if form.quadratic is None else sense * form.quadratic.csc.toarray()
+    np.testing.assert_array_equal(hessian, expected)
+    assert problem.obj_val(np.zeros(form.n)) == sense * form.r
     F, g = form.rows_matrix()
     np.testing.assert_allclose(problem.cons_val(point), F @ point, rtol=1e-12)
     np.testing.assert_array_equal(problem.cons_lb, -g)

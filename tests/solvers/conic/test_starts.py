@@ -69,7 +69,7 @@ def test_the_start_is_strictly_feasible_on_both_sides():
     problem = model(kappa=0.2)
     values = solve(problem, "conic-ipm").values
     prepared = PreparedProblem.of(problem.view(ConicProblem))
-    start = warm_start(prepared.data, *prepared.reduced(values))
+    start = warm_start(prepared.data, *prepared.read_start(values))
     assert start is not None
     assert start.inside()
     assert start.gap == pytest.approx(start.objective - start.bound, rel=1e-9)

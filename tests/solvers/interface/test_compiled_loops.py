@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from marginopt.solvers.interface import lean_compiler, numba_flags
-from marginopt.solvers.interface.named_scalars import integers_and_floats, named_scalars
+from marginopt.solvers.interface.named_scalars import integers_and_floats
 from marginopt.solvers.interface.numba_flags import by_reference
 
 NOW = integers_and_floats("steps", "total")
@@ -32,7 +32,7 @@ class Outside(NamedTuple):
 def state(turned: bool) -> Outside:
     rng = np.random.default_rng(0)
     inside = [Inside(rng.standard_normal(5), np.arange(5) % (k + 2) == 0) for k in range(2)]
-    return Outside(inside[0], inside[1], rng.standard_normal((5, 5)), 0.5, turned, named_scalars(NOW))
+    return Outside(inside[0], inside[1], rng.standard_normal((5, 5)), 0.5, turned, np.zeros(1, NOW)[0])
 
 
 def loops() -> Any:

@@ -62,12 +62,12 @@ def test_restrictions_and_norms_are_searched_in_pieces(tmp_path: Path) -> None:
 def test_short_memory_ends_no_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = _ramp()
     whole = mo.solve(model, "margin-bb")
-    monkeypatch.setattr(algorithm, "_ROOM", 84)  # 20 open nodes, and a reserve of 64 for depth-first search
+    monkeypatch.setattr(algorithm, "_CAPACITY", 84)  # 20 open nodes, and a reserve of 64 for depth-first search
     result = mo.solve(model, "margin-bb", memory_limit=1.0, proof=str(tmp_path / "log"))
     assert result.status is Status.OPTIMAL and result.nodes != whole.nodes
     assert result.objective == pytest.approx(whole.objective, rel=1e-6)
     assert check_proof(tmp_path / "log", model).valid
-    monkeypatch.setattr(algorithm, "_ROOM", 4)
+    monkeypatch.setattr(algorithm, "_CAPACITY", 4)
     result = mo.solve(model, "margin-bb", memory_limit=1.0)
     assert result.status is Status.MEMORY_LIMIT and result.bound <= whole.objective
 

@@ -6,11 +6,11 @@ import numba as nb
 import numpy as np
 import pytest
 
-from marginopt.solvers.interface.named_scalars import integers_and_floats, named_scalars
+from marginopt.solvers.interface.named_scalars import integers_and_floats
 
 
 def test_compiled_code_and_python_see_the_same_numbers() -> None:
-    numbers = named_scalars(integers_and_floats("iteration", "gap"))
+    numbers = np.zeros(1, integers_and_floats("iteration", "gap"))[0]
 
     @nb.njit
     def step(scalars):  # type: ignore[no-untyped-def]

@@ -8,7 +8,7 @@ PROGRAM = """
 import os, sys
 import numpy as np, scipy.sparse as sp
 import marginopt as mo
-from marginopt.models.kernels import loops as compiled, powers
+from marginopt.models.kernels import loops as compiled, rbf_tiles
 from marginopt.solvers.records import Options
 from marginopt.solvers.registry import get_solver
 
@@ -18,7 +18,7 @@ def loaded(kind, name, n=1600):
     X = sp.csr_array(X) if kind == "bits" else X + 0.1 * rng.standard_normal(X.shape)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     model = {"smo-box": mo.L1SVMDual}.get(name, mo.L2SVMDual)(X, y, 1.0, mo.RBF(0.1))
-    loops = [f for module in (compiled, powers) for f in vars(module).values() if hasattr(f, "signatures")]
+    loops = [f for module in (compiled, rbf_tiles) for f in vars(module).values() if hasattr(f, "signatures")]
     solver = get_solver(name)
     solver.load(solver.view_of(model))
     before = [len(loop.signatures) for loop in loops]

@@ -85,14 +85,15 @@ NAMED = [
 def test_a_name_answers_as_its_composition(model: Any) -> None:
     """Solvers, certificates and changes ask a model: blocks from w, multipliers, views, bounds, figures."""
     result = mo.solve(model, "clarabel", tol=1e-9)
-    w, composed = {"w": result.values["w"]}, model.composed
+    w, composed = {"w": result.values["w"]}, model.composition
     completed, point = model.complete(w), model.with_best_auxiliaries(result.values)
     assert completed.keys() == composed.complete(w).keys()
     assert model.form.objective(model.form.join(point)) == pytest.approx(result.objective, rel=1e-6)
     assert model.exact_cost(point) == composed.exact_cost(point)
     for kind in (MarginProblem, LinearProblem, ConicProblem, ZeroOneProblem):
         assert (model.view(kind) is None) == (composed.view(kind) is None), kind
-    for name in ("no_view_reason", "value_at_zero", "cutoff", "bounded_below", "nonnegative", "loss_bounded_variables"):
+    names = ("no_view_reason", "value_at_zero", "cutoff", "bounded_below_reason", "has_nonnegative_objective")
+    for name in (*names, "loss_bounded_variables"):
         assert getattr(model, name) == getattr(composed, name), name
     for label in (block.label for block in model.form.blocks):
         assert model.origin(label) == composed.origin(label) != ""
