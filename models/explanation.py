@@ -12,9 +12,8 @@ import numpy as np
 from ..display import Display, Displayable
 from ..drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ..errors import InputError, TooLargeError, UnsupportedModelError
-from ..rows import Rows
 from .appraisal import Appraisal
-from .arrays import ZERO, FloatArray, Points, nonzero_mask, to_dense
+from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
 #: What counts as on a sphere or a margin, relative to the squared radius or the margin.
@@ -161,21 +160,6 @@ def _kind(margin: float, required: float | None, *, supports: bool) -> str:
     else:
         side = "on the margin" if margin <= required * (1 + ON_MARGIN) else "beyond the margin"
     return f"{side}, support vector" if supports else side
-
-
-def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
-    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
-    return margin_figures(y * np.asarray(X @ w), w)
-
-
-def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
-    """Return the norm of w and the numbers of margins u below ``required`` (beyond rounding; None stands for 1) and below 0."""
-    required = 1.0 if required is None else required
-    return {
-        "norm": float(np.linalg.norm(w)),
-        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
-        "misclassified": float((u < 0.0).sum()),
-    }
 
 
 class Solution(Protocol):

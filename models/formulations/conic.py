@@ -27,7 +27,7 @@ from ...errors import InputError
 from ..appraisal import Appraisal
 from ..arrays import FloatArray, Points, as_costs, as_labels, as_points, as_positive, as_share, row_norms_squared
 from ..digest import identity_rule
-from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
+from ..explanation import PointExplanation, primal_weights, two_classes
 from ..kernels.kernels import Kernel, as_kernel, expansion
 from ..model import Model
 from ..program.cones import RotatedSecondOrder, svec, svec_size
@@ -38,11 +38,11 @@ from ..restricted_bound import Tilt
 from ..rounding import UNIT
 from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import ConicProblem
-from .features import check_intercept, dense_signed_rows, warn_about_features
+from .features import check_intercept, dense_signed_rows, linear_summary, warn_about_features
 from .margin.conic_losses import StrongestConic
-from .margin.domains import Box, Domain, Reals
 from .margin.margin_losses import HardMargin
 from .margin.model import Margin
+from .margin.part import Box, Domain, Reals
 from .margin.regularisers import KernelNorm, Regulariser, SquaredNorm
 from .margin.restrictions import ViolationBudget
 

@@ -1,4 +1,6 @@
-"""The rows that a classifier's coefficients multiply: data or images under a kernel, signed rows, and checks of their columns."""
+"""The rows that a classifier's coefficients multiply: data or images under a kernel, signed rows, checks of their columns, and
+the figures of a classifier on them.
+"""
 
 from __future__ import annotations
 
@@ -218,3 +220,18 @@ def images_of(kernel: object, X: Points) -> Images:
             return kernel
         kernel = kernel.kernel
     return Images(X, as_kernel(kernel, X), True)
+
+
+def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
+    """Return the norm of w and the numbers of margin violations (u < 1 beyond rounding) and misclassified points (u < 0)."""
+    return margin_figures(y * np.asarray(X @ w), w)
+
+
+def margin_figures(u: FloatArray, w: FloatArray, required: float | None = 1.0) -> dict[str, float]:
+    """Return the norm of w and the numbers of margins u below ``required`` (beyond rounding; None stands for 1) and below 0."""
+    required = 1.0 if required is None else required
+    return {
+        "norm": float(np.linalg.norm(w)),
+        "margin_violations": float((u < required * (1.0 - 1e-9)).sum()),
+        "misclassified": float((u < 0.0).sum()),
+    }

@@ -25,7 +25,7 @@ from ..arrays import (
     in_memory,
     row_norms_squared,
 )
-from ..explanation import PointExplanation, linear_summary, primal_weights, two_classes
+from ..explanation import PointExplanation, primal_weights, two_classes
 from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound
@@ -33,7 +33,7 @@ from ..record import DataKind, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
 from ..views import LinearLoss, LinearProblem
-from .features import warn_about_features
+from .features import linear_summary, warn_about_features
 from .margin.margin_losses import Hinge
 from .margin.model import Margin
 

@@ -13,11 +13,10 @@ from ...data_names import LABELS_OF_X
 from ...errors import InputError
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_vector, entry_count
 from ..digest import identity_rule
-from ..explanation import linear_summary
 from ..program.form import StandardForm
 from ..record import DataKind, FormulationInfo, Parameter, always
 from ..statement import Line, Statement, lam_sum_line, lam_text, plus
-from .features import warn_about_features
+from .features import linear_summary, warn_about_features
 from .margin.margin_losses import Ramp
 from .margin.model import Margin
 from .margin_violations import MarginViolationModel, ViolationCosts, margin_parameters

@@ -13,13 +13,12 @@ from ...data_names import LABELS_OF_X
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BigM, FloatArray, Points, as_costs, as_points, as_share, as_vector, entry_count
 from ..digest import identity_rule
-from ..explanation import linear_summary
 from ..kernels.kernels import Kernel
 from ..program.form import StandardForm
 from ..record import COST_OR_SHARE, DataKind, FormulationInfo, always
 from ..statement import Line, Statement
 from ..views import ZeroOneProblem
-from .features import Images, images_of, warn_about_features
+from .features import Images, images_of, linear_summary, warn_about_features
 from .margin.exact_evaluation import cheaper_point
 from .margin.margin_losses import ZeroOne
 from .margin.model import Margin

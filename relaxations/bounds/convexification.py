@@ -42,8 +42,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
 from ...models.conic_bound import TRIAL_MARGINS, Slopes, certified_bound, coordinates, newton_piecewise, proved_sum, repair_gamma
-from ...models.explanation import linear_summary
-from ...models.formulations.features import dense_signed_rows, warn_about_features
+from ...models.formulations.features import dense_signed_rows, linear_summary, warn_about_features
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model
 from ...models.program.lagrangian import Bound

@@ -15,9 +15,8 @@ import numpy as np
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray
-from ...models.explanation import linear_summary
 from ...models.formulations.conic import ConicSVM
-from ...models.formulations.features import dense_signed_rows, has_constant_column
+from ...models.formulations.features import dense_signed_rows, has_constant_column, linear_summary
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.zero_one import ZeroOneSVM
 from ...models.model import Model

@@ -7,7 +7,6 @@ The functions `at_most`, `error_budget`, `fixed`, `keep` and `parity` make restr
 """
 
 from .models.formulations.margin.conic_losses import Conic, StrongestConic
-from .models.formulations.margin.domains import Box, Domain, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .models.formulations.margin.loss import Loss
 from .models.formulations.margin.margin_losses import (
@@ -21,6 +20,7 @@ from .models.formulations.margin.margin_losses import (
     ZeroOne,
 )
 from .models.formulations.margin.model import Margin
+from .models.formulations.margin.part import Box, Domain, Increasing, Integers, Reals, Signs
 from .models.formulations.margin.parts_by_name import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.piecewise_losses import PiecewiseLinear, PiecewiseQuadratic
 from .models.formulations.margin.regularisers import (

@@ -89,11 +89,14 @@ def test_a_kernel_that_is_not_known_to_be_semidefinite_is_said() -> None:
     assert mo.audit(SVC(kernel="precomputed").fit(X @ X.T, Y), X @ X.T, Y).condition
 
 
+THREE = np.arange(40) % 3
+
+
 def test_what_cannot_be_audited_is_refused() -> None:
-    fitted = SVC(kernel="linear").fit(X, Y)
+    fitted, weighted = SVC(kernel="linear").fit(X, Y), NuSVC(nu=0.3, class_weight={0: 2.0}).fit(X, THREE)
     for bad, arguments in (
         (SVR(), (X, Y)), (SVC(), (X, Y)), (fitted, (X[:, :2], Y)), (fitted, (X, Y[:3])), (fitted, (X[:5], Y[:5])),
-        (fitted, (np.full_like(X, np.nan), Y)), (NuSVC(nu=0.3, class_weight={0: 2.0}).fit(X, np.arange(40) % 3), (X, np.arange(40) % 3)),
+        (fitted, (np.full_like(X, np.nan), Y)), (weighted, (X, THREE)),
         (fitted, (X, Y, -np.ones(40))),
     ):  # fmt: skip
         with pytest.raises(InputError):

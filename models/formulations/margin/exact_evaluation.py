@@ -21,9 +21,8 @@ import scipy.sparse as sp
 from ...arrays import BoolArray, FloatArray, IntArray
 from ...rounding import gamma, round_down, two_product
 from ...views import Budget
-from .domains import Domain
 from .loss import Loss
-from .part import AssemblyContext
+from .part import AssemblyContext, Domain
 from .problems import restriction_limits, rows_as_bounds
 from .regularisers import Regulariser
 from .restrictions import Restriction

@@ -31,7 +31,7 @@ from ...arrays import (
 )
 from ...conic_bound import certified_bound
 from ...digest import identity_rule
-from ...explanation import PointExplanation, margin_figures, primal_weights, two_classes
+from ...explanation import PointExplanation, primal_weights, two_classes
 from ...kernels.kernels import Kernel, as_kernel
 from ...model import Model
 from ...program.form import StandardForm
@@ -40,15 +40,14 @@ from ...restricted_bound import Tilt, restricted_bound
 from ...rounding import UNIT
 from ...statement import Line, Statement, lam_text, plus
 from ...views import ConicProblem, LinearLoss, LinearProblem, MarginProblem
-from ..features import Features, Images, RawFeatures, check_intercept, dense_signed_rows, warn_about_features
+from ..features import Features, Images, RawFeatures, check_intercept, dense_signed_rows, margin_figures, warn_about_features
 from .activity_bounds import LEVEL_TOLERANCE, ActivityBounds, capped_bound, largest_valid, least_norm_point, tighten_bounds
 from .assembly import Assembly
-from .domains import Domain, Reals
 from .exact_evaluation import ExactEvaluation
 from .group_losses import GroupLosses
 from .loss import Conjugate, Loss, dual_statement, signs
 from .margin_losses import Hinge
-from .part import AssemblyContext, FixedClassifier, Part
+from .part import AssemblyContext, Domain, FixedClassifier, Part, Reals
 from .parts_by_name import as_parts
 from .problems import (
     MarginProblemReduction,

@@ -1,20 +1,23 @@
-"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`, and the records that they read."""
+"""`Part`, the base class of the losses, regularisers, domains and restrictions of a `Margin`, the records that they read, and the
+domains of the coefficients.
+"""
 
 from __future__ import annotations
 
-from abc import ABC
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from ....data_names import DataNames
 from ....errors import InputError
 from ....rows import Rows
 from ...arrays import BoolArray, FloatArray, Points, plain_fields
 from ...statement import Line
-from .assembly import Affine
+from .assembly import Affine, Assembly
 
 
 class Part(ABC):  # noqa: B024 - its kinds have abstract methods
@@ -181,3 +184,220 @@ def column_places(keys: Iterable[int | str], names: DataNames, p: int, name: str
     if len(set(places)) < len(places):
         raise InputError(f"{name} must name each coefficient once; their indices are {places}", name=name)
     return places
+
+
+class Domain(Part):
+    """Base class of the sets that the coefficients w_j are in, the intercept too where there is one.
+
+    Attributes
+    ----------
+    integer : bool
+        Whether all coefficients are integers.
+    free : bool
+        Whether it restricts nothing.
+    """
+
+    integer: ClassVar[bool] = False
+    free: ClassVar[bool] = False
+
+    @abstractmethod
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper bounds of p coefficients.
+
+        Raises
+        ------
+        InputError
+            Bounds or signs of another number of coefficients.
+        """
+
+    def add(self, builder: Assembly, w: Affine) -> None:
+        """Add further rows; none by default."""
+        return
+
+
+@dataclass(frozen=True)
+class Reals(Domain):
+    """The domain without restrictions."""
+
+    free: ClassVar[bool] = True
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Return infinite bounds."""
+        return np.full(p, -np.inf), np.full(p, np.inf)
+
+
+@dataclass(frozen=True)
+class Box(Domain):
+    """The domain lower ≤ w ≤ upper, bounds for all coefficients or one for each.
+
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+
+    Raises
+    ------
+    InputError
+        A lower bound above its upper bound, or NaN; lengths that do not fit (when the problem is stated).
+    """
+
+    lower: float | tuple[float, ...] = -1.0
+    upper: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            side = as_numbers(getattr(self, name), name)
+            if side.ndim > 1:
+                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}", name=name)
+            object.__setattr__(self, name, tuple(map(float, side)) if side.ndim else float(side))
+        low, high = np.asarray(self.lower), np.asarray(self.upper)
+        if not (low.ndim and high.ndim and low.shape != high.shape) and not (low <= high).all():
+            raise InputError(f"a lower bound must not be above its upper bound: lower {self.lower}, upper {self.upper}")
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Return the bounds, one for each coefficient."""
+        sides = []
+        for name in ("lower", "upper"):
+            side = np.asarray(getattr(self, name), dtype=np.float64)
+            if side.ndim and side.shape != (p,):
+                raise InputError(
+                    f"{name} must be a number or one for each of the {p} coefficients; it has {side.size}", name=name
+                )
+            sides.append(np.array(np.broadcast_to(side, p)))
+        return sides[0], sides[1]
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed bounds."""
+        low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
+        plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
+        below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
+        typeset = rf"{below} \le w \le {above}" if below and above else rf"w \ge {below}" if below else rf"w \le {above}"
+        return (Line(plain, typeset),) if below or above else ()
+
+
+@dataclass(frozen=True)
+class Integers(Box):
+    """The domain of integers with lower ≤ w ≤ upper, as in scoring systems.
+
+    Parameters
+    ----------
+    lower, upper : float or array_like (p,)
+        Infinite where a coefficient has no bound.
+    """
+
+    lower: float | tuple[float, ...] = -10.0
+    upper: float | tuple[float, ...] = 10.0
+
+    integer: ClassVar[bool] = True
+    convex: ClassVar[bool] = False
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed bounds and integrality."""
+        return (*super().lines(), Line("w integer", r"w\in\mathbb{Z}^p"))
+
+
+@dataclass(frozen=True)
+class Signs(Domain):
+    """The domain of coefficients of given signs (monotone features): w_j ≥ 0 where signs_j = 1, ≤ 0 where it is -1, free where it
+    is 0.
+
+    Parameters
+    ----------
+    signs : sequence of int (p,), or mapping
+        A sign for each coefficient, or signs by name or index of the column, ``{"age": 1}``: the others are free.
+
+    Raises
+    ------
+    InputError
+        Signs other than -1, 0, 1; a number of signs that does not fit, or no such column (when the problem is stated).
+    """
+
+    signs: tuple[int, ...] | Mapping[int | str, int]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.signs, Mapping):
+            values = as_integers(list(self.signs.values()), "signs")
+            object.__setattr__(self, "signs", dict(zip(as_columns(self.signs, "signs"), values, strict=True)))
+        else:
+            values = as_integers(self.signs, "signs")
+            object.__setattr__(self, "signs", values)
+        if not set(values) <= {-1, 0, 1}:
+            raise InputError(f"signs must be -1, 0 or 1; they are {values}", name="signs")
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether the signs are given by column."""
+        return isinstance(self.signs, Mapping)
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the domain with one sign for each coefficient."""
+        if not isinstance(self.signs, Mapping):
+            return self
+        signs = [0] * X.shape[1]
+        for place, sign in zip(column_places(self.signs, names, len(signs), "signs"), self.signs.values(), strict=True):
+            signs[place] = sign
+        return type(self)(tuple(signs))
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Return 0 as the lower bound of a positive sign and the upper bound of a negative one; else infinite bounds."""
+        if isinstance(self.signs, Mapping):
+            raise InputError("signs by column need the data: state them as the domain of a Margin", name="signs")
+        if len(self.signs) != p:
+            raise InputError(f"signs must name one sign for each of the {p} coefficients; it has {len(self.signs)}", name="signs")
+        signs = np.array(self.signs)
+        return np.where(signs > 0, 0.0, -np.inf), np.where(signs < 0, 0.0, np.inf)
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed signs."""
+        return (Line("s_j w_j >= 0", r"s_j w_j \ge 0"),)
+
+
+@dataclass(frozen=True)
+class Increasing(Domain):
+    """The domain w_j ≤ w_k for consecutive j, k of ``order``: coefficients of ordered levels that increase.
+
+    Parameters
+    ----------
+    order : sequence of int or str
+        Indices of coefficients, or names of columns.
+
+    Raises
+    ------
+    InputError
+        Indices or names that are not coefficients (when the problem is stated).
+    """
+
+    order: tuple[int | str, ...]
+
+    def __post_init__(self) -> None:
+        order: object = self.order
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise InputError(f"order must be a sequence of coefficients, by index or name; it is {order!r}", name="order")
+        object.__setattr__(self, "order", as_columns(order, "order"))
+        if not self.order:
+            raise InputError("order must name coefficients, from the least to the largest; it names none", name="order")
+
+    @property
+    def names_coefficients(self) -> bool:
+        """Return whether an entry of the order is the name of a column."""
+        return any(isinstance(j, str) for j in self.order)
+
+    def resolve_names(self, names: DataNames, X: Points | Rows, y: FloatArray) -> Self:
+        """Return the domain with indices in place of names."""
+        return type(self)(column_places(self.order, names, X.shape[1], "order")) if self.names_coefficients else self
+
+    def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
+        """Return infinite bounds."""
+        column_places(self.order, DataNames(), p, "order")
+        return np.full(p, -np.inf), np.full(p, np.inf)
+
+    def add(self, builder: Assembly, w: Affine) -> None:
+        """Add the rows w_k - w_j ≥ 0."""
+        steps = len(self.order) - 1
+        rows = np.arange(steps)
+        data = (np.concatenate([-np.ones(steps), np.ones(steps)]), (np.tile(rows, 2), [*self.order[:-1], *self.order[1:]]))
+        builder.require_nonnegative("increasing", w.premultiplied(sp.csr_array(data, shape=(steps, w.rows))))
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the printed order."""
+        return (Line("w_j <= w_k for j before k", r"w_j \le w_k \text{ for } j \text{ before } k", "increasing"),)

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeVar
 from ....errors import InputError, unknown_name
 from ...arrays import as_integer
 from .conic_losses import Conic, StrongestConic
-from .domains import Box, Domain, Integers, Reals
 from .group_losses import GroupLosses
 from .level_losses import EnclosingBall, NearestHulls, NuHinge, OneClass, SoftBall
 from .loss import Loss
 from .margin_losses import EpsilonInsensitive, Hat, Hinge, PairwiseHinge, Ramp, SquaredHinge, ZeroOne
+from .part import Box, Domain, Integers, Reals
 from .regularisers import L0, L1, ElasticNet, NoRegulariser, Regulariser, SquaredNorm
 from .restrictions import CountParity, ErrorBudget, Fixed, Keep, Nonzero, Parity, Restriction
 from .smooth_losses import ExponentialLoss, Huber, Logistic

@@ -17,9 +17,8 @@ from ...program.cones import Nonnegative, Zero
 from ...rounding import round_down
 from ...views import Budget, EqualRates, LinearLoss, MarginProblem
 from .assembly import Affine, Assembly
-from .domains import Domain
 from .loss import Loss, LossTable
-from .part import AssemblyContext, Part
+from .part import AssemblyContext, Domain, Part
 from .regularisers import L1, AtomicForm, Regulariser, Sparsity
 from .restrictions import Restriction
 

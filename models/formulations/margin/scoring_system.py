@@ -24,10 +24,10 @@ from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, alwa
 from ...statement import Line, Statement, latex_words
 from ...views import MarginProblem
 from ..features import first_column_is_one
-from .domains import Integers
 from .margin_losses import ZeroOne
 from .model import Margin
 from .named_formulations import NamedComposition
+from .part import Integers
 from .parts_by_name import as_parts
 from .problems import RiskProblem, ScoringProblem, as_fraction, integer_bounds
 from .regularisers import L0L1

@@ -19,8 +19,8 @@ import numpy as np
 from ..display import bound_text
 from ..errors import InputError
 from ..models.arrays import as_positive
-from ..models.formulations.margin.domains import Box, Increasing, Integers
 from ..models.formulations.margin.model import Margin
+from ..models.formulations.margin.part import Box, Increasing, Integers
 from ..models.model import Model
 from ..solvers.exact.check.log_reader import stated_bound
 from ..solvers.parallel import SerialExecutor, choose_executor
