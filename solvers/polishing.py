@@ -41,11 +41,12 @@ _GAINED = 1e-7
 def polish(
     form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
 ) -> tuple[dict[str, FloatArray], str]:
-    """Return a point at least as good with the same integers, and a note on its origin; empty for the given one, rounded.
+    """Return a better point with the integers of this one, and a note on its origin; the given one, rounded, has none.
 
     Candidates are an interior point of the form with fixed integers (or of `Model.form_with_fixed_integers`, if simpler),
-    the solution of its active set's equations, and either one with zeros for small entries. Candidates are first counted in
-    exact arithmetic where the model's objective jumps (`Model.exact_point`). The best candidate that is feasible to 1e-9 is
+    the solution of its active set's equations, and either one with zeros for small entries. Where the model's objective jumps,
+    each candidate is first replaced by the point beside it whose integers and cost exact arithmetic gives
+    (`Model.exact_point`), so that integers may change. The best candidate that is feasible to 1e-9 is
     returned, the rounded input unless another one is better by more than rounding. Without a feasible candidate it is the one
     that violates its constraints least.
 

@@ -494,7 +494,7 @@ class Options:
         return default if self.tol is None else self.tol
 
     def residual_tolerance(self, default: float) -> float:
-        """Return the tolerance that a continuous solver of another package is given: the gap asked for, 1e-3 at most.
+        """Return the relative gap from which a backend sets the tolerances of a continuous solver: that asked for, 1e-3 at most.
 
         Their residuals follow it, and the objective of a point that misses its rows by more counts for nothing.
         """

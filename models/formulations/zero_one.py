@@ -61,7 +61,8 @@ class ZeroOneSVM(MarginViolationModel):
     gamma : array_like (n,), optional
         γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
     rows : {"bigm", "cone"}
-        What the strengthened encoding keeps for *every* point, whatever its γ_i: the row with M_i, or its cones at no cost.
+        What the strengthened encoding keeps for *every* point, whatever its γ_i: the row with M_i, or its cones, whose cost γ_i
+        may be 0.
     incumbent : array_like (p,), optional
         A classifier; its objective counts as a feasible value UB, and `start` is its point.
     kappa : float, optional

@@ -2,7 +2,7 @@
 
 CVXPY canonicalises the problem itself, for a solver that reads exactly what a standard form holds: a quadratic objective, linear
 rows, second-order, semidefinite, exponential and power cones, bounds and integers. Variables and constraints that the user wrote
-keep their names; those that CVXPY adds have names of its own.
+keep their names; those that CVXPY adds are called ``cvxpy variable k`` and ``cvxpy rows k``.
 
 CVXPY infers bounds of auxiliary variables from the bounds of expressions, for solvers that take bounded variables, and infers
 them wrongly where 0 meets infinity. A bound that is right is redundant, so none is taken: neither by an import nor by a solver.

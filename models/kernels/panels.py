@@ -72,7 +72,8 @@ class EntryEncoding:
         return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
 
 
-#: Columns of a strip in float32 and in float64, of 128 bytes both; pieces of a computation begin at a multiple of the longer one.
+#: Columns of a strip in float32, twice those in float64. Pieces of a computation begin at a multiple of it. Bytes of a row of a
+#: strip.
 STRIP = 32
 _BYTES = 128
 
@@ -126,14 +127,14 @@ _WIDTH = 1024
 
 
 class Panel(ABC):
-    """The abstract panel: the columns of Q that belong to some fixed points, in float32, for any rows.
+    """The abstract panel: the columns of Q that belong to some fixed points, for any rows, as encoded entries (`EntryEncoding`).
 
     Attributes
     ----------
     points : ndarray of int
         The fixed points; no point may occur twice.
     entries : EntryEncoding
-        What tiles and rows hold: values, or whole numbers that a table turns into them.
+        What tiles and rows hold: values, or whole numbers from which a table or a step gives them.
     """
 
     entries: EntryEncoding = EntryEncoding()
@@ -351,7 +352,7 @@ class BitDistances:
 
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
-        """Return the distances of points with one stored number; None for others, and where bits of many features cost more."""
+        """Return the distances if all stored numbers of X are equal and bits take no more memory (`suits`), else None."""
         if not cls.suits(X):
             return None
         n, p = X.shape

@@ -40,7 +40,9 @@ class Interval:
 
 
 def optimum_interval(exact: ExactCell) -> Interval | None:
-    """Return the interval of the optimum by one exact solve: a point if proven, else [bound, incumbent]; None without a point."""
+    """Return the interval of the optimum by one exact solve: one number if proven, else [bound, incumbent]; None without an
+    incumbent.
+    """
     if exact.incumbent is None:
         return None
     floor = _NOTHING if exact.lam is None else 0.0

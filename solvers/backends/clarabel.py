@@ -1,4 +1,4 @@
-"""Backend of Clarabel: interior point for quadratic objectives over second-order and semidefinite cones."""
+"""Backend of Clarabel: interior point for quadratic objectives over all cones of the standard form that are convex."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Check of a point from any source: `check_point` lists violated rows, bounds and integers, `certify` returns its certificate.
 
-Linear rows, bounds and integrality are decided in exact arithmetic, other cones in floating point. Names, sense and units are
-the program's own.
+`check_point` decides linear rows, bounds and integrality in exact arithmetic, other cones in floating point, in the program's
+own names, sense and units. The residuals of `certify` are relative and in floating point.
 """
 
 from __future__ import annotations

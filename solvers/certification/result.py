@@ -160,11 +160,12 @@ class Result(Displayable):
     values : mapping of label to array
         The point that was judged, that of the answer completed and polished; empty where there is none.
     reduced : mapping of label to array or None
-        ζ by block.
+        Reduced costs ζ of the bounds by block, with the signs of `models.program.form`.
     pool : tuple of PoolPoint
         Further points, best first, where the solver was asked for several (Gurobi's ``PoolSolutions``, SCIP's ``limits/maxsol``).
     evidence : str
-        What stands behind a claim of infeasibility or unboundedness.
+        What supports the status or speaks against it, in words: a ray, why an optimum was not accepted, a failed solver's
+        error, caveats of a bound; empty without any.
     ray_residual : float or None
         Of the Farkas multipliers or the ray, recomputed (`solvers.certification.rays`).
     ray_proved : bool
@@ -371,8 +372,8 @@ class Result(Displayable):
     def best_bound(self) -> tuple[float, str]:
         """The bound in the form's sense and its kind (`BoundKind`): proved by the certificate or the solver, or claimed by it.
 
-        Stationary points have none, nor have those whose certificate is that of an inner problem. What a solver says that failed
-        counts for nothing.
+        Stationary points have none, nor have those whose certificate is that of an inner problem. A bound that a failed solver
+        merely claims counts for nothing; a proved one counts.
         """
         no_bound = (float("-inf"), BoundKind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -489,12 +490,12 @@ class Result(Displayable):
 
     @property
     def solved(self) -> bool:
-        """Return whether the status is one that answers the question."""
+        """Return whether the status is OPTIMAL or STATIONARY; see `conclusive` for infeasible and unbounded problems."""
         return self.status.solved
 
     @property
     def conclusive(self) -> bool:
-        """Return whether the problem is solved, or proved to be infeasible or unbounded, so that no solver can do better."""
+        """Return whether the problem is `solved`, or proved to be infeasible or unbounded."""
         excluded = self.status in (Status.INFEASIBLE, Status.UNBOUNDED)
         return self.solved or (excluded and (self.ray_proved or self.answer.excludes_all_points))
 
@@ -572,7 +573,9 @@ class Result(Displayable):
         return result
 
     def register_proved_bound(self) -> Result:
-        """Register the proved bound as one that this process has certified; return the result itself."""
+        """Register the proved bound as one that this process has certified, for related problems (``earlier=``); return the
+        result itself.
+        """
         bound, kind = self.best_bound
         accepted = kind == BoundKind.PROVED.value and not self.unverified and not self.answer.bound_caveat
         if accepted and self.status not in _DOUBTFUL:

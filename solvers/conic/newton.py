@@ -28,7 +28,7 @@ _KEEP_BYTES = 1 << 28
 class Compliance(NamedTuple):
     """The compliances C_i of all points: (dq, du)_i = c_i + C_i (e_γi, e_ζi), from quantities without cancellation.
 
-    C_i = [A² -AC; -AC 1/h + ½(AB + C²)] with the point's scaling Θ_i = [A C; C B] and h = ζ_i/(ρ_i - r_i). In inverse form
+    C_i = [α² -αβ; -αβ 1/h + ½(αδ + β²)] with the point's scaling Θ_i = [α β; β δ] and h = ζ_i/(ρ_i - r_i). In inverse form
     (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
     """
 
@@ -111,7 +111,9 @@ class NewtonSystem(ABC):
 
 
 class GramSystem(NewtonSystem):
-    """The system in (dw, svec dW): a Gram matrix of n rows in p(p+1)/2 + p columns, with at most n·p²/2 numbers, no n²."""
+    """The system in (dw, svec dV): a Gram matrix of n rows in p(p+3)/2 columns, of that order squared. The rows take n·p(p+1)/2
+    numbers more where they are stored (up to `_KEEP_BYTES`).
+    """
 
     def __init__(self, A: FloatArray) -> None:
         super().__init__(A)

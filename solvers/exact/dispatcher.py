@@ -204,7 +204,7 @@ class Dispatcher:
         """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
         self._failures += 1
         if self._failures > MOST_INVALID_RESULTS:
-            message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
+            message = f"workers of the cluster are broken: {self._failures} subproblems came back as nothing"
             raise SolverError(f"{message}: {describe_read_error(error)}") from error
         self._submit(self.in_progress.pop(number), LEAST_SECONDS)
 

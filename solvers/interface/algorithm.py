@@ -111,7 +111,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """Return the current point with multipliers and whatever is peculiar to the algorithm; called after ``advance``.
+        """Return the current point with multipliers and whatever is peculiar to the algorithm; called once, at the end.
 
         The driver adds status, objective, iterations, trace and times. ``bound`` (with ``proved``) is given only where the
         algorithm carries a valid bound that the model cannot recompute from a point.
@@ -145,8 +145,9 @@ class Algorithm(Solver, Generic[V, S]):
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
         The time limit counts from the start of ``init``, after compiled code was loaded (or compiled, once for a machine); what
-        is compiled later, of an engine whose turn comes late, counts. The returned point is whatever ``answer`` gives after the
-        last completed ``advance``: a valid, usable point in every case.
+        is compiled later, of an engine whose turn comes late, counts. The returned point is what ``answer`` gives after the
+        last completed ``advance``, or after ``init`` where the callback stops the run before. There is none where none was
+        found or exists, and where numbers overflow (status FAILED).
         """
         solver = self.with_native_options({**self._rows_by(options.trace_every), **options.native})
         with reserve_threads(options.threads) if self.single_threaded_blas else nullcontext():

@@ -3,9 +3,10 @@
 The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
 The log holds the problem and its coordinates, the rounds and the split of every node, the claim and a seal. Each line is one JSON
-object. A round holds what its bound follows from. These are pairs, level by level, of which each pays all of the remaining lesser
-cost; slopes of terms, multipliers of rows and of demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤
-1}, in the problem's own coordinates; the box, and the part of the bound that squares with value 0 at its ends cost.
+object. A round holds what its bound follows from. These are pairs of terms that cannot both be cheap, level by level, each
+charged all that its term of less cost has left; slopes of terms, multipliers of rows and of demanded points, slopes of prices;
+a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box, and how much of the bound may go to
+squares that are 0 at its ends and negative inside.
 `solvers.margin.check` recomputes everything else.
 """
 
@@ -189,14 +190,15 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
 class StoppedMarginSearch:
     """An interrupted search, as a checkpoint holds it."""
 
-    #: the open nodes, as `loops.SearchTree` has them, in the order of its heap
+    #: (m, ...) the boxes, coordinates and signs of the open nodes as `loops.SearchTree` has them, in its heap's order; ``keys``
+    #: (m,) are their bounds
     boxes: FloatArray
     keys: FloatArray
     origin: IntArray
     signs: IntArray
-    #: the tree's
+    #: (4,) `SearchTree.state`: the value to beat, the accepted gap, the least bound of leaves, 1 if a point is known
     state: FloatArray
-    incumbent: FloatArray
+    incumbent: FloatArray  #: (p,) the best point
     nodes: int  #: number of explored nodes
     #: the objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it
     first_value: float

@@ -47,9 +47,11 @@ class _Record:
 class RampRule(BoundingRule[RampProblem]):
     """The bounding rule of `ramp-bb`; a node decides which points are given up and which are kept.
 
-    A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root,
-    the multipliers of each least margin where the relaxation is below the cutoff raise these bounds. A node is split by the point
-    whose loss the relaxation underestimates most: its margin is at least the ramp's corner, or at most.
+    A given-up point pays the whole ramp: its margin is at most the ramp's corner; that of a kept point is at least the corner.
+    A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root
+    each margin is minimised over the points whose relaxation is below the cutoff, and the multipliers prove the minimum as a
+    lower bound. A node is split by the point whose loss the relaxation underestimates most: it is kept in one child and given up
+    in the other.
     """
 
     format, version = FORMAT, VERSION
@@ -68,7 +70,7 @@ class RampRule(BoundingRule[RampProblem]):
         _load()
 
     def header(self) -> dict[str, Any]:
-        """Return the problem and its conflicts for the header of a proof log."""
+        """Return the problem and its conflicts (points that no w keeps together, `dual`) for the header of a proof log."""
         conflicts = [[point.exponent, point.text] for point in self.problem.conflicts]
         return {**header_fields(self.problem.view), "conflicts": conflicts}
 

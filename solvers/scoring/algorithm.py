@@ -100,9 +100,9 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     Parameters
     ----------
     branching : {"auto", "supports", "signs", "pairs"}
-        What is decided first: which coefficients are not 0, or each with its sign. By pairs: each node has a linear program over
-        pairs of opposite points (`solvers.scoring.search`). Chosen by the number of features, of their values, and of opposite
-        points with equal rows.
+        What is decided first. "supports": which coefficients are not 0. "signs": each with its sign. "pairs": boxes, whose
+        nodes have a linear program over pairs of opposite points (`solvers.scoring.search`). "auto": chosen by the number of
+        features, of their values, and of opposite points with equal rows.
     descents : int
         Descents for an incumbent before the search, at most; fewer where they take long.
     proof : str, optional
@@ -167,7 +167,9 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
-        """Run descents, or a stretch of the search, for about ``seconds``; their order depends on nodes, not on time."""
+        """Run descents for about ``seconds``, or one step of the search, which is limited by nodes; their order depends on
+        nodes, not on time.
+        """
         search, limits, incumbent = state.search, state.limits, state.search.incumbent
         if search.done:
             return Outcome.CONVERGED

@@ -243,7 +243,7 @@ class RiskBB(ExactSearch[RiskProblem]):
         """
         if max(np.abs(end).max() for end in view.ends) > _LARGEST:
             raise InputError(
-                "coefficients must be whole numbers up to 2^53: give features in larger numbers, or intercept_range",
+                "coefficients must be whole numbers up to 2^53: give features in smaller numbers, or intercept_range",
                 name="intercept_range",
             )
         return super().init(view, options, rng)

@@ -109,7 +109,9 @@ class SupportsSearch:
         return [node[-1] for _, _, node in self._heap if node[-1] is not None]
 
     def step(self, node_limit: float = math.inf) -> None:
-        """Search below the open node of least bound, for up to ``node_limit`` nodes; with "pairs", bound and split that node."""
+        """Go on below the current open node, else begin with that of least bound: at most ``node_limit`` nodes and a stretch;
+        with "pairs", bound and split one node.
+        """
         k, certificate = self.stack, None
         if not k.scalars.top:
             certificate = self._open()

@@ -15,7 +15,8 @@ import numpy as np
 
 from ..interface.numba_flags import entry, inlined, inner
 
-# Reasons why `run_pairs` returned: steps used up, a column missing, the gap small enough, no descent left.
+# Reasons why `run_pairs` returned: steps used up, a column missing (of the point ``missing`` of the scalars), the gap small
+# enough, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
 #: Entries that are processed at once: they stay in the first-level cache.

@@ -93,7 +93,9 @@ class BoxLog(Protocol):
         """Write events that the compiled loops have recorded."""
 
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Write the multipliers of ``active``, which prove a squared norm of ``target`` for the last node, a leaf."""
+        """Write the multipliers of ``active`` (rows, multipliers and points of `ActiveSet`), which prove a squared norm of
+        ``target`` for the last node, a leaf; ``tau`` are the thresholds of its rows.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,10 +171,10 @@ class BoxEngine(Engine):
 
     @property
     def effort(self) -> float:
-        """The counted work: 8 ns per coordinate of a point in a Newton step, 0.15 ns per coordinate of a pair of points.
+        """The counted work, in units of `nanoseconds_per_effort`: 8 per coordinate of a point in a Newton step, 0.15 per
+        coordinate of a pair of points.
 
-        The weights are calibrated. The weight of pairs is too large where there are many points, which favours boxes in a
-        portfolio.
+        The weights are calibrated; that of pairs is too large where there are many points.
         """
         points = self._total("points") / max(self.nodes, 1)
         steps = 8.0 * (self._total("newton_steps") + self.nodes) * (points + 1.0)

@@ -99,7 +99,8 @@ class OneClass(NuHinge):
     """The loss of the one-class SVM: as `NuHinge` with scores x_i'w in place of margins, so y is not read; Schölkopf et al.,
     2001, (3.4).
 
-    With ½||w||² and c_i = 1/(νn), scikit-learn's ``OneClassSVM`` times ν is this problem with c_i = 1/n.
+    With ½||w||² and c_i = 1/(νn) it is (3.4). With c_i = 1/n, w and ρ are ν times those; the w, ρ and scores of scikit-learn's
+    ``OneClassSVM`` are n times those of c_i = 1/n.
 
     Parameters
     ----------
@@ -274,7 +275,7 @@ class SoftBall(Loss):
     R² ≥ 0 is needed where Σ c_i ≥ 1 (Chang, Lee, Lin, *A revisit to support vector data description*, 2013). c_i = C, or
     c_i = 1/(νn): ν bounds the share of points outside.
 
-    The score of x is R² - ||x - w||², so negative outside.
+    The score of x is R² - ||x - w||²: negative outside.
 
     Raises
     ------
@@ -358,7 +359,8 @@ class EnclosingBall(Loss):
 
     Dearing, Zeck: *A dual algorithm for the minimum covering weighted ball problem*, 2013. With q ≥ ||w||² it is the least
     level R² with c_i (x_i'x_i - 2x_i'w + q) ≤ R²; equal weights give `MEBDual`'s ball. The arguments are x_i'x_i - 2x_i'w,
-    and w itself. The score of x is R² - ||x - w||².
+    and w itself. The score of x is R² - ||x - w||², with R² the weighted level max c_i ||x_i - w||²: negative outside where all
+    weights are 1.
 
     Parameters
     ----------
@@ -428,7 +430,7 @@ class EnclosingBall(Loss):
         return None
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return R² - ||x - w||²: negative outside."""
+        """Return R² - ||x - w||², with R² the weighted level: negative outside where all weights are 1."""
         w = values["w"]
         return np.asarray(values["level"][0] - float(w @ w) + 2.0 * products - squares)
 

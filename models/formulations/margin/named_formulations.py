@@ -134,7 +134,7 @@ class EpsilonSVR(NamedComposition):
     X, y, kernel
         As `Margin`; y any numbers.
     C : float or array_like (n,)
-        C > 0, one for all points or one for each.
+        C ≥ 0, one for all points or one for each.
     epsilon : float
         ε ≥ 0.
     intercept : {"free", "penalised"}
@@ -396,7 +396,7 @@ FORMULATIONS = (
     FormulationInfo(
         EpsilonSVR,
         name="epsilon-svr",
-        summary="support vector regression with a tube of width ε",
+        summary="support vector regression with a tube of half-width ε",
         reference="Smola, Schölkopf: A tutorial on support vector regression, 2004, (3)",
         data=DataKind.ARRAYS,
         arrays=("X", "target"),

@@ -30,7 +30,8 @@ _LINEAR = {
 
 
 def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[str, float | None]) -> Any:
-    """Read a model file of LIBSVM or LIBLINEAR and return it as a fitted estimator of scikit-learn.
+    """Read a model file of LIBSVM or LIBLINEAR and return it as an estimator of scikit-learn with the attributes that `audit`
+    reads.
 
     Parameters
     ----------

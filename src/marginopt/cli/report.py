@@ -52,7 +52,7 @@ def add_options(command: Command) -> None:
     group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
     group.add_argument("--big-m", help='incumbent, zero, "100x zero" or numbers: M of the encodings, and big-M relaxations')
     group.add_argument("--kappa", help="values of κ: sweep the conic relaxation's κ form")
-    group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT values uniform in (0, 0.5]")
+    group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT evenly spaced values in (0, 0.5]")
     group.add_argument("--seeds", help="seeds of the exact solvers (default --seed)")
     group.add_argument("--proofs", action="store_true", help="keep proof logs of zero-one-bb, which the page verifies")
     group = command.add_argument_group("limits of each solve")
@@ -221,7 +221,7 @@ def _save_request(args: argparse.Namespace) -> None:
 
 
 def _load_request(args: argparse.Namespace) -> None:
-    """Fill arguments that were not given now from the newest ones in the store."""
+    """Replace the arguments by those of the newest report in the store, all but `_NOT_STORED`."""
     if args.store is None or not Path(args.store).is_file():
         raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {args.store}")
     if args.data:

@@ -56,7 +56,7 @@ def _options(solver: Any) -> list[tuple[str, str]]:
 
 
 def formulations(args: argparse.Namespace) -> int:
-    """List the formulations; or print one with its parameters, its mathematics and its solvers."""
+    """List the formulations (``--packages``: which package takes which), or print one with its mathematics and its solvers."""
     table = all_formulations()
     if args.packages:
         matrix = package_matrix()

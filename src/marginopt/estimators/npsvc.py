@@ -112,9 +112,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
-    of the number of points that it is to be far from: 8n²(6 + K) bytes or less with ``orientation="one"`` (12.6 GB for n = 10,000
-    and K = 10), 8n²(7 + 1/K) with ``"rest"``. O(n³) operations. What would not fit is refused before anything is computed. Beyond
-    that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
+    of the number of points that it is to be far from: about 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
+    and K = 10), 8n²(7 + 1/K) with ``"rest"``, for classes of equal size. O(n³) operations. What would not fit is refused before
+    anything is computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
 
     Parameters
     ----------
@@ -176,13 +176,14 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     certificate_ : Certificate
         Certificate of ``values_`` as a point of ``model_``.
     values_ : dict
-        ρ, U, V and the slacks.
+        ρ (the largest weighted objective), U, V and the slacks.
     objectives_ : ndarray (K,)
         The objective J_l of each class.
     tau_ : ndarray (K,)
         Weights τ_l of the classes' objectives, from (20).
     pareto_ : float
-        ||Σ τ_l grad_l|| / max ||G_l|| at the answer, for the best τ.
+        Pareto stationarity at the answer: the least norm of a convex combination Σ τ_l grad_l of the objectives' Riemannian
+        gradients in the projection P, relative to the largest Euclidean gradient.
     history_ : list of dict
         J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.alternating.NPSVCStep`).
     """
