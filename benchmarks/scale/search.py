@@ -98,7 +98,7 @@ class Log:
         take_in, rows = self._take_in, self.rows
 
         def noted(engine: Any, number: int, result: Any) -> None:
-            rows.append((result.who, time.perf_counter(), result.seconds, result.busy))
+            rows.append((result.worker, time.perf_counter(), result.seconds, result.processor_seconds))
             take_in(engine, number, result)
 
         rule.DistributedBoxEngine.add_result = noted  # type: ignore[method-assign]
@@ -150,7 +150,7 @@ def killed(a: argparse.Namespace) -> None:
             take_in(self, number, result)
             arrived[0] += 1
             if arrived[0] % 8 == 0 or arrived[0] in (9, 10):
-                who = result.who.rpartition(":")[2]
+                who = result.worker.rpartition(":")[2]
                 told(f"slice {number} back from {who}: {result.counts['nodes']} nodes; {self.open_count} open, {self.nodes} done")
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)

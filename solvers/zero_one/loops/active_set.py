@@ -63,7 +63,7 @@ def add_row(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
 
 @inner
 def add_orthogonal_part(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
-    """Add row k of ``g``, whose part orthogonal to V[:k] is z, of norm ``remainder``, to the factorisation."""
+    """Add row k of g, whose part orthogonal to V[:k] is z, of norm ``remainder``, to the factorisation."""
     R[k, k] = max(remainder, 1e-300)
     for j in range(z.size):
         V[k, j] = z[j] / R[k, k]
