@@ -155,7 +155,7 @@ def killed(a: argparse.Namespace) -> None:
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}")
+                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._dispatcher.in_progress)}")
                 coming.start()
 
         rule.DistributedBoxEngine.add_result = watched
@@ -189,7 +189,7 @@ def continued(a: argparse.Namespace) -> None:
             if arrived[0] == 4:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.in_progress)}", flush=True)
+                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._dispatcher.in_progress)}", flush=True)
 
         rule.DistributedBoxEngine.add_result = watched
         remaining, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
