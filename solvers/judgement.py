@@ -46,7 +46,7 @@ from .certification.verdict import (
     verdict,
 )
 from .counterexamples import find_counterexample
-from .interface.solver import NONCONVEX_FEATURES, Licence, Solver, version_of
+from .interface.solver import NONCONVEX_FEATURES, Licence, Solver, installed_version
 from .interface.timeouts import time_limit_remark
 from .polishing import polish
 from .records import Answer, Options, Status
@@ -514,6 +514,7 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
     failure = _failure(judgement) if status is Status.FAILED else ""
     if status is not Status.OPTIMAL and judgement.faults:  # a solver under development needs to be told
         failure = "; ".join(filter(None, (failure, f"refused of its answer: {judgement.faults}")))
+    version = answer.version or installed_version(info.package or "marginopt") or ""
     derived = "" if certificate is None or not np.isfinite(certificate.bound) else certificate.derived
     limit, caveat = judgement.options.time_limit, info.time_limit_caveat
     lateness = "" if limit is None else time_limit_remark(answer, judgement.options, caveat)
@@ -522,7 +523,7 @@ def _result(judgement: Judgement, licence: Licence, picked: str) -> Result:
         model=judgement.original_model.name,
         solver=info.name,
         status=status,
-        answer=replace(answer, version=answer.version or version_of(info.package or "marginopt"), polished=judgement.polished),
+        answer=replace(answer, version=version, polished=judgement.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=None if answer.reduced is None or form is None else form.split(answer.reduced),

@@ -144,8 +144,7 @@ def _retried(model: Model, options: Options, begin: float, first: Result, name: 
         failed.append(name)
         unmet = f"{first.solver} ended without meeting the tolerance ({first.status}, relative gap {first.gap:.1e})"
         try:
-            with solver_errors(name):
-                other = _solved_by(get_solver(name), model, options, begin, f"{reason}; {unmet}", None)
+            other = _solved_by(get_solver(name), model, options, begin, f"{reason}; {unmet}", None)
         except (SolverError, TooLargeError):
             continue
         best = max(best, other, key=_worth)

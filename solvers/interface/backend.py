@@ -31,7 +31,7 @@ from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphB
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm, multipliers_by_label
 from ..records import Answer, Options, Update, UpdateKind
-from .solver import FIRST_BUILD, KeptModel, Solver, SolverInfo, version_of
+from .solver import FIRST_BUILD, KeptModel, Solver, SolverInfo, installed_version
 from .timeouts import ABANDONED_STATUS, CallTimeout, forked_with, run_in_subprocess, time_allowance
 
 # Logs of off-the-shelf solvers: in a file, or on the standard output that Python code sees.
@@ -243,8 +243,8 @@ class Backend(Solver):
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
     def version(self) -> str:
-        """Return the version of the installed package."""
-        return version_of(self.info.package) if self.info.package else ""
+        """Return the version of the installed package; empty if no package of that name is installed."""
+        return installed_version(self.info.package) or "" if self.info.package else ""
 
     def solve_kept(self, form: StandardForm, options: Options, kept_model: KeptModel) -> Answer:
         """Solve a form by updating the native model of an earlier solve; a solver without updates builds it anew."""

@@ -29,7 +29,7 @@ from .parts_by_name import LOSSES
 from .regularisers import L1, ElasticNet, SquaredNorm
 
 
-def _answers_as_composed(kind: type[Any]) -> type[Any]:
+def _answer_as_composition(kind: type[Any]) -> type[Any]:
     """Give a class the composition's answer to all that `Margin` answers in place of `Model`, but for what the class answers."""
     fields = ("parameters", "replace", *Margin.__dataclass_fields__)
     for name, answer in vars(Margin).items():
@@ -51,7 +51,7 @@ def _handed_on(name: str, answer: Any) -> Any:
     return method
 
 
-@_answers_as_composed
+@_answer_as_composition
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedComposition(Model):
     """Base class of a formulation that is a `Margin` under a name of its own: `composition` answers for it.

@@ -48,3 +48,17 @@ def test_multipliers_that_do_not_fit_are_named_beside_a_point_that_does() -> Non
 def test_an_answer_that_fits_needs_no_word() -> None:
     right = mo.solve(PROGRAM, Given({"x": -np.ones(3)}, {ROW: np.zeros(1)}))
     assert right.status is mo.Status.OPTIMAL and "refused" not in right.evidence
+
+
+@dataclass(frozen=True)
+class Unpackaged(Given):
+    """The same for a package whose module can be imported and that no installer knows."""
+
+    info = SolverInfo(
+        name="unpackaged", summary="arrays", package="no-such-distribution", module="math", reads=frozenset({Feature.QUADRATIC})
+    )
+
+
+def test_a_package_that_no_installer_knows_has_no_version() -> None:
+    result = mo.solve(PROGRAM, Unpackaged({"x": -np.ones(3)}))
+    assert result.version == "" and result.objective == -1.5
