@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
-from .arrays import FloatArray
+from .arrays import FloatArray, Points
 
 #: Relative error of one operation.
 UNIT = 2.0**-53
@@ -19,6 +21,9 @@ _LARGE = 1e150
 _FEW = 250
 #: Entries of a matrix that are split at once: 8 MB.
 _AT_ONCE = 1_000_000
+#: Share of x'Px from which the rounding error of a plain product Px is worth sums that keep their roundings; and the number of
+#: stored entries of P up to which these are taken.
+_CANCELS, _MOST_ENTRIES = 1e-9, 10_000_000
 
 
 def round_down(exact: Fraction) -> float:
@@ -135,9 +140,12 @@ def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounde
     return Rounded(value, bound * (1.0 + 8.0 * UNIT))
 
 
-def transposed_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def transposed_product(A: Points, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return A'x and bounds of its entries' errors; products are split without error as in `dot`: digits that cancel are kept."""
-    a, x = np.asarray(A, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    x = np.asarray(x, dtype=np.float64)
+    if sp.issparse(A):
+        return _sparse_transposed_product(A, x)
+    a = np.asarray(A, dtype=np.float64)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(x).max(initial=0.0)))
     if not largest < _LARGE or not x.size:
         return np.asarray(a.T @ x), gamma(x.size) * (np.abs(a).T @ np.abs(x))
@@ -155,6 +163,26 @@ def transposed_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatA
         value[part] = sums[0] + small
         error[part] = (UNIT * np.abs(value[part]) + gamma(2 * x.size + 64) * size) * (1.0 + 8.0 * UNIT)
     return value, error
+
+
+def _sparse_transposed_product(A: sp.csr_array, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return A'x of a sparse matrix by exact sums of the products of each column, and bounds of its entries' errors."""
+    columns = sp.csc_array(A)
+    largest = max(float(np.abs(columns.data).max(initial=0.0)), float(np.abs(x).max(initial=0.0)))
+    if not largest < _LARGE:
+        return np.asarray(columns.T @ x), gamma(x.size) * np.asarray(abs(columns).T @ np.abs(x))
+    terms = np.stack(two_product(columns.data, x[columns.indices]), axis=1).ravel().tolist()
+    ends = (2 * columns.indptr).tolist()
+    value = np.array([math.fsum(terms[start:end]) for start, end in pairwise(ends)])
+    return value, UNIT * np.abs(value)
+
+
+def cancels(x: FloatArray, product: FloatArray, error: FloatArray, entries: int) -> bool:
+    """Return whether the terms of x'(Px) cancel so far that Px should be summed again with its roundings.
+
+    ``error`` bounds the errors of ``product``; P is stored in ``entries`` numbers.
+    """
+    return entries <= _MOST_ENTRIES and not float(np.abs(x) @ error) <= _CANCELS * abs(float(x @ product))
 
 
 def _split(a: FloatArray) -> tuple[FloatArray, FloatArray]:

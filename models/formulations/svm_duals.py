@@ -89,8 +89,7 @@ class SimplexModel(Model):
         convexity = self.form.convexity
         if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
-        product = view.gram.product(a)
-        error = view.gram.product_error(a)
+        product, error = view.gram.rounded_product(a)
         slope = product + view.c
         smallest = view.least_per_simplex(slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
         plain = view.least_per_simplex(slope)
@@ -233,7 +232,7 @@ class L1SVMDual(KernelSVMDual):
         if convexity.is_refuted:
             return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         view = self.box
-        product, error = view.gram.product(x), view.gram.product_error(x)
+        product, error = view.gram.rounded_product(x)
         # any point gives a bound: at (1 + ε)a the margins are met beyond rounding, which costs 2ε in place of C for each error
         bounds = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
         value = max(bounds, key=lambda bound: bound.lower)

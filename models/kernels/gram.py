@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, SingleArray, row_norms_squared, to_dense
 from ..deadline import PANEL, check_deadline, check_scan
-from ..rounding import gamma
+from ..rounding import UNIT, cancels, gamma, total, transposed_product
 from .feature_map import CentredPoints, centre_points
 from .float32 import SparseProducts, float32_kernel_rows, points_in_float32
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed, RadialKernel
@@ -89,6 +89,10 @@ class GramOperator(ABC):
         """Return a bound of |computed - exact| for every entry of Q a, errors of Q's own entries included, in O(n) operations."""
         size = np.sqrt(np.abs(self.diagonal))
         return np.asarray(gamma(self.n + 8) * size * float(size @ np.abs(a)))
+
+    def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Q a and a bound of the error of every entry: for certificates, where its terms may cancel."""
+        return self.product(a), self.product_error(a)
 
     @property
     def diagonal_error(self) -> FloatArray:
@@ -222,6 +226,11 @@ class MatrixGram(GramOperator):
         """Return the entries of the matrix."""
         return self.matrix[np.ix_(rows, columns)]
 
+    def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Q a and a bound of the error of every entry; where the terms of a'Qa cancel, sums keep their roundings."""
+        product, error = self.product(a), self.product_error(a)
+        return transposed_product(self.matrix, a) if cancels(a, product, error, self.matrix.size) else (product, error)
+
 
 #: Order up to which the matrix of a kernel that no theorem covers is computed whole, for a bound of its entries.
 _LOOKED_AT = 3000
@@ -342,6 +351,40 @@ class KernelGram(GramOperator):
         error = entry * float(entry @ absolute) + gamma(depth) * size * float(size @ absolute)
         error += gamma(depth) * abs(self.offset) * float(absolute.sum()) + gamma(8) * np.abs(self.ridge * a)
         return np.asarray(abs(self.scale) * (1.0 + 1e-12) * error)
+
+    def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Q a and a bound of the error of every entry; cached for the last a.
+
+        Where the terms of a'Qa cancel, the sums of a linear kernel, or of a matrix that was given, keep their roundings. Entries
+        of other kernels come with errors of their own.
+        """
+        value, error = self._kept("rounded", a, self._rounded_product)
+        return value, error
+
+    def _rounded_product(self, a: FloatArray) -> FloatArray:
+        product, error = self.product(a), self.product_error(a)
+        exact_entries = isinstance(self.kernel, (Linear, Precomputed))
+        if exact_entries and cancels(a, product, error, self.X.nnz if sp.issparse(self.X) else self.X.size):
+            product, error = self._compensated_product(a)
+        return np.stack([product, error])
+
+    def _compensated_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return Q a of a linear or precomputed kernel, every sum with its roundings, and a bound of the error of every entry."""
+        signed = a if self.signs is None else self.signs * a
+        if isinstance(self.kernel, Linear):
+            direction, inner = transposed_product(self.X, signed)
+            value, error = transposed_product(self.X.T, direction)
+            error = error + (1.0 + gamma(inner.size)) * np.asarray(abs(self.X) @ inner)
+        else:
+            value, error = transposed_product(self.X.T, signed)
+        shift, ridge = total(signed).times(self.offset), self.ridge * a
+        value, error = value + shift.value, error + shift.error
+        error = error + 2.0 * UNIT * np.abs(value)
+        if self.signs is not None:
+            value = self.signs * value
+        value = value + ridge
+        error = error + 2.0 * UNIT * (np.abs(ridge) + np.abs(value))
+        return self.scale * value, abs(self.scale) * (error + UNIT * np.abs(value)) * (1.0 + 16.0 * UNIT)
 
     def _depth(self, support: int) -> int:
         """Roundings that a term of a sum in `product` goes through at most."""
@@ -590,6 +633,11 @@ class PaddedGram(GramOperator):
     def product_error(self, a: FloatArray) -> FloatArray:
         """Return the error of products with Q."""
         return self._padded(self._inner.product_error(a[: self._inner.n]))
+
+    def rounded_product(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the product with Q and its error, and zeros."""
+        value, error = self._inner.rounded_product(a[: self._inner.n])
+        return self._padded(value), self._padded(error)
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Return the columns of Q, and zeros."""

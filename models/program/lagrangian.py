@@ -274,8 +274,9 @@ class _Tangent:
             free = self.curved & ~np.isfinite(self.form.lower) & ~np.isfinite(self.form.upper)
             for _ in range(2):  # the second step takes away the rounding of the first
                 self.x_hat[free] -= potrs(self.factor, (quadratic.product(self.x_hat) + d)[free], lower=1)[0]
-        s = quadratic.product(self.x_hat) + d
-        return s, (error + quadratic.product_error(self.x_hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
+        product, product_error = quadratic.rounded_product(self.x_hat)
+        s = product + d
+        return s, (error + product_error + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
 
     @classmethod
     def flat(cls, form: StandardForm, x: FloatArray | None) -> _Tangent | None:
@@ -324,7 +325,7 @@ def _value(
     value = Rounded(form.r) - z.constant
     x_hat, quadratic = tangent.x_hat, form.quadratic
     if quadratic is not None:
-        value = value - dot(x_hat, quadratic.product(x_hat), quadratic.product_error(x_hat)).times(0.5)
+        value = value - dot(x_hat, *quadratic.rounded_product(x_hat)).times(0.5)
     loss, convexity = change.constant, tangent.convexity
     if convexity.deficit is not None or convexity.penalty > 0.0:
         loss += _deficit(form, x_hat, convexity)

@@ -12,7 +12,7 @@ from ...errors import InputError
 from ..arrays import FloatArray, IntArray, check_bytes
 from ..deadline import check_scan
 from ..kernels.gram import GramOperator
-from ..rounding import Rounded, dot, gamma, transposed_product
+from ..rounding import Rounded, cancels, dot, gamma, transposed_product
 from .convexity import LARGEST_VERIFIED_ORDER, Convexity, Evidence, matrix_convexity
 from .csr_rows import CSRRows, csc_triangle, dense_to_csc
 
@@ -153,10 +153,26 @@ class Quadratic:
     def evaluate(self, x: FloatArray) -> Rounded:
         """Return x'Px with a bound of its rounding error; ||R x||² where P is factored."""
         if not isinstance(self.factor, np.ndarray):
-            return dot(x, self.product(x), self.product_error(x))
+            return dot(x, *self.rounded_product(x))
         y, error = transposed_product(self.factor.T, x)
         square = dot(y, y)
         return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ error) + float(error @ error)) * (1.0 + 1e-9))
+
+    def rounded_product(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return P x and a bound of the error of every entry; where the terms of x'Px cancel, sums keep their roundings."""
+        if self.operator is not None:
+            return self.operator.rounded_product(x)
+        product, error = self.product(x), self.product_error(x)
+        data = self.matrix if self.matrix is not None else self.factor
+        assert data is not None
+        if not cancels(x, product, error, data.nnz if sp.issparse(data) else data.size):
+            return product, error
+        if self.matrix is not None:
+            return transposed_product(self.matrix, x)  # P is symmetric
+        assert self.factor is not None
+        inner, inner_error = transposed_product(self.factor.T, x)
+        product, error = transposed_product(self.factor, inner)
+        return product, error + (1.0 + gamma(inner.size)) * np.asarray(abs(self.factor).T @ inner_error)
 
     def product_error(self, x: FloatArray) -> FloatArray:
         """Return a bound of |computed - exact| for every entry of `product`."""

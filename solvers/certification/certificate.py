@@ -386,8 +386,8 @@ def _rounding(form: StandardForm, x: FloatArray) -> float:
     size = np.abs(x)
     error = gamma(form.n) * (float(np.abs(form.q) @ size) + abs(form.r))
     if form.quadratic is not None:
-        product_error = form.quadratic.product_error(x) + gamma(form.n) * np.abs(form.quadratic.product(x))
-        error += 0.5 * float(size @ product_error)
+        product, product_error = form.quadratic.rounded_product(x)
+        error += 0.5 * float(size @ (product_error + gamma(form.n) * np.abs(product)))
     return error
 
 

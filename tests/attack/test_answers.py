@@ -87,16 +87,16 @@ def test_a_point_off_its_small_rows_is_no_optimum_of_zero(price: float) -> None:
     assert result.status is Status.INACCURATE, result
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_an_optimum_of_zero_within_rounding_claims_an_interval_and_no_digit() -> None:
-    """Case 8956: 2.2e-7 beside kernel entries of 1.2e8. What is claimed is an interval about zero, and the truth lies in it."""
-    _, fault, result = attack.natural(8956)
-    assert result is not None and not fault
+    """The ball of equal points under a kernel whose values round: the claim is an interval about zero that holds the truth."""
+    model = mo.MEBDual(np.full((3, 2), 0.1), kernel=mo.RBF(0.7))
+    result = mo.solve(model, "smo")
     assert result.status is mo.Status.OPTIMAL and ZERO_OPTIMUM in result.evidence
-    problem = attack.case(8956)
+    problem = attack.Case("equal points", model, Fraction(0), ("smo",), Fraction(1), Fraction(2))
+    assert not attack.wrong(result, problem)
     for changed in (
         replace(problem, truth=Fraction(2, 10**6)),  # outside of the interval that is claimed
-        replace(problem, terms=Fraction(1)),  # what roundings of terms of 1 do not excuse
+        replace(problem, truth=Fraction(-1, 10**14), terms=Fraction(1, 1000)),  # what roundings of terms of .001 do not excuse
     ):
         assert attack.wrong(result, changed).startswith("OPTIMAL")
 
@@ -115,3 +115,14 @@ def test_cases_of_earlier_attacks() -> None:
 def test_an_objective_beyond_its_own_rounding_is_not_zero() -> None:
     """OSQP at its limit on data of 1e6: .0151, whose terms round by .0057, was called zero within .021; the truth is .0065."""
     assert attack.natural(515035655156)[1] == ""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", [596129309172, 995994975348])
+def test_terms_that_cancel_make_no_optimum_of_zero(number: int) -> None:
+    """L2-SVM duals at 1e6 by OSQP: .0016 and .00024, whose terms of 1e11 round by more, where 2.2e-5 and 1.6e-7 are optimal."""
+    _, fault, result = attack.natural(number)
+    assert result is not None and not fault
+    truth = float(attack.case(number).truth or 0)
+    assert 0.0 < truth < 1e-4
+    assert result.status is not mo.Status.OPTIMAL or result.objective <= (1.0 + attack.WRONG) * truth

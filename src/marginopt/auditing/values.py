@@ -84,7 +84,7 @@ def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condi
 
 def kernel_scores(gram: GramOperator, coefficients: FloatArray, b: float) -> tuple[FloatArray, FloatArray]:
     """Return the scores K c + b of the training points, and a bound of the rounding error of each."""
-    product, error = gram.product(coefficients), gram.product_error(coefficients)
+    product, error = gram.rounded_product(coefficients)
     values = product + b
     return values, (error + UNIT * np.abs(values)) * (1.0 + 4.0 * UNIT)
 
@@ -98,7 +98,7 @@ def linear_scores(X: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]
 
 def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded:
     """Return c'K c of a kernel matrix K and coefficients c, with its rounding error."""
-    return dot(coefficients, gram.product(coefficients), gram.product_error(coefficients))
+    return dot(coefficients, *gram.rounded_product(coefficients))
 
 
 def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:

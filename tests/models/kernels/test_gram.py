@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from marginopt.models import Quadratic
 from marginopt.models.kernels.gram import BLOCK, KernelGram, MatrixGram, piece_sizes, product_in_pieces
 from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from marginopt.models.rounding import gamma, two_product
@@ -94,3 +97,40 @@ def test_a_sum_in_pieces_has_as_many_roundings_as_a_piece_and_pieces(rows: int, 
     for row, value in zip(A, computed.tolist(), strict=True):
         exact = math.fsum(np.concatenate(two_product(row, x)).tolist())
         assert abs(value - exact) <= gamma(sum(piece_sizes(terms)) + 2) * float(np.abs(row) @ np.abs(x))
+
+
+def exact_product(gram: KernelGram, K: Sequence[Sequence[Fraction]], a: np.ndarray) -> list[Fraction]:
+    """Return Q a in rationals: Q_ij = scale·(s_i s_j (K_ij + offset) + δ_ij ridge_i)."""
+    assert gram.signs is not None
+    s, ridge = gram.signs.tolist(), np.broadcast_to(gram.ridge, gram.n).tolist()
+    signed = [Fraction(i) * Fraction(v) for i, v in zip(s, a.tolist(), strict=True)]
+    sums = [sum(((k + Fraction(gram.offset)) * v for k, v in zip(row, signed, strict=True)), Fraction(0)) for row in K]
+    parts = zip(s, sums, ridge, a.tolist(), strict=True)
+    return [Fraction(gram.scale) * (Fraction(i) * v + Fraction(r) * Fraction(w)) for i, v, r, w in parts]
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "precomputed"])
+@pytest.mark.parametrize("seed", range(5))
+def test_products_whose_terms_cancel_keep_their_digits(form: str, seed: int) -> None:
+    """Hulls that meet: Σ s_i a_i x_i is 1e-16 of its terms, and what is left of a'Qa is the ridge."""
+    rng = np.random.default_rng(seed)
+    points = np.round(rng.normal(size=(6, 2)), 2) * 10.0 ** rng.integers(0, 7)
+    X = np.vstack([points, points])
+    s = np.repeat([1.0, -1.0], 6)
+    a = np.tile(rng.random(6), 2) * (1.0 + 2.0**-52 * rng.integers(-2, 3, size=12))
+    exact_points = [[Fraction(v) for v in row] for row in X.tolist()]
+    K = [[sum((u * v for u, v in zip(left, right, strict=True)), Fraction(0)) for right in exact_points] for left in exact_points]
+    data, kernel = (sp.csr_array(X), Linear()) if form == "sparse" else (X, Linear())
+    if form == "precomputed":
+        matrix = X @ X.T
+        K, data, kernel = [[Fraction(v) for v in row] for row in matrix.tolist()], matrix, Precomputed()
+    gram = KernelGram(data, kernel, s, offset=1.0, ridge=1e-3, scale=2.0)
+    value, error = gram.rounded_product(a)
+    truth = exact_product(gram, K, a)
+    assert all(abs(Fraction(v) - t) <= Fraction(e) for v, e, t in zip(value.tolist(), error.tolist(), truth, strict=True))
+    square = Quadratic(operator=gram).evaluate(a)
+    exact_square = sum((Fraction(v) * t for v, t in zip(a.tolist(), truth, strict=True)), Fraction(0))
+    assert abs(Fraction(square.value) - exact_square) <= Fraction(square.error)
+    if form != "precomputed":  # a rounded matrix need not cancel
+        assert square.error <= 1e-10 * square.value
+        assert square.error <= 1e-3 * float(np.abs(a) @ gram.product_error(a))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -202,3 +203,26 @@ def test_a_dense_p_by_column_is_scipy_s(zero: bool) -> None:
     for part in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(computed, part), getattr(expected, part))
         assert getattr(computed, part).dtype == getattr(expected, part).dtype
+
+
+@pytest.mark.parametrize("storage", ["matrix", "sparse matrix", "factor", "sparse factor", "operator"])
+def test_quadratic_terms_that_cancel_are_evaluated_beyond_the_rounding_of_their_terms(storage: str) -> None:
+    """R'R of integers up to 2^20 is exact, and R x at a rounded null vector of R is 1e-16 of its terms."""
+    rng = np.random.default_rng(3)
+    rows = rng.integers(-(2**20), 2**20, size=(2, 5)).astype(np.float64)
+    null = np.linalg.svd(rows)[2][-1]
+    P = rows.T @ rows
+    stored = {
+        "matrix": Quadratic(matrix=P),
+        "sparse matrix": Quadratic(matrix=sp.csc_array(P)),
+        "factor": Quadratic(factor=rows),
+        "sparse factor": Quadratic(factor=sp.csr_array(rows)),
+        "operator": Quadratic(operator=MatrixGram(P)),
+    }[storage]
+    exact = [sum((Fraction(p) * Fraction(v) for p, v in zip(row, null.tolist(), strict=True)), Fraction(0)) for row in P.tolist()]
+    square = sum((Fraction(v) * e for v, e in zip(null.tolist(), exact, strict=True)), Fraction(0))
+    value, error = stored.rounded_product(null)
+    assert all(abs(Fraction(v) - e) <= Fraction(t) for v, t, e in zip(value.tolist(), error.tolist(), exact, strict=True))
+    assert (error <= 1e-4 * stored.product_error(null)).all()
+    rounded = stored.evaluate(null)
+    assert abs(Fraction(rounded.value) - square) <= Fraction(rounded.error)
