@@ -120,7 +120,7 @@ def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
 
 
 def checked_text(value: object) -> str:
-    """Return a field of a file that must be text."""
+    """Return a field of a file that must be text; raise DataError for another type."""
     if not isinstance(value, str):
         raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
     return value
@@ -362,9 +362,9 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     Returns
     -------
     Result
-        ``solver`` is who wrote the file, "unknown" where it does not say. The status is the file's claim, lowered where the
-        certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap is closed.
-        Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
+        ``solver`` is the solver that wrote the file, "unknown" where the file does not name it. The status is the file's claim,
+        lowered where the certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap
+        is closed. Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
 
     Raises
     ------

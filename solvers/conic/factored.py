@@ -127,6 +127,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     check_every : int
         Number of iterations between two evaluations of the dual bound.
     max_iterations : int
+        Largest number of quasi-Newton steps.
     """
 
     rank: int | None = None

@@ -21,7 +21,7 @@ from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sy
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
 
 
-def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
+def _newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
     """Take one predictor-corrector step (Mehrotra, Nesterov-Todd direction): return the new point and both step lengths.
 
     Raises
@@ -107,7 +107,7 @@ class _Linearised:
         dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
         equations would amplify rounding by 1/ν.
         """
-        ratio = self.compliance.c
+        ratio = self.compliance.ratio
         dw, dV, e_gamma, e_zeta, dS = self.system.solve(R, primal.a, row / self.h - primal.c)
         dq, du = self.system.rates(dw, dV)
         drho = (row + e_zeta) / self.h - du
@@ -421,7 +421,7 @@ def take_step(state: ConicState) -> None:
         state.outcome = Outcome.ITERATION_LIMIT
         return
     try:
-        state.point, _, _ = newton_step(state.point, state.system)
+        state.point, _, _ = _newton_step(state.point, state.system)
     except np.linalg.LinAlgError:
         state.outcome = _final_outcome(state)
         return

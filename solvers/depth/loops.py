@@ -29,6 +29,7 @@ from ...models.arrays import FloatArray, IntArray
 from ..interface.numba_flags import Loops, by_reference
 
 _loops = Loops(set(), Path(__file__).parent)
+#: Decorators of compiled functions, in IEEE 754 arithmetic (`Loops`).
 entry, inner = _loops.entry, _loops.inner
 
 #: Return codes of `next_crowded_hyperplane`: finished; at a hyperplane with more points than a basis (crowded); number too large.
@@ -44,8 +45,8 @@ class HyperplaneEnumeration(NamedTuple):
     weights: FloatArray  #: (n,) positive integers
     levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination
     labels: IntArray  #: (d - 1, d) order of the coordinates; eliminated ones come last
-    pivots: FloatArray  #: (d,)
-    chosen: IntArray  #: (d - 1,)
+    pivots: FloatArray  #: (d,) pivot of the elimination before each level; 1 at the first
+    chosen: IntArray  #: (d - 1,) the chosen point of each level
     best: IntArray  #: (d,) the least count so far and the points of its hyperplane
     #: (4,) level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points
     counters: IntArray
@@ -184,10 +185,9 @@ class RayCounts(NamedTuple):
     below: IntArray  #: (capacity, d - 1) subsets with counts below counts[3]
     singular: IntArray  #: (capacity, d - 1) subsets, or initial parts padded with -1, that are numerically dependent
     counts: IntArray  #: (4,) numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``
-    #: work arrays: chosen points, projected points of each level, products of lengths
-    chosen: IntArray
-    levels: FloatArray
-    products: FloatArray
+    chosen: IntArray  #: (d - 1,) work array: chosen points
+    levels: FloatArray  #: (d - 1, d, n) work array: projected points at each level
+    products: FloatArray  #: (d - 1,) work array: products of the chosen points' lengths at their elimination
 
     @classmethod
     def of(cls, d: int, n: int, capacity: int, limit: int) -> RayCounts:

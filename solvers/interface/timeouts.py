@@ -54,7 +54,13 @@ if sys.platform != "win32":
 
 
 class CallTimeout(OutOfTimeError):
-    """The call did not end in time and was abandoned; the objects that it works on must not be touched any more."""
+    """The call did not end in time and was abandoned; the objects that it works on must not be touched any more.
+
+    Parameters
+    ----------
+    status : Status
+        TIME_LIMIT or INTERRUPTED.
+    """
 
     def __init__(self, status: Status) -> None:
         super().__init__(ABANDONED_STATUS)

@@ -82,7 +82,7 @@ def negative_loss_slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, si
 
 @entry
 def add_squares(data: Any, indices: Any, indptr: Any, curvature: Any, H: Any) -> None:
-    """Add Σ d_i x_i x_i' over the rows with d_i > 0 to H; the lower triangle, indices increasing along a row."""
+    """Add Σ d_i x_i x_i', d = ``curvature``, over the CSR rows with d_i > 0 to the lower triangle of H; indices increase."""
     for i in range(curvature.size):
         d = curvature[i]
         if d > 0.0:
