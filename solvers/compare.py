@@ -19,7 +19,7 @@ from .interface.native_options import near_misses
 from .parallel import Cluster, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
-from .result_file import checked_text, data_errors_naming, load_results, save_results
+from .result_file import checked_text, data_error_context, load_results, save_results
 from .solve import solve_problem, solver_errors
 
 #: Statuses of rows without a result: the solver could not take the model, or its own code raised an error.
@@ -162,7 +162,7 @@ class Comparison(Displayable, Tabular):
         DataError
             No such file, no stored comparison, or one of another model.
         """
-        with data_errors_naming(path, "comparison"):
+        with data_error_context(path, "comparison"):
             header, results = load_results(path, "comparison", lambda header, k: model)
             rows = [
                 ComparisonRow(

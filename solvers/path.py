@@ -23,7 +23,7 @@ from .interface.solver import FIRST_BUILD, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
-from .result_file import checked_text, data_errors_naming, load_results, save_results
+from .result_file import checked_text, data_error_context, load_results, save_results
 from .solve import solve_problem
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SolutionPath(Displayable, Tabular):
 
     @property
     def in_place_updates(self) -> int:
-        """The number of solves that updated the one before in place."""
+        """The number of solves for which the solver updated its model of an earlier value in place."""
         return sum(_was_updated(r) for r in self.results)
 
     @property
@@ -161,7 +161,7 @@ class SolutionPath(Displayable, Tabular):
                 return None
             return _model_at_value(model, header["parameter"], header["values"][k], share=False)[0]
 
-        with data_errors_naming(path, "path"):
+        with data_error_context(path, "path"):
             header, results = load_results(path, "path", stated)
             values, solved = tuple(header["values"]), tuple(result for result in results if result is not None)
             if not len(values) == len(solved) == len(results):

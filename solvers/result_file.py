@@ -93,7 +93,7 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    with data_errors_naming(path, kind):
+    with data_error_context(path, kind):
         arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
         meta = _meta(arrays)
         if meta["format"] != f"marginopt {kind}":
@@ -109,8 +109,8 @@ def load_results(
 
 
 @contextmanager
-def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
-    """Raise a DataError that names the file for whatever its content raises: it may be damaged, or edited."""
+def data_error_context(path: str | Path, kind: str) -> Iterator[None]:
+    """Translate errors that a file's content raises in the ``with`` block into a DataError that names the file."""
     try:
         yield
     except DataError as error:
@@ -200,7 +200,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
         No such file, not a stored result, one of another layout (`RESULT_VERSION`), or of other data or parameters than the
         model's.
     """
-    with data_errors_naming(path, "result"):
+    with data_error_context(path, "result"):
         return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
 
 

@@ -297,8 +297,8 @@ class ConicState:
     limit: int  #: largest number of steps
     threads: int | None = None  #: threads of BLAS; None for one in small systems, else its default
     iteration: int = 0  #: steps so far
-    waited: int = 0  #: steps since the last progress
-    reference: float = np.inf  #: the last gap that counted as progress
+    steps_without_progress: int = 0  #: steps since the last progress
+    reference_gap: float = np.inf  #: the last gap that counted as progress
     outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
     start: str = "cold"  #: origin of the first iterate, in words
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
@@ -429,12 +429,12 @@ def take_step(state: ConicState) -> None:
     gap = state.point.gap
     if state.point.relative_gap < state.best.relative_gap:
         state.best = state.point
-    state.waited += 1
-    if gap <= _PROGRESS * state.reference:
-        state.waited, state.reference = 0, gap
+    state.steps_without_progress += 1
+    if gap <= _PROGRESS * state.reference_gap:
+        state.steps_without_progress, state.reference_gap = 0, gap
     if state.point.relative_gap <= 0.5 * state.tolerance:  # the other half covers the repair of γ and rounding
         state.outcome = Outcome.CONVERGED
-    elif state.waited >= (_PATIENCE if state.best.relative_gap < _EARLY_GAP else _EARLY_PATIENCE):
+    elif state.steps_without_progress >= (_PATIENCE if state.best.relative_gap < _EARLY_GAP else _EARLY_PATIENCE):
         state.outcome = _final_outcome(state)
 
 

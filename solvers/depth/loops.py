@@ -32,15 +32,15 @@ _loops = Loops(set(), Path(__file__).parent)
 #: Decorators of compiled functions, in IEEE 754 arithmetic (`Loops`).
 entry, inner = _loops.entry, _loops.inner
 
-#: Return codes of `next_crowded_hyperplane`: finished; at a hyperplane with more points than a basis (crowded); number too large.
-DONE, CROWDED, LARGE = 0, 1, 2
+#: Return codes of `next_degenerate_hyperplane`: finished; at a hyperplane with more points than a basis; number too large.
+DONE, DEGENERATE, LARGE = 0, 1, 2
 #: Twice the product of two such integers fits into 53 bits.
 _LARGEST = 2.0**26
 
 
 @by_reference
 class HyperplaneEnumeration(NamedTuple):
-    """An enumeration of the hyperplanes that points span; it stops at crowded ones that may lower the count and resumes."""
+    """An enumeration of the hyperplanes that points span; it stops at degenerate ones that may lower the count and resumes."""
 
     weights: FloatArray  #: (n,) positive integers
     levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination
@@ -138,8 +138,8 @@ def _seen_before(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
 
 
 @entry
-def next_crowded_hyperplane(enumeration: HyperplaneEnumeration) -> int:
-    """Advance to the next crowded hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
+def next_degenerate_hyperplane(enumeration: HyperplaneEnumeration) -> int:
+    """Advance to the next degenerate hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
     chosen, best, counters, d = enumeration.chosen, enumeration.best, enumeration.counters, enumeration.levels.shape[1]
     while counters[0] >= 0:
         level = counters[0]
@@ -153,10 +153,10 @@ def next_crowded_hyperplane(enumeration: HyperplaneEnumeration) -> int:
             chosen[level] += 1
             continue
         if level == d - 2:
-            crowded = _count_sides(enumeration, P, i)
-            if counters[1] < best[0] and crowded and not _seen_before(enumeration, P, i):
-                return CROWDED
-            if counters[1] < best[0] and not crowded:
+            degenerate = _count_sides(enumeration, P, i)
+            if counters[1] < best[0] and degenerate and not _seen_before(enumeration, P, i):
+                return DEGENERATE
+            if counters[1] < best[0] and not degenerate:
                 best[0] = counters[1]
                 for t in range(d - 1):
                     best[1 + t] = chosen[t]

@@ -73,7 +73,7 @@ class LinearState:
     passes: int = 0  #: passes over the rows so far
     stale: int = 0  #: changes of the multipliers in a row that did not lower the gap by a tenth
     trials: int = 0  #: number of times that the gap was within the tolerance
-    enough: int = 0  #: steps after which the gap was first within the tolerance
+    steps_to_tolerance: int = 0  #: steps after which the gap was first within the tolerance
     idle: int = 0  #: steps that did not halve the residual
     previous_residual: float = float("inf")  #: residual before the last step
     previous_gap: float = float("inf")  #: gap at the last change of the multipliers
@@ -417,7 +417,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 self._take_over(state, descent)
                 if state.gap <= state.tol:
                     return Outcome.CONVERGED
-                descent.schedule_look(state.gap, state.tol)
+                descent.schedule_gap_check(state.gap, state.tol)
                 if descent.epochs >= _EPOCHS:  # Newton steps take over
                     state.a[:], state.descent = descent.alpha, None
                     state.evaluate()
@@ -481,9 +481,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if state.gap > state.tol or state.tol >= _LOOSE:
             return state.gap <= state.tol
         state.trials += 1
-        state.enough = state.enough or state.steps
+        state.steps_to_tolerance = state.steps_to_tolerance or state.steps
         stalled = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
-        if stalled or state.steps > state.enough + min(state.enough // 2, _MORE):
+        if stalled or state.steps > state.steps_to_tolerance + min(state.steps_to_tolerance // 2, _MORE):
             return True
         view, w = state.problem, state.w.copy()
         w[view.penalised] -= state.gradient[view.penalised] / (2.0 * view.mu)

@@ -76,8 +76,8 @@ class BoxState:
     stuck: int = 0  #: refreshes in a row that did not lower the gap by a tenth
     rate: float = 1e4  #: iterations per second, as measured
     step: str = ""  #: kind of the last step
-    next_shrink: int = 0  #: the iteration of the next look for points that can leave
-    next_look: int = 32  #: the iteration of the next look at the gap
+    next_shrink: int = 0  #: the iteration of the next search for points that can leave
+    next_gap_check: int = 32  #: the iteration of the next check of the gap
     shrinkings: int = 0  #: times that points have left so far
     last: IntArray | None = None  #: the last working set of many points
     cached_block_streak: int = 0  #: such sets in a row that needed few new columns
@@ -355,9 +355,9 @@ def _shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> boo
     return True
 
 
-#: Fewest pairs between two looks for points that can leave the iteration.
+#: Fewest pairs between two searches for points that can leave the iteration.
 _SHRINK_EVERY = 1000
-#: Looks at the gap while the number of pairs doubles, about.
+#: Checks of the gap while the number of pairs doubles, about.
 _LOOKS = 16
 #: Share of the violation asked for at which the loop stops: its gradient is of float32 columns.
 _AIM = 0.7
@@ -370,7 +370,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     The loop stops on the violation max_low d - min_up d ≤ ε; then the gradient is refreshed in float64 and the true
     gap (`BoxEqualityQP.gap`) decides, or ε falls. With ``shrinking`` points at a bound that no violating pair needs leave the
     iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
-    pairs a column on the points that leave, so the first look comes after as many pairs as will have paid for it.
+    pairs a column on the points that leave, so the first search comes after as many pairs as will have paid for it.
 
     It begins with working sets of ``block`` points (`optimise_working_set`) and goes over to pairs among all points when these
     sets need few new columns.
@@ -439,12 +439,12 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         while True:
             self._shrink(state, int(scalars.iteration))
             if state.cached_block_streak >= CACHED_SET_LIMIT:
-                outcome = self._pairs(state, min(stop, state.next_look), end)
+                outcome = self._pairs(state, min(stop, state.next_gap_check), end)
             else:
                 outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
             if outcome is not Outcome.RUNNING:
                 return outcome
-            if scalars.iteration >= state.next_look and self._gap_is_closed(state):
+            if scalars.iteration >= state.next_gap_check and self._gap_is_closed(state):
                 return Outcome.CONVERGED
             if scalars.iteration >= state.limit:
                 refresh_gradient(state)
@@ -453,18 +453,19 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.RUNNING
 
     def _gap_is_closed(self, state: BoxState) -> bool:
-        """Return whether the gap is within the tolerance before the violation is, and set the next look.
+        """Return whether the gap is within the tolerance before the violation is, and set the next check.
 
-        A look costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a gradient in
-        float64; where that one is not, by float32 columns or by points that have left, the next look is half as many steps later.
+        A check costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a
+        gradient in float64. If the float64 gap is not closed, because of float32 columns or of points that have left, the next
+        check is half as many steps later.
         """
         iteration = int(state.iterate.scalars.iteration)
-        state.next_look = iteration + iteration // _LOOKS + 1
+        state.next_gap_check = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
         if relative_gap_at(float(state.iterate.scalars.objective), loops.active_gap(state.iterate)) > state.tol:
             return False
-        state.next_look = int(1.5 * iteration) + 1
+        state.next_gap_check = int(1.5 * iteration) + 1
         refresh_gradient(state)
         return relative_gap_at(state.objective, state.gap) <= state.tol
 
@@ -555,7 +556,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 # One simplex is a box with one equality, Σa = 1, on which `BoxSMO` begins with working sets and lets points leave that no
 # violating pair needs. The violation asked for follows the objective, which falls by orders of magnitude from a vertex on.
 
-#: Seconds between two looks at the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
+#: Seconds between two checks of the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
 _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 

@@ -62,6 +62,11 @@ class LowRankModel:
     view : SimplexQP
     B : ndarray of float32 (r, n)
         Of `low_rank_factor`.
+
+    Attributes
+    ----------
+    D : ndarray (n,)
+        The diagonal of Q - B'B, at least Q's known ridge.
     """
 
     def __init__(self, view: SimplexQP, B: SingleArray) -> None:

@@ -105,7 +105,7 @@ class SmoState:
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
-    next_look: int = 0  #: iteration of the next check of the objective in float64
+    next_check: int = 0  #: iteration of the next check of the objective in float64
     last_objective: float = float("inf")  #: the float64 objective at the last such check
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
     newton: NewtonHistory = field(default_factory=NewtonHistory)  #: counts of Newton steps
@@ -136,9 +136,9 @@ class SmoState:
         phase, self.phase, self.steps = self.phase, SmoPhase.PAIRS, None
         return phase
 
-    def look_later(self) -> None:
+    def schedule_check(self) -> None:
         """Schedule the next check in float64."""
-        self.next_look = int(self.iterate.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
+        self.next_check = int(self.iterate.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
         """Record the gap at the present iteration."""
@@ -294,7 +294,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         state = SmoState(
             view, tol, iteration_limit(options), cache, iterate, max(limit, 2**20) if options.memory_limit is None else limit
         )
-        state.look_later()
+        state.schedule_check()
         has_start = options.start is not None and view.label in options.start
         if self.newton and self.lowrank and not has_start:
             if growing_set_applies(view):
@@ -341,15 +341,15 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if code == loops.COLUMN:
             self._load_columns(state, int(state.iterate.scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
-            state.look_later()
+            state.schedule_check()
             return self._pause(state, stuck=code == loops.STUCK)
-        elif state.iterate.scalars.iteration >= state.next_look:
-            return self._look(state)
+        elif state.iterate.scalars.iteration >= state.next_check:
+            return self._check_objective(state)
         return Outcome.RUNNING
 
-    def _look(self, state: SmoState) -> Outcome:
+    def _check_objective(self, state: SmoState) -> Outcome:
         """Recompute the objective in float64 after many pairs; the run has stalled if it no longer falls."""
-        state.look_later()
+        state.schedule_check()
         refresh_gradient(state)
         if state.gap <= state.tol:
             return Outcome.CONVERGED
