@@ -19,10 +19,10 @@ from .interface.native_options import near_misses
 from .parallel import Cluster, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
-from .result_file import checked_text, data_errors_naming, load_results, save_results
+from .result_file import checked_text, data_error_context, load_results, save_results
 from .solve import solve_problem, solver_errors
 
-#: Statuses of solvers without a result.
+#: Statuses of rows without a result: the solver could not take the model, or its own code raised an error.
 NOT_RUN, FAILED = "not run", "failed"
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
 
@@ -34,6 +34,7 @@ class ComparisonRow:
     Parameters
     ----------
     solver : str
+        The solver's label.
     result : Result or None
     reason : str
         Empty where there is a result.
@@ -161,7 +162,7 @@ class Comparison(Displayable, Tabular):
         DataError
             No such file, no stored comparison, or one of another model.
         """
-        with data_errors_naming(path, "comparison"):
+        with data_error_context(path, "comparison"):
             header, results = load_results(path, "comparison", lambda header, k: model)
             rows = [
                 ComparisonRow(
@@ -307,12 +308,12 @@ def compare(
     solvers : sequence
         As for `solve`; ``["smo", ("smo", {"precision": "double"}), MyBackend()]``. Rows have distinct labels.
     jobs : int, optional
-        Solvers at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
-        ``joblib.parallel_config`` says. Solvers that share a machine slow each other down: compare times one after the other.
+        Number of solves at the same time, by joblib; -1 for all cores. By default one, or the number that an enclosing
+        ``joblib.parallel_config`` sets. Solvers that share a machine slow each other down: compare times one after the other.
     cluster : distributed.Client or str, optional
         A Dask cluster (a client, or its scheduler's address), or "ray" for the Ray cluster of this session.
     options, **overrides
-        Common options, for every solver; its own go with it in its pair.
+        Common options, for every solver. Options of one solver go into its pair, ``(name, {option: value})``.
 
     Returns
     -------

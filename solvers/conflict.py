@@ -29,7 +29,7 @@ from .registry import SolverLike, SolverSpec, resolve_solver
 from .solve import solve_problem
 
 #: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
-Element: TypeAlias = tuple[str, int]
+_Element: TypeAlias = tuple[str, int]
 
 
 def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves: int = 400) -> Conflict:
@@ -39,9 +39,10 @@ def conflict(model: ExportMethods, solver: SolverLike | None = None, max_solves:
     ----------
     model : Model or StandardForm
     solver : str, Solver or pair, optional
-        Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
+        Solver of the feasibility problems; by default HiGHS for linear rows (integers included), Clarabel for cones, SCIP for
+        both.
     max_solves : int
-        Limit of the solves; a set that is left larger than irreducible says so.
+        Largest number of feasibility problems. A set that is not known to be irreducible by then has ``irreducible=False``.
 
     Returns
     -------
@@ -97,14 +98,14 @@ class _Search:
 
     def __init__(self, form: StandardForm, solver: SolverSpec, max_solves: int) -> None:
         self.form, self.solver, self.solves_left = form, solver, max_solves
-        self.weights: dict[Element, float] = {}
+        self.weights: dict[_Element, float] = {}
         self.has_point = False  #: the last program that was solved has one
 
-    def run(self) -> tuple[list[Element], bool]:
+    def run(self) -> tuple[list[_Element], bool]:
         """Return the remaining elements, and whether each was found necessary."""
         crossed = np.flatnonzero((self.form.lower > self.form.upper) & ~_switches(self.form))
         if crossed.size:  # solvers refuse such bounds without multipliers
-            pair: list[Element] = [("lower", int(crossed[0])), ("upper", int(crossed[0]))]
+            pair: list[_Element] = [("lower", int(crossed[0])), ("upper", int(crossed[0]))]
             self.weights = dict.fromkeys(pair, 1.0)
             return pair, True
         remaining = self._reduced(_elements(self.form))
@@ -115,7 +116,7 @@ class _Search:
                 else f"{self.solver.label} found neither a point of {self.form.name} nor a proof that it has none",
                 name="model",
             )
-        needed: list[Element] = []
+        needed: list[_Element] = []
         while candidates := [element for element in remaining if element not in needed]:
             if self.solves_left <= 0:
                 return remaining, False
@@ -126,7 +127,7 @@ class _Search:
                 remaining = smaller
         return remaining, True
 
-    def _reduced(self, elements: list[Element]) -> list[Element] | None:
+    def _reduced(self, elements: list[_Element]) -> list[_Element] | None:
         """Return the elements that a certificate of their infeasibility uses; None without a certificate."""
         self.solves_left -= 1
         result = solve_problem(_restricted(self.form, elements), self.solver, Options())
@@ -142,8 +143,8 @@ class _Search:
         return [element for element in elements if element in weights]
 
 
-def _elements(form: StandardForm) -> list[Element]:
-    elements: list[Element] = []
+def _elements(form: StandardForm) -> list[_Element]:
+    elements: list[_Element] = []
     for c in form.constraints:
         elements += [(c.label, k) for k in range(c.rows // c.cone.group_size)]
     free = ~_switches(form)
@@ -165,7 +166,7 @@ def _is_bound(form: StandardForm, label: str) -> bool:
     return label in ("lower", "upper") and label not in {c.label for c in form.constraints}
 
 
-def _name(form: StandardForm, element: Element) -> str:
+def _name(form: StandardForm, element: _Element) -> str:
     label, k = element
     if _is_bound(form, label):
         return f"{form.names()[k]} {'≥' if label == 'lower' else '≤'} {(form.lower if label == 'lower' else form.upper)[k]:g}"
@@ -173,7 +174,7 @@ def _name(form: StandardForm, element: Element) -> str:
     return c.names()[k] if c.cone.group_size == 1 else (f"{label}[{k}]" if c.cone.count > 1 else label)
 
 
-def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
+def _restricted(form: StandardForm, elements: list[_Element]) -> StandardForm:
     """Return the feasibility problem of these elements alone."""
     by_label: dict[str, list[int]] = {}
     for label, k in elements:
@@ -194,11 +195,11 @@ def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
     )
 
 
-def _weights(form: StandardForm, elements: list[Element], result: Result) -> dict[Element, float] | None:
+def _weights(form: StandardForm, elements: list[_Element], result: Result) -> dict[_Element, float] | None:
     """Return the sizes of the elements' Farkas multipliers; None where these do not support the claim."""
     if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
         return None
-    weights: dict[Element, float] = {}
+    weights: dict[_Element, float] = {}
     gradient = np.zeros(form.n)
     restricted = _restricted(form, elements)
     for c in restricted.constraints:
@@ -213,7 +214,7 @@ def _weights(form: StandardForm, elements: list[Element], result: Result) -> dic
     return {element: size for element, size in weights.items() if size > 1e-9 * largest}
 
 
-def _exact(form: StandardForm, elements: list[Element]) -> dict[Element, Fraction] | None:
+def _exact(form: StandardForm, elements: list[_Element]) -> dict[_Element, Fraction] | None:
     """Return multipliers of these linear rows that prove infeasibility exactly and are unique up to scale; else None.
 
     Rows a_i x ≥ b_i (equalities with either sign): Σ y_i a_i = 0 with y_i > 0 and Σ y_i b_i > 0. If such y is unique up to

@@ -5,14 +5,14 @@ A claim of infeasibility is refuted by any feasible point.
 A solver may call a point optimal that is not: presolve and tolerances that are absolute make it so where the data are large
 or small. To evaluate the objective costs next to nothing, so a few hundred points are tried: zero, multiples of the solver's
 point, coordinate directions, the directions that raise the rows, multiples of the continuous relaxation's solution, and the
-minima of exact searches along coordinates. The model completes each from the leading block (w of a classifier); a form without a
-formulation is tried as it stands. A counterexample refutes a claim; to find none proves nothing.
+minima of exact searches along coordinates. The model completes each from its leading block; a form without a formulation is tried
+as it stands. A counterexample refutes a claim; to find none proves nothing.
 
-*Exact searches along coordinates.* Most variables beside the leading block are slacks: each has rows of its own, and its least
-value is the largest of what they ask, rounded up if it is an integer. The cost of w is then known without a solver. Along a
-coordinate it is a quadratic with *kinks* and jumps, where a row meets a bound of its slack: a margin its threshold, a coefficient
-zero. Between two of them the cost is smooth, so the least one is at a kink, just beside it, or where the derivative vanishes
-between two.
+*Exact searches along coordinates.* The leading block is the first block of the form's variables: w of a classifier. Most of the
+other variables are slacks: each has rows of its own, and its least feasible value is the largest that these rows require, rounded
+up if it is an integer. The cost of w is then known without a solver. Along a coordinate it is a piecewise quadratic with *kinks*
+and jumps, where a row meets a bound of its slack: a margin its threshold, a coefficient zero. Between two of them the cost is
+smooth, so its minimum is at a kink, just beside it, or where the derivative vanishes between two.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class LeadingCosts:
 
     @classmethod
     def of(cls, form: StandardForm, first: slice) -> LeadingCosts:
-        """Return the costs of a form's first variables."""
+        """Return the costs of a form's leading block, the variables ``first``."""
         others = np.r_[0 : first.start, first.stop : form.n]
         P = None if form.quadratic is None else form.quadratic.csc
         F, g = form.rows_matrix()

@@ -1,10 +1,10 @@
 """Certification of a solver's answer: `judge` recomputes it from the data, stage by stage, and returns the `Result`.
 
 A solver's answer is a claim. The stages recompute what the claim is worth from the data alone: they validate the answer, complete
-and polish its point, certify it, supply evidence that the solver did not give, decide on a status and ask what speaks against it.
+and polish its point, certify it, supply evidence that the solver did not give, decide on a status and look for objections to it.
 A judgement is a frozen value, so a stage changes the fields that it returns and nothing else, and the order of `STAGES` is the
-order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver for a
-small problem of their own (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
+order in which the evidence is used. The rules that stages apply are in `solvers.certification`; two stages run a solver on a
+small problem (`solvers.polishing`, `solvers.counterexamples`). No stage calls ``solve``.
 """
 
 from __future__ import annotations

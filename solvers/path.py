@@ -23,7 +23,7 @@ from .interface.solver import FIRST_BUILD, Gives, KeptModel, Solver
 from .parallel import Cluster, Executor, choose_executor
 from .records import Options, Status, Update, UpdateKind
 from .registry import SolverLike, SolverSpec, choose_solver, get_solver, resolve_solver
-from .result_file import checked_text, data_errors_naming, load_results, save_results
+from .result_file import checked_text, data_error_context, load_results, save_results
 from .solve import solve_problem
 
 if TYPE_CHECKING:
@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 #: Values of a parameter, in order.
 Values: TypeAlias = "Sequence[Any] | npt.NDArray[Any]"
 
-# A solution path: the results of one model at several values of a parameter, which print, tabulate and are saved as one.
-
-#: The parameter that fixes variables.
-FIXED_VARIABLES = "fixed"
+#: The name of the parameter whose values fix variables.
+_FIXED_VARIABLES = "fixed"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +44,9 @@ class SolutionPath(Displayable, Tabular):
     ----------
     parameter : str
     values : tuple
-        Of the parameter, in the order of solving.
+        Of the parameter, in the order in which `path` was given them.
     results : tuple of Result
-        ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
+        One for each value. ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
     seconds : float
         Total time: stating the models, updating, solving, certificates.
     """
@@ -75,13 +73,13 @@ class SolutionPath(Displayable, Tabular):
 
     @property
     def objectives(self) -> FloatArray:
-        """The recomputed objectives."""
+        """(values,) The recomputed objectives, in the model's sense."""
         return np.array([r.objective for r in self.results])
 
     @property
     def in_place_updates(self) -> int:
-        """The number of solves that updated the one before in place."""
-        return sum(was_updated(r) for r in self.results)
+        """The number of solves for which the solver updated its model of an earlier value in place."""
+        return sum(_was_updated(r) for r in self.results)
 
     @property
     def warm_starts(self) -> int:
@@ -159,11 +157,11 @@ class SolutionPath(Displayable, Tabular):
         """
 
         def stated(header: Mapping[str, Any], k: int) -> Model | StandardForm | None:
-            if model is None or header["parameter"] == FIXED_VARIABLES:
+            if model is None or header["parameter"] == _FIXED_VARIABLES:
                 return None
-            return model_at_value(model, header["parameter"], header["values"][k], share=False)[0]
+            return _model_at_value(model, header["parameter"], header["values"][k], share=False)[0]
 
-        with data_errors_naming(path, "path"):
+        with data_error_context(path, "path"):
             header, results = load_results(path, "path", stated)
             values, solved = tuple(header["values"]), tuple(result for result in results if result is not None)
             if not len(values) == len(solved) == len(results):
@@ -171,14 +169,14 @@ class SolutionPath(Displayable, Tabular):
             return cls(checked_text(header["parameter"]), values, solved, float(header["seconds"]))
 
 
-def was_updated(result: Result) -> bool:
+def _was_updated(result: Result) -> bool:
     """Return whether the solver changed the model that it kept."""
     return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 
-def model_at_value(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
+def _model_at_value(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
     """Return the model at a value, sharing unchanged parts if asked, and the value as results and tables show it."""
-    if parameter == FIXED_VARIABLES:
+    if parameter == _FIXED_VARIABLES:
         form = model.form if isinstance(model, Model) else model
         fixed = FixedVariables.of(form, value)
         return fixed.apply(form), fixed.summary
@@ -255,12 +253,13 @@ def path(
         and the options are those of `solvers.whole_path.whole_path` (``lam_max``, ``tol``, ``time_limit``, ``proof`` a folder).
     solver : str, Solver or pair
         As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays. A value that the solver cannot read, such as
-        κ = 0 for the conic algorithms, is solved by whoever can.
+        κ = 0 for the conic algorithms, is solved by the solver that ``auto`` chooses for it.
     update : bool
-        False builds every form anew and starts nowhere but at the ``start`` that is given.
+        Whether a solve reuses the model and the points of earlier values. False builds every form anew, and every solve starts
+        from the given ``start``, if any.
     jobs : int, optional
-        With ``update=False``, where no value needs another's solution: values at a time, by joblib; -1 for all cores. Where it is
-        not given, one, or what an enclosing ``joblib.parallel_config`` says.
+        With ``update=False``, where no value needs another's solution: number of values solved at the same time, by joblib; -1
+        for all cores. By default one, or the number that an enclosing ``joblib.parallel_config`` sets.
     cluster : distributed.Client or str, optional
         With ``update=False``: a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster.
     options, **overrides
@@ -296,7 +295,7 @@ def path(
     order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
-            problem, shown = model_at_value(solved[-1][0] if solved else model, parameter, values[k], share=True)
+            problem, shown = _model_at_value(solved[-1][0] if solved else model, parameter, values[k], share=True)
             next_options = common
             if results:
                 next_options = Options.of(common, start=_start(chosen, results, problem), **_carried(chosen, solved))
@@ -306,7 +305,7 @@ def path(
             else:
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
             update_made = result.update or (FIRST_BUILD if not results else _NO_MODEL if next_options.start is None else _WARM)
-            if result.status in _POOR and was_updated(result):
+            if result.status in _POOR and _was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept_model.close()
                 result = solve_problem(problem, chosen or "auto", next_options, kept_model)
@@ -345,7 +344,7 @@ def _solve_independently(
 ) -> SolutionPath:
     """Solve every value by itself; ``auto`` chooses at the first value."""
     begin = time.perf_counter()
-    problems = [model_at_value(model, parameter, value, share=False) for value in values]
+    problems = [_model_at_value(model, parameter, value, share=False) for value in values]
     chosen = spec.solver or get_solver(choose_solver(as_model(problems[0][0]), spec.merge_options(options))[0])
     bound_spec = SolverSpec(spec.label, chosen, spec.native_options)
     out_of_reach = [_cannot_read(chosen, problem, model, parameter, values) for problem, _ in problems]
@@ -372,14 +371,14 @@ def _cannot_read(
     """Return whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(problem)) is None:
         return False
-    problems = (model_at_value(model, parameter, value, share=False)[0] for value in values)
+    problems = (_model_at_value(model, parameter, value, share=False)[0] for value in values)
     return any(chosen.obstacle(as_model(other)) is None for other in problems)
 
 
 def _order(model: Model | StandardForm, parameter: str, values: Values, chosen: Solver | None, options: Options) -> Sequence[int]:
     """Return the order of the values by the solver of the first one."""
     if chosen is None:
-        chosen = get_solver(choose_solver(as_model(model_at_value(model, parameter, values[0], share=False)[0]), options)[0])
+        chosen = get_solver(choose_solver(as_model(_model_at_value(model, parameter, values[0], share=False)[0]), options)[0])
     return chosen.path_order(parameter, list(values))
 
 
@@ -389,7 +388,7 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
 
 
 def _check(model: Model | StandardForm, parameter: str, values: Values) -> None:
-    fixing = parameter == FIXED_VARIABLES
+    fixing = parameter == _FIXED_VARIABLES
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}", name="model")
     if not fixing and isinstance(model, Model):

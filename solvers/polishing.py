@@ -1,6 +1,6 @@
-"""Polishing of a mixed-integer point: round its integers, fix them, and solve for the other variables by an interior point.
+"""Polishing of a mixed-integer point: round its integers, fix them, and solve for the other variables (interior-point method).
 
-Incumbents of different solvers then compare to 1e-9. A point counts by its recomputed certificate alone.
+Objectives of incumbents of different solvers then agree to 1e-9. Candidates are ranked by recomputed certificates alone.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .exact.check.log_reader import log_lines
 from .parallel import Cluster, choose_executor
 
 
-def checker_of(path: Path) -> ProofChecker[Any] | None:
+def _checker_of(path: Path) -> ProofChecker[Any] | None:
     """Return the checker of a log's format: of one of our solvers, or of one from outside."""
     from .registry import EXTENSIONS, all_solvers  # imported here: the registry imports every solver
 
@@ -28,7 +28,7 @@ def checker_of(path: Path) -> ProofChecker[Any] | None:
 
 
 class Question(ABC):
-    """A question about data whose answer rests on bounds of models; the data determine the models."""
+    """A question about data whose answer rests on bounds of models, which the data determine; `check_proof` checks their logs."""
 
     @abstractmethod
     def problems(self) -> Mapping[str, Model]:
@@ -53,11 +53,11 @@ def check_proof(
         The problem that the log should be about: a proof about other data, costs or another intercept is refused. For a question
         of `marginopt.questions` the log must be about one of its problems, which are derived from the question's data.
     jobs : int, optional
-        Parts of a tree of boxes at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
-        ``joblib.parallel_config`` says.
+        Number of parts of a tree of boxes that are checked at the same time, by joblib; -1 for all cores. By default one, or the
+        number that an enclosing ``joblib.parallel_config`` sets.
     cluster : distributed.Client or str, optional
-        The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. Who checks in
-        parallel believes the workers but for two parts, drawn at random, which this process verifies again.
+        The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. A check in
+        parallel trusts the workers, except for two parts drawn at random, which this process verifies again.
     cited : sequence of path-like, optional
         Files of logs that the log cites (``earlier=`` of ``zero-one-bb``). Others are looked for beside the log. Each one is
         verified, and must have the digest that is cited.
@@ -74,7 +74,7 @@ def check_proof(
     """
     if isinstance(model, Question):
         return _check_question(path, model, jobs, cluster, cited)
-    checker = checker_of(Path(path))
+    checker = _checker_of(Path(path))
     if checker is None:
         return ProofReport(False, math.nan, math.nan, 0, _no_checker(Path(path)))
     with choose_executor(jobs, cluster) as team:

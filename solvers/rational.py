@@ -39,6 +39,7 @@ MAX_NONZEROS = 200_000
 #: Unknowns of a linear system solved in rational arithmetic, at most.
 MAX_UNKNOWNS = 120
 
+#: A vector of rational numbers.
 Vector = list[Fraction]
 #: Bounds of variables; None for no bound.
 Bounds = list[Fraction | None]
@@ -54,7 +55,7 @@ class RationalForm:
         More than `MAX_NONZEROS` coefficients.
     """
 
-    form: StandardForm
+    form: StandardForm  #: the form in float64
 
     def __post_init__(self) -> None:
         size = sum(c.F.nnz for c in self.form.constraints) + self.form.n

@@ -194,7 +194,7 @@ def relative_gap(primal: float, bound: float) -> float:
 
 
 class UpdateKind(enum.Enum):
-    """The use of an earlier, related problem that a solver kept; the value is its message."""
+    """The way in which a solver used an earlier, related problem; the value is its message."""
 
     BUILT = "built"
     UPDATED = "updated in place"
@@ -208,7 +208,7 @@ class UpdateKind(enum.Enum):
 class Update:
     """The kind of an update, and what was updated or why it was not."""
 
-    kind: UpdateKind  #: the use of the kept problem
+    kind: UpdateKind  #: the use of the earlier problem
     detail: str = ""  #: the parts updated, or the reason why nothing was
 
     @classmethod
@@ -496,7 +496,7 @@ class Options:
     def residual_tolerance(self, default: float) -> float:
         """Return the relative gap from which a backend sets the tolerances of a continuous solver: that asked for, 1e-3 at most.
 
-        Their residuals follow it, and the objective of a point that misses its rows by more counts for nothing.
+        Residuals follow these tolerances, and the objective of a point that violates its rows by more proves nothing.
         """
         return min(self.tolerance(default), 1e-3)
 

@@ -1,11 +1,16 @@
-"""The registry of solvers: look one up by name, list all with their state, and choose one for a model (``auto``).
+"""The registry of solvers by name, the solver that a call asks for (`SolverSpec`), and the choice of ``auto``.
 
-A `SolverSpec` is the solver that a call asks for, with options of its own.
+*Registry.* `get_solver` looks a solver up by name, `all_solvers` returns all, and `solvers` is the table with their state. No
+list is kept by hand: a scan finds every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
+``SOLVERS``. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach) defines ``DISCOVER``, called on
+first need, and ``ABSENT``, which returns what a solver that it did not find requires. Solvers of other packages, and those that
+the user registers in this session, are in `EXTENSIONS`.
 
-Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
-``SOLVERS`` is found by a scan. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
-defines ``DISCOVER``, called on first need, and ``ABSENT``, which says what a solver of a name that it did not find needs.
-Solvers of other packages and of the session are in `EXTENSIONS`.
+*Calls.* A call names a solver by a string, an object, or a pair of either with options (`SolverLike`); `resolve_solver` turns
+these into a `SolverSpec`.
+
+*The choice of auto.* `choose_solver` takes, by the ranks in the solvers' records, the first one that is installed, licensed and
+reads the model.
 """
 
 from __future__ import annotations
@@ -71,7 +76,7 @@ def _own() -> dict[str, Solver]:
     return {**_static(), **_discovered()}
 
 
-def is_builtin(solver: Solver) -> bool:
+def _is_builtin(solver: Solver) -> bool:
     """Return whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
     of_name = _of_name(solver.info.name)
     return of_name is not None and resolve_deferred(of_name) is resolve_deferred(solver)
@@ -88,7 +93,7 @@ def _accept(candidate: object) -> Solver | None:
     return candidate if isinstance(candidate, Solver) else None
 
 
-#: Solvers of other packages and of the session.
+#: Solvers of other packages (found by their entry points) and those that the user registers in this session.
 EXTENSIONS: extensions.PluginRegistry[Solver] = extensions.PluginRegistry(
     "marginopt.solvers", "a solver", _accept, name_of=lambda solver: solver.info.name, builtin_names=lambda: {"auto", *_own()}
 )
@@ -124,11 +129,11 @@ def get_solver(name: str) -> Solver:
     Raises
     ------
     InputError
-        There is none; names the nearest that exist.
+        No solver has this name; the message has the nearest names.
     MissingPackageError
-        A package that we reach solvers through knows it, and its own package is missing or cannot be imported.
+        CVXPY or qpsolvers has an interface for it, and its own package is missing or cannot be imported.
     ExtensionError
-        Another package promises it, and it cannot be used.
+        An entry point of another package has this name, and its solver cannot be used.
     """
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}", name="solver")
@@ -200,7 +205,8 @@ class SolverTable(Displayable, Tabular):
     Parameters
     ----------
     rows : tuple of dict
-        Name, state, summary and capabilities of each solver.
+        Of each solver: name, reads and gives (see `SolverInfo`), installed ("yes" or "no"), version, licence, summary,
+        time_limit_caveat, reference.
     """
 
     rows: tuple[dict[str, str], ...]
@@ -244,7 +250,9 @@ def solvers() -> SolverTable:
 
 def _failed(name: str, reason: str) -> dict[str, str]:
     """Return the row of an entry point whose solver cannot be used."""
-    blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "late", "reference"), "")
+    blank = dict.fromkeys(
+        ("name", "reads", "gives", "installed", "version", "licence", "summary", "time_limit_caveat", "reference"), ""
+    )
     return blank | {"name": name, "installed": "no", "version": "not usable", "summary": reason}
 
 
@@ -261,7 +269,7 @@ def _row(solver: Solver) -> dict[str, str]:
         "version": _version(solver) if present else "not installed",
         "licence": licence.state.value if present else "",
         "summary": info.summary,
-        "late": info.time_limit_caveat,
+        "time_limit_caveat": info.time_limit_caveat,
         "reference": info.reference,
     }
 
@@ -288,11 +296,11 @@ class SolverSpec:
     Parameters
     ----------
     label : str
-        Its name, with the parameters and options that differ from the defaults.
+        The solver's name, with the parameters and options that differ from the defaults.
     solver : Solver, optional
         None stands for ``auto``, which chooses for each model.
     native_options : mapping
-        Options that go with it, common ones and its own; they prevail over those of the call.
+        Options for this solver alone, common ones and its own; they take precedence over those of the call.
     """
 
     label: str
@@ -319,10 +327,10 @@ class SolverSpec:
 
     @property
     def key(self) -> Any:
-        """Plain data that identify the solver, its parameters and its own options in the key of a stored cell.
+        """Plain data that identify the solver, its parameters and its options in the key of a report's stored cell.
 
-        A name stands for the solver of the registry as it is, so that reports that asked for names are found again; an object
-        is its class, its parameters and its name.
+        A solver of the registry is its name, so that reports that named it are found again; any other is its name, its class and
+        its parameters.
         """
         try:
             name = _of_auto() if self.solver is None else _of_solver(self.solver)
@@ -334,7 +342,7 @@ class SolverSpec:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a built-in solver by name (some are made at run time), any other as it is."""
-        if self.solver is not None and is_builtin(self.solver):
+        if self.solver is not None and _is_builtin(self.solver):
             return _by_name, (self.label, self.solver.info.name, self.native_options)
         return SolverSpec, (self.label, self.solver, self.native_options)
 
@@ -443,8 +451,8 @@ def choose_solver(
 ) -> tuple[str, str]:
     """Return the name of the solver for this problem and the reason in one sentence.
 
-    ``only_open`` passes over commercial solvers, ``without`` over those that had their turn; after these, solvers that read the
-    form come before those that read the structure, whose arithmetic is alike.
+    ``only_open`` leaves out commercial solvers, and ``without`` the named ones, which have been tried. After these, solvers that
+    read the form come before those that read the structure, whose arithmetic is alike.
     """
     passed: list[str] = []
     obstacles: list[str] = []
@@ -475,7 +483,7 @@ def choose_solver(
 
 
 def solvers_by_rank(purpose: Purpose, solvers: Mapping[str, Solver]) -> list[Solver]:
-    """Return the solvers ranked for a class of problems, best first; of equals those that the session registered."""
+    """Return the solvers ranked for a class of problems, best first; of equal ranks those that the session registered first."""
     capable = [solver for solver in solvers.values() if purpose in solver.info.rank]
     return sorted(capable, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
 

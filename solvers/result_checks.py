@@ -190,9 +190,9 @@ def check_duals(
     max_rows : int
         Limit of the rows, which are drawn by ``seed``: every one costs two solves.
     step : float
-        By which g_i is moved, relative to 1 + |g_i|.
+        Change of g_i, relative to 1 + |g_i|.
     solver : str, Solver or pair
-        Which solves the moved forms.
+        Solver of the forms with changed right-hand sides.
 
     Raises
     ------

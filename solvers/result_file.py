@@ -93,7 +93,7 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    with data_errors_naming(path, kind):
+    with data_error_context(path, kind):
         arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
         meta = _meta(arrays)
         if meta["format"] != f"marginopt {kind}":
@@ -109,8 +109,8 @@ def load_results(
 
 
 @contextmanager
-def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
-    """Raise a DataError that names the file for whatever its content raises: it may be damaged, or edited."""
+def data_error_context(path: str | Path, kind: str) -> Iterator[None]:
+    """Translate errors that a file's content raises in the ``with`` block into a DataError that names the file."""
     try:
         yield
     except DataError as error:
@@ -120,7 +120,7 @@ def data_errors_naming(path: str | Path, kind: str) -> Iterator[None]:
 
 
 def checked_text(value: object) -> str:
-    """Return a field of a file that must be text."""
+    """Return a field of a file that must be text; raise DataError for another type."""
     if not isinstance(value, str):
         raise DataError(f"a value is of another kind than the layout has there: {value!r:.60}")
     return value
@@ -200,7 +200,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
         No such file, not a stored result, one of another layout (`RESULT_VERSION`), or of other data or parameters than the
         model's.
     """
-    with data_errors_naming(path, "result"):
+    with data_error_context(path, "result"):
         return _judged(_result(read_arrays(_given(path), "a stored marginopt result")), path, model)
 
 
@@ -362,9 +362,9 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     Returns
     -------
     Result
-        ``solver`` is who wrote the file, "unknown" where it does not say. The status is the file's claim, lowered where the
-        certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap is closed.
-        Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
+        ``solver`` is the solver that wrote the file, "unknown" where the file does not name it. The status is the file's claim,
+        lowered where the certificate does not support it; a file without a claim (Gurobi's) counts as interrupted, unless its gap
+        is closed. Multipliers of a claim of infeasibility are its proof, checked, in ``farkas``.
 
     Raises
     ------

@@ -89,8 +89,8 @@ def solve_problem(
 ) -> Result:
     """Solve a model (or a bare form) by a solver, or by the one chosen, and judge the answer.
 
-    Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank have their turn, and the best answer
-    is returned. ``kept_model`` holds a backend's own model between the calls of one path. Errors are those of `solve`.
+    Where ``auto``'s first solver ends without meeting the tolerance, the next ones by rank are tried, and the best answer is
+    returned. ``kept_model`` holds a backend's own model between the calls of one path. Errors are those of `solve`.
     """
     begin = time.perf_counter()
     model = as_model(problem)

@@ -108,7 +108,7 @@ class PathReport:
     Parameters
     ----------
     valid : bool
-        Whether every log is about its λ of this model and proves its bound, and every corner attains its two numbers.
+        Whether every log is about its λ of this model and proves its bound, and every corner attains its V and N.
     ratio : float
         The least ratio of a bound that the logs prove and the path's value, over all breakpoints.
     nodes : int
@@ -142,8 +142,9 @@ class WholePath(Displayable, Tabular, Question):
     proved : bool
         Whether every breakpoint's gap is within the tolerance.
     solves : int
-        Exact solves.
+        Number of exact solves.
     seconds : float
+        Total time.
     logs : tuple of str
         Paths of the proof logs, one for each breakpoint; empty without logs.
     digests : tuple of str
@@ -234,7 +235,7 @@ class WholePath(Displayable, Tabular, Question):
     def problems(self) -> Mapping[str, Model]:
         """Return the model of every breakpoint, derived from the data."""
         costs = _costs(self.model)
-        return {f"λ = {point.lam!r}": model_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
+        return {f"λ = {point.lam!r}": _model_at_lam(self.model, costs, point.lam) for point in self.breakpoints}
 
     def __str__(self) -> str:
         lines = [self._title, f"  {'lambda from':>12}  {'to':>12}  {'violations':>10}  {'||w||^2':>14}  bound/objective"]
@@ -270,10 +271,10 @@ class WholePath(Displayable, Tabular, Question):
         return axes
 
     def check(self) -> PathReport:
-        """Verify the logs from the data: derive the model of every breakpoint, check its log, count every corner again.
+        """Verify the logs from the data: derive the model of every breakpoint, check its log, recompute every corner.
 
-        The corners' two numbers are evaluated in rational arithmetic. The bounds are those of the logs, interpolated between
-        their λ and compared with the path at every λ where either has a kink; this object must not state more.
+        V and N of the corners are evaluated in rational arithmetic. The bounds are those of the logs, interpolated between their
+        λ and compared with the path at every λ where either has a kink. A path that states more than this proves is not valid.
         """
         if len(self.logs) != len(self.breakpoints):
             return PathReport(False, 0.0, 0, f"there are {len(self.logs)} logs for {len(self.breakpoints)} breakpoints")
@@ -388,7 +389,7 @@ def whole_path(
     return search.path(time.perf_counter() - begin, logs)
 
 
-def model_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
+def _model_at_lam(model: ZeroOneSVM, costs: FloatArray, lam: float) -> ZeroOneSVM:
     """Return the model at one λ of the path; equal costs stay one number."""
     point_lams: Any = lam if (costs == 1.0).all() else lam * costs
     return ZeroOneSVM(model.X, model.y, point_lams, intercept=model.intercept)
@@ -500,7 +501,7 @@ class _Search:
         native: dict[str, Any] = {"earlier": self.solved} if proof is None else {"proof": str(proof)}
         limits = {} if remaining == math.inf else {"time_limit": remaining}
         start = {} if neighbour is None else {"start": {"w": neighbour.w}}
-        model = model_at_lam(self.model, self.costs, lam)
+        model = _model_at_lam(self.model, self.costs, lam)
         result = solve_problem(model, _SOLVER, Options.of(self.options, **limits, **start, **native))
         bound = 0.0 if result.bound is None else float(result.bound)
         if proof is None:

@@ -58,7 +58,7 @@ def main(folder: Path) -> dict[str, float]:
     return {
         "objective": result.objective, "dual": abs(dual.objective), "exported": exported.objective,
         "conflict": float(len(conflict.rows)), "wrong": float(wrong.feasible), "right": float(right.feasible),
-        "worst": wrong.misses[0].amount, "value": float(right.objective),
+        "worst": wrong.violations[0].amount, "value": float(right.objective),
     }  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""Backends: one file for each third-party solver; the registry imports every file of this folder."""
+"""Backends: one file for each third-party solver, or package of solvers, which lists them in ``SOLVERS`` or ``DISCOVER``."""

@@ -354,4 +354,5 @@ def _cones(clarabel: Any, c: Constraint) -> list[Any]:
     return [clarabel.PSDTriangleConeT(c.cone.order)] * c.cone.count
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Clarabel(),)

@@ -85,7 +85,7 @@ def known_options(name: str) -> frozenset[str]:
     return frozenset(path[0] for path in paths) | _EXTRA_NAMES.get(name, frozenset())
 
 
-def tight_tolerances(name: str) -> dict[str, Any]:
+def _tight_tolerances(name: str) -> dict[str, Any]:
     """Return settings that ask this interface for tolerances of 1e-8."""
     settings: dict[str, Any] = {}
     for path in _TOLERANCES.get(name, ()):
@@ -172,7 +172,7 @@ _CONES = {
 class CvxpySolver(Backend):
     """A solver of CVXPY; `models.export.cvxpy_problem` translates the form."""
 
-    native_name: ClassVar[str]
+    native_name: ClassVar[str]  #: CVXPY's name of the solver
 
     def version(self) -> str:
         """Return the versions of the solver's own package, if one has its name, and of CVXPY."""
@@ -311,7 +311,7 @@ def _ignores_unknown(name: str) -> bool:
     """Return whether an interface ignores an unknown option silently; tested on a program in one variable."""
     import cvxpy
 
-    settings = {"marginopt_has_no_such_option": 1, **tight_tolerances(name)}
+    settings = {"marginopt_has_no_such_option": 1, **_tight_tolerances(name)}
     x = cvxpy.Variable()
     problem = cvxpy.Problem(cvxpy.Minimize(x), [x >= 1])
     with warnings.catch_warnings():
@@ -366,4 +366,5 @@ def missing_requirement(name: str) -> str | None:
     return None
 
 
+#: Called by `solvers.registry`.
 DISCOVER, ABSENT = discover, missing_requirement

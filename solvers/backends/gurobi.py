@@ -36,7 +36,7 @@ from ..records import Answer, Options, Status
 #: Variables and rows, and variables of quadratic models, that the licence inside the pip package allows.
 _LIMIT, _QUADRATIC_LIMIT = 2000, 200
 #: Gurobi's error code for a model larger than the licence allows.
-SIZE_ERROR = 10010
+_SIZE_ERROR = 10010
 
 
 @functools.cache
@@ -59,7 +59,7 @@ def find_licence(licence_file: str | None) -> Licence:
         try:
             model.optimize()
         except gurobipy.GurobiError as error:
-            if error.errno != SIZE_ERROR:
+            if error.errno != _SIZE_ERROR:
                 return Licence(LicenceState.MISSING, str(error))
             return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, gurobi_size)
     return Licence(LicenceState.FULL, f"full licence{until}")
@@ -206,7 +206,7 @@ class Gurobi(Backend):
         try:
             model.optimize(functools.partial(_watch, gurobipy, recorder))
         except gurobipy.GurobiError as error:
-            if error.errno == SIZE_ERROR:
+            if error.errno == _SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
                 raise LicenceError(f"gurobi: {error} (the model has {size})", "gurobi") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})", solver="gurobi") from error
@@ -397,4 +397,5 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     return _by_label(form, dual_values)[0]
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Gurobi(),)

@@ -50,7 +50,7 @@ _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
 _STATIONARITY = 1e-10
 
 
-class AbandonedRun(CallTimeout):
+class _AbandonedRun(CallTimeout):
     """Error of a run that did not stop in time; the HiGHS object must not be used any more."""
 
     def answer(self, form: StandardForm, recorder: Recorder, incumbents: list[FloatArray]) -> Answer:
@@ -81,12 +81,12 @@ def run_to_decision(highspy: Any, highs: Any, native: Mapping[str, Any]) -> None
         highs.run()
 
 
-def run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> None:
+def _run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> None:
     """Run a program without a quadratic part; ``begin`` is the start of the time limit.
 
     Raises
     ------
-    AbandonedRun
+    _AbandonedRun
         HiGHS did not return within the allowance of the time limit.
     """
     if options.time_limit is None:
@@ -94,25 +94,25 @@ def run_linear(highspy: Any, highs: Any, options: Options, begin: float) -> None
         return
     end = begin + time_allowance(options.time_limit)
     if not run_until(lambda: run_to_decision(highspy, highs, options.native), threading.Event(), end):  # Ctrl-C: the callbacks'
-        raise AbandonedRun(Status.TIME_LIMIT)
+        raise _AbandonedRun(Status.TIME_LIMIT)
 
 
-def run_quadratic(
+def _run_quadratic(
     highspy: Any, highs: Any, form: StandardForm, options: Options, stop: threading.Event, begin: float
-) -> ProximalSteps | None:
+) -> _ProximalSteps | None:
     """Run the quadratic program, with proximal steps if needed; ``begin`` is the start of the time limit.
 
     Raises
     ------
-    AbandonedRun
+    _AbandonedRun
         ``stop`` was set, or the time limit has passed.
     """
-    steps: list[ProximalSteps | None] = []
+    steps: list[_ProximalSteps | None] = []
     finished = threading.Event()
 
     def line(event: Any) -> None:
         if finished.is_set() or stop.is_set():
-            raise AbandonedRun(Status.INTERRUPTED)
+            raise _AbandonedRun(Status.INTERRUPTED)
 
     def work() -> None:
         run_to_decision(highspy, highs, options.native)
@@ -125,16 +125,16 @@ def run_quadratic(
     highs.cbLogging.subscribe(line)
     try:
         completed = run_until(work, stop, abandon_time(begin, options.time_limit))
-    except AbandonedRun:
+    except _AbandonedRun:
         completed = False
     if not completed:
         finished.set()
-        raise AbandonedRun(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
+        raise _AbandonedRun(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
     return steps[0]
 
 
 @dataclass(frozen=True, eq=False)
-class ProximalSteps:
+class _ProximalSteps:
     """The proximal steps of a quadratic program after HiGHS's active-set method."""
 
     steps: int  #: number of steps
@@ -142,9 +142,9 @@ class ProximalSteps:
     ray: FloatArray | None = None  #: the ray that the steps tend to if the objective is unbounded
 
 
-def _proximal_correction(highspy: Any, highs: Any, form: StandardForm, options: Options) -> ProximalSteps | None:
+def _proximal_correction(highspy: Any, highs: Any, form: StandardForm, options: Options) -> _ProximalSteps | None:
     """Take proximal steps if the active-set method's point is not stationary; return None if it is, or if the run was stopped."""
-    proximal: ProximalSteps | None = None
+    proximal: _ProximalSteps | None = None
     stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
     if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
         stopped.add("kIterationLimit")
@@ -167,7 +167,7 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
     return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STATIONARITY * scale
 
 
-def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> ProximalSteps:
+def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> _ProximalSteps:
     """Iterate x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
 
     If f is unbounded the steps tend to a ray of it.
@@ -187,8 +187,8 @@ def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, rel
         if size == 0.0 or _stationary(highs, form, F):
             break
         if k > 1 and ray_residual(form, step / size) <= 1e-9:
-            return ProximalSteps(k, shift, step / size)
-    return ProximalSteps(k, shift)
+            return _ProximalSteps(k, shift, step / size)
+    return _ProximalSteps(k, shift)
 
 
 _STATUS = {
@@ -295,13 +295,13 @@ class Highs(Backend):
         recorder.start()
         with interrupt_flag() as flag:
             incumbents = _watch(highs, form, recorder, flag)
-            proximal: ProximalSteps | None = None
+            proximal: _ProximalSteps | None = None
             try:
                 if form.quadratic is None:
-                    run_linear(highspy, highs, options, begin)
+                    _run_linear(highspy, highs, options, begin)
                 else:
-                    proximal = run_quadratic(highspy, highs, form, options, flag, begin)
-            except AbandonedRun as run:
+                    proximal = _run_quadratic(highspy, highs, form, options, flag, begin)
+            except _AbandonedRun as run:
                 recorder.stopped = True  # at its next callback, if there is one
                 answer = run.answer(form, recorder, incumbents)
             else:
@@ -401,7 +401,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> lis
     return incumbents
 
 
-def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: ProximalSteps | None) -> Answer:
+def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, proximal: _ProximalSteps | None) -> Answer:
     status_name = highs.getModelStatus().name
     status = _STATUS.get(status_name, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
@@ -454,4 +454,5 @@ def _ray(result: tuple[Any, bool, Any]) -> FloatArray | None:
     return np.array(ray) if exists else None
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Highs(),)

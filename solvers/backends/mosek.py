@@ -379,4 +379,5 @@ def read_multipliers(mosek: Any, task: Any, form: StandardForm, solution_type: A
     return z, reduced
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Mosek(),)

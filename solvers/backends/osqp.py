@@ -189,4 +189,5 @@ def _solve(solver: Any, *, polish: bool) -> Any:
     return answer
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Osqp(),)

@@ -188,4 +188,5 @@ def _data(rows: LinearRows, dense: bool, parts: frozenset[str]) -> dict[str, Any
     return data
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Piqp(),)

@@ -45,6 +45,7 @@ class Executable:
     local: bool = False  #: whether an optimum of a nonconvex problem is a local one, a stationary point here
 
 
+#: The executables that are looked for.
 EXECUTABLES = (
     Executable(
         "ipopt",
@@ -121,7 +122,7 @@ class PyomoSolver(Backend):
     bounds: our z and ζ.
     """
 
-    executable: ClassVar[Executable]
+    executable: ClassVar[Executable]  #: the executable that this class runs
 
     def version(self) -> str:
         """Return the version of Pyomo; the executable's own version is in its log."""
@@ -283,4 +284,5 @@ def _multipliers(
     return z, zeta
 
 
+#: Called by `solvers.registry`.
 DISCOVER = discover

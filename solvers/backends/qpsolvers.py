@@ -53,17 +53,17 @@ def documented_options(name: str) -> frozenset[str]:
 @functools.cache
 def ignores_unknown(name: str) -> bool:
     """Return whether an interface ignores an unknown option silently."""
-    return trial_answer(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
+    return _trial_answer(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
 
 
 @functools.cache
-def accepts_option(name: str, option: str, value: Any) -> bool:
+def _accepts_option(name: str, option: str, value: Any) -> bool:
     """Return whether an interface takes an option: its documentation says so, or a trial takes it and unknown ones are
     refused.
     """
     if option in documented_options(name):
         return True
-    return not ignores_unknown(name) and trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
+    return not ignores_unknown(name) and _trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
 
 
 @functools.cache
@@ -73,15 +73,15 @@ def abilities(name: str) -> frozenset[str]:
     Each is tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, if the solver needs both bounds), with a known unique
     solution.
     """
-    ones, settings = np.array([1.0, 1.0]), accuracy_settings(name, 1e-9)
-    half_open = _matches(trial_answer(name, np.eye(2), 0.0 * ones, np.inf, **settings), (0.5, 0.5))
+    ones, settings = np.array([1.0, 1.0]), _accuracy_settings(name, 1e-9)
+    half_open = _matches(_trial_answer(name, np.eye(2), 0.0 * ones, np.inf, **settings), (0.5, 0.5))
     upper = np.inf if half_open else 2.0
     tries = (
         ("linear", np.zeros((2, 2)), np.array([1.0, 0.0]), (0.0, 1.0)),
         ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -ones, (0.5, 0.5)),
         ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * ones, (0.0, 1.0)),
     )
-    abilities_found = {ability for ability, P, q, x in tries if _matches(trial_answer(name, P, q, upper, **settings), x)}
+    abilities_found = {ability for ability, P, q, x in tries if _matches(_trial_answer(name, P, q, upper, **settings), x)}
     return frozenset(abilities_found | ({"half-open bounds"} if half_open else set()))
 
 
@@ -89,24 +89,24 @@ def _matches(answer: Any, x: tuple[float, float]) -> bool:
     return answer is not None and bool(answer.found) and answer.x is not None and bool(np.abs(answer.x - x).max() <= 1e-4)
 
 
-def accuracy_settings(name: str, tol: float) -> dict[str, Any]:
+def _accuracy_settings(name: str, tol: float) -> dict[str, Any]:
     """Return settings for this accuracy in the interface's own names.
 
     The absolute tolerance of the gap is set far below the relative one: it must not replace that for small objectives.
     """
     small = ("eps_duality_gap_abs", "abstol")
-    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if accepts_option(name, o, 1e-8)}
-    if accepts_option(name, "check_duality_gap", True):
+    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if _accepts_option(name, o, 1e-8)}
+    if _accepts_option(name, "check_duality_gap", True):
         settings["check_duality_gap"] = True
     return settings
 
 
-def trial_answer(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
+def _trial_answer(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
     """Return the answer to a problem in two variables; None if the interface raises or warns."""
     import qpsolvers
 
     def native(matrix: FloatArray) -> Any:
-        return matrix if accepts_dense(name) else sp.csc_matrix(matrix)
+        return matrix if _accepts_dense(name) else sp.csc_matrix(matrix)
 
     bounds = np.zeros(2), np.full(2, upper)
     problem = qpsolvers.Problem(native(P), q, None, None, native(np.ones((1, 2))), np.ones(1), *bounds)
@@ -118,14 +118,14 @@ def trial_answer(name: str, P: FloatArray, q: FloatArray, upper: float, /, **set
             return None
 
 
-def accepts_dense(name: str) -> bool:
+def _accepts_dense(name: str) -> bool:
     """Return whether the solver takes dense matrices."""
     import qpsolvers
 
     return name in qpsolvers.dense_solvers
 
 
-def refusal_error(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
+def _refusal_error(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
     """Return the error for native options that an interface refuses: its message, and names near to options that it lacks."""
     message = str(error)
     first_line = message.strip().splitlines()[0] if message.strip() else type(error).__name__
@@ -133,7 +133,7 @@ def refusal_error(name: str, native: Mapping[str, Any], error: Exception) -> Inp
     # exempt (text): the message of a native solver
     names = documented_options(name) | set(re.findall(r"\b([a-z]\w+): ", message.partition("Invoked with")[0]))
     strangers = [
-        o for o in native if o not in names and trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None
+        o for o in native if o not in names and _trial_answer(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None
     ]
     hint = f" (it has {', '.join(sorted(documented_options(name)))})"
     hints = "".join(f"; it has no option {option!r}{near_misses(option, names) or hint}" for option in strangers)
@@ -187,7 +187,7 @@ _DENSE = 0.25
 class QPSolver(Backend):
     """A solver of qpsolvers. G x ≤ h there has z ≥ 0 in Px + q + G'z + A'y + z_box = 0: our z, -y and ζ = -z_box."""
 
-    native_name: ClassVar[str]
+    native_name: ClassVar[str]  #: qpsolvers' name of the solver
 
     def obstacle(self, model: Model) -> str | None:
         """Return the obstacle of the base class, or that this solver fails on this P: zero, or not positive definite."""
@@ -218,7 +218,7 @@ class QPSolver(Backend):
                 answer = self._solution(problem, start, options.verbose, settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
-                raise refusal_error(self.native_name, options.native, error) from error
+                raise _refusal_error(self.native_name, options.native, error) from error
             native_status = f"{type(error).__name__}: {error}"
             return Answer(Status.FAILED, native_status, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
@@ -254,11 +254,11 @@ class QPSolver(Backend):
         name = self.native_name
         if ignores_unknown(name):
             check_native(name, options.native, documented_options(name))
-        settings = accuracy_settings(name, max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-11))
+        settings = _accuracy_settings(name, max(1e-2 * options.residual_tolerance(self.info.tolerance), 1e-11))
         covered = {"start"} if "initvals" in documented_options(name) else set()
         for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
             value = getattr(options, option)
-            names = [candidate for candidate in candidates if accepts_option(name, candidate, 1000)]
+            names = [candidate for candidate in candidates if _accepts_option(name, candidate, 1000)]
             if value is not None and names:
                 settings[names[0]] = value
                 covered.add(option)
@@ -384,7 +384,7 @@ def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
 
     P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
     filled = P.nnz + rows.E.nnz + rows.G.nnz >= _DENSE * form.n * (form.n + rows.equal.size)
-    dense = accepts_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
+    dense = _accepts_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
 
     def native(matrix: Any) -> Any:
         return matrix.toarray() if dense else sp.csc_matrix(matrix)

@@ -452,4 +452,5 @@ def _finite(value: float) -> float | None:
     return float(value) if abs(value) < _INFINITY else None
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Scip(),)

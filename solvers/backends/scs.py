@@ -209,4 +209,5 @@ def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
     return np.concatenate(indices), {kind: size for kind, size in cone.items() if size}
 
 
+#: Read by `solvers.registry`.
 SOLVERS = (Scs(),)

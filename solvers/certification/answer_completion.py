@@ -36,7 +36,7 @@ _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
 #: Lengths along a ray of descent at which points are tried, in units of the starting point and of the ray.
 _LENGTHS = (1e2, 1e4)
-#: What contradicts a claim that the objective has no least value.
+#: The sentence that contradicts a claim that the objective has no least value.
 _BOUNDED = "the solver says unbounded, and {}"
 _BY_MULTIPLIERS = "multipliers bound the objective (minimised) by {:.6g}"
 _NOTE = "by least squares: the solver gave none that bound the objective"
@@ -47,7 +47,7 @@ _WHOLE = "rounded to {} digits behind the point: they meet the dual's equations 
 
 @dataclass(frozen=True, eq=False)
 class CompletedClaim:
-    """A claim of infeasibility or unboundedness: the answer with the best ray, its worth, and what speaks against the claim."""
+    """A claim of infeasibility or unboundedness: the answer with the best ray, its evidence, and an objection to the claim."""
 
     answer: Answer  #: with the best ray
     ray: RayEvidence  #: evidence of that ray
@@ -273,6 +273,7 @@ def _feasible(form: StandardForm, x: FloatArray) -> bool:
 # objective is at least q'd at x + d, the rows that are slack at x are left out, and the other rows, in d, have no constant, so a
 # finite bound of it is zero (`models.program.lagrangian`). Neither proof asks how small a number is.
 
+#: The note on the origin of such a point.
 ZERO_OBJECTIVE_NOTE = "the point of objective zero, beside which the solver stopped"
 
 

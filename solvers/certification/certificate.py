@@ -25,39 +25,41 @@ from ...models.program.lagrangian import Bound, dual_bound
 from ...models.rounding import gamma
 from ..records import Answer, relative_gap
 
-# The unit of an optimum of zero: the size of the objective's terms over one natural unit of each variable.
+# The scale of the objective, with which an optimum of zero is compared: the size of its terms where every variable is of its
+# typical magnitude.
 #
-# Units scale with the data. They come from the numbers that a problem states: boxes and constants of rows, which give units to
-# the other variables of their rows; where nothing is constant, from a quadratic term and the linear costs that it balances.
+# Magnitudes scale with the data. They come from the numbers that a problem states: boxes and constants of rows, which give
+# magnitudes to the other variables of their rows; where nothing is constant, from a quadratic term and the linear costs that it
+# balances.
 
-#: A coefficient below this share of the largest of its row says nothing of its variable's unit.
+#: A coefficient below this share of the largest of its row says nothing of its variable's magnitude.
 _COUNTS = 1e-6
 #: Relative violation below which roundings are not told apart; roundings of a row's sum, relative to its largest term.
 _ROUNDED, _SUM_ERROR = 1e-10, 4.0 * 2.0**-53
 #: Constant of an empty row below which it is a rounding.
 _CONSTANT = 1e-9
-#: Largest number of rows through which a variable takes its unit from others.
+#: Largest number of rows through which a variable takes its magnitude from others.
 _STEPS = 3
 #: Scales of forms that still live: several points of one are judged.
 _SCALES: weakref.WeakKeyDictionary[StandardForm, float] = weakref.WeakKeyDictionary()
 
 
 def objective_scale(form: StandardForm) -> float:
-    """Return max_j max(|q_j| τ_j, ½|P_jj| τ_j²), τ_j the natural unit of x_j (`natural_units`); cached for each form."""
+    """Return max_j max(|q_j| τ_j, ½|P_jj| τ_j²), τ_j the typical magnitude of x_j (`variable_scales`); cached for each form."""
     if form not in _SCALES:
-        unit = natural_units(form)
+        unit = variable_scales(form)
         _SCALES[form] = float(np.maximum(np.abs(form.q) * unit, 0.5 * _curvature(form) * unit**2).max(initial=0.0))
     return _SCALES[form]
 
 
-def natural_units(form: StandardForm) -> FloatArray:
-    """Return τ, the natural unit of each variable; zero where the form's numbers determine none.
+def variable_scales(form: StandardForm) -> FloatArray:
+    """Return τ (n,), an estimate of each variable's magnitude from the form's numbers; zero where they determine none.
 
     τ_j is the width of the variable's box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0, and at most |q_j|/P_jj, where its own
-    linear and quadratic terms balance. A variable without such a unit takes one from its rows without a constant and the units of
-    their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has a unit, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
+    linear and quadratic terms balance. A variable without such a τ_j takes one from its rows without a constant and the τ_k of
+    their other variables, √(Σ_i max_k (F_ik τ_k)²/ΣF_ij²). Where no variable has any, (max_i |F_ij| min_k |q_k|/|F_ik|)/P_jj,
     where the quadratic term balances the linear costs in its rows, comes first. Coefficients far below the largest of their row
-    do not count: a 1e-17 would make a unit of 1e17, beside which every gap is small.
+    do not count: a 1e-17 would make a τ_j of 1e17, beside which every gap is small.
     """
     unit = _from_constants(form)
     needed = ((form.q != 0.0) | (_curvature(form) > 0.0)) & (unit == 0.0)
@@ -185,7 +187,7 @@ class Certificate(Displayable):
         Bound of the rounding error of the objective where its terms at this point and those of Σ<z_k, F_k x + g_k> are added up
         in any order: below it an objective cannot be told from zero.
     scale : float
-        Size of the objective's terms over one natural unit of each variable.
+        Size of the objective's terms where every variable is of its typical magnitude (`objective_scale`).
     inner : bool
         Whether it certifies the inner problem of a minimax model, with a parameter fixed at the solver's value. Its bound is
         none of the whole problem.
@@ -547,8 +549,8 @@ def certify_by_model(model: Model, values: Mapping[str, FloatArray], multipliers
 class Certifier:
     """The function from a point of a model to its certificate: by the form, or by the model where ``form`` is None."""
 
-    model: Model
-    form: StandardForm | None
+    model: Model  #: the model of the points
+    form: StandardForm | None  #: its standard form; None if it is too large or does not exist
 
     def __call__(self, answer: Answer, values: Mapping[str, FloatArray]) -> Certificate:
         """Return the certificate of the answer's multipliers at a point."""

@@ -35,7 +35,8 @@ class ScaledRows(ABC):
     Attributes
     ----------
     decides : bool
-        Whether of each claim and its alternative exactly one holds, so that least squares find evidence of one or the other.
+        Whether a theorem of the alternative holds: exactly one of two systems has a solution (a feasible point or Farkas
+        multipliers, a ray of descent or bounding multipliers), and least squares find it.
     """
 
     decides: ClassVar[bool] = True
@@ -84,13 +85,13 @@ class ScaledRows(ABC):
         return reduced
 
 
-def fits_least_squares(form: StandardForm, limit: int) -> bool:
+def _fits_least_squares(form: StandardForm, limit: int) -> bool:
     """Return whether no variable is an integer and the least-squares matrices have at most ``limit`` numbers."""
     count = form.rows + int(np.isfinite(form.lower).sum()) + int(np.isfinite(form.upper).sum())
     return not form.integer.any() and (form.n + 1) * (count + 1) <= limit and form.n**2 <= limit
 
 
-def stacked_rows(form: StandardForm) -> tuple[FloatArray, FloatArray]:
+def _stacked_rows(form: StandardForm) -> tuple[FloatArray, FloatArray]:
     """Return A and b of A x + b: the form's rows, then x ≥ lower and x ≤ upper where these are finite."""
     low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
     F, g = form.rows_matrix()
@@ -111,7 +112,7 @@ _STEPS, _LOOK = 4000, 50
 _CONVERGED, _PROGRESS = 1e-13, 0.999
 
 
-def cone_least_squares(
+def _cone_least_squares(
     B: FloatArray, c: FloatArray, project: Callable[[FloatArray], FloatArray], deadline: float = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     """Minimise ||c - B z|| over z in a cone.
@@ -254,9 +255,9 @@ class ScaledLinearRows(ScaledRows):
     def of(cls, form: StandardForm) -> ScaledLinearRows | None:
         """Return the rows; None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-        if not linear or not fits_least_squares(form, _MOST):
+        if not linear or not _fits_least_squares(form, _MOST):
             return None
-        A, b = stacked_rows(form)
+        A, b = _stacked_rows(form)
         equal = np.append(form.rows_mask(Zero), np.zeros(b.size - form.rows, dtype=bool))
         scale = np.sqrt((A**2).sum(axis=1) + b**2)
         scale[scale == 0.0] = 1.0
@@ -412,9 +413,9 @@ class ScaledConeRows(ScaledRows):
     @classmethod
     def of(cls, form: StandardForm) -> ScaledConeRows | None:
         """Return the rows; None where a set is not convex, a variable is an integer, or the matrix is too large."""
-        if not all(c.cone.convex for c in form.constraints) or not fits_least_squares(form, _MOST_OF_CONES):
+        if not all(c.cone.convex for c in form.constraints) or not _fits_least_squares(form, _MOST_OF_CONES):
             return None
-        A, b = stacked_rows(form)
+        A, b = _stacked_rows(form)
         size, start = np.sqrt((A**2).sum(axis=1) + b**2), 0
         for c in form.constraints:
             size[start : start + c.rows] = np.linalg.norm(size[start : start + c.rows])
@@ -425,7 +426,7 @@ class ScaledConeRows(ScaledRows):
     def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Return Farkas multipliers, or a feasible point; both None if least squares did not decide."""
         B = np.column_stack([self.A, self.b]).T
-        z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
+        z, residual = _cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual, self.deadline)
         if float(np.linalg.norm(residual)) <= _NONE_OF_CONES:
             return multipliers_by_label(self.form, z / self.scale), None
         certain = residual[-1] < -_UNSURE
@@ -444,7 +445,7 @@ class ScaledConeRows(ScaledRows):
             d = np.where(np.isfinite(form.upper), np.minimum(d, 0.0), d)
             return np.concatenate([d, self._primal(v[n:])])
 
-        direction, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project, self.deadline)
+        direction, residual = _cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project, self.deadline)
         return direction[:n] if float(np.linalg.norm(residual)) <= _NONE_OF_CONES else None
 
     def bounding_multipliers(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
@@ -452,7 +453,7 @@ class ScaledConeRows(ScaledRows):
         form, count = self.form, self.A.shape[0]
         q, size, P, unit = self.scaled_objective()
         B = np.column_stack([self.A.T, -P.T])
-        z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]), self.deadline)
+        z, residual = _cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]), self.deadline)
         if float(np.linalg.norm(residual)) > _NONE_OF_CONES:
             return None
         multipliers, v = z[:count] * size / self.scale, z[count:] / unit * size
@@ -463,7 +464,7 @@ class ScaledConeRows(ScaledRows):
         gradient, row_values = self.form.gradient(x), self.A @ x + self.b
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         B = np.vstack([self.A.T, row_values[None, :]])
-        z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual, self.deadline)
+        z, _ = _cone_least_squares(B, np.append(gradient / size, 0.0), self._dual, self.deadline)
         multipliers_in_rows = z * size / self.scale
         return multipliers_by_label(self.form, multipliers_in_rows), self.reduced(multipliers_in_rows)
 
@@ -484,7 +485,7 @@ class ScaledConeRows(ScaledRows):
             if seconds is not None and time.perf_counter() - begin > seconds:
                 return None
             right = gradient[needed] / size - columns @ (depth * inward)
-            z, residual = cone_least_squares(columns, right, self._dual, self.deadline)
+            z, residual = _cone_least_squares(columns, right, self._dual, self.deadline)
             if float(np.linalg.norm(residual)) <= _INSIDE:
                 return multipliers_by_label(self.form, (z + depth * inward) * size / self.scale)
         return None

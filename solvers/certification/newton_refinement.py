@@ -206,6 +206,7 @@ def _error(form: StandardForm, x: FloatArray, z: Mapping[str, FloatArray], zeta:
     return max(worst, float(np.abs(residual).max(initial=0.0)))
 
 
+#: The note on the origin of a refined point.
 REFINEMENT_NOTE = "made exact by Newton's method on the constraints that are active at the solver's point"
 #: The answer, its point and their certificate.
 Refined: TypeAlias = tuple[Answer, Mapping[str, FloatArray], Certificate]

@@ -31,7 +31,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Miss:
+class PointViolation:
     """One violation by a point: of a row, a bound or the integrality of a variable."""
 
     name: str  #: of the row or variable
@@ -52,13 +52,14 @@ class PointCheck(Displayable):
     Parameters
     ----------
     program : str
-    misses : tuple of Miss
-        Every row, bound and integer that is missed by anything at all, the largest first.
+        Name of the program.
+    violations : tuple of PointViolation
+        Of every row, bound and integer that is violated by any amount, the largest first.
     objective : float
         In the sense of the program.
     sense : {"minimise", "maximise"}
     tolerance : float
-        A point is feasible if no miss is larger.
+        A point is feasible if no violation is larger.
     exact : bool
         Whether every row was decided in exact arithmetic.
     unknown_variables : int
@@ -68,7 +69,7 @@ class PointCheck(Displayable):
     """
 
     program: str
-    misses: tuple[Miss, ...]
+    violations: tuple[PointViolation, ...]
     objective: float
     sense: str
     tolerance: float = TOLERANCE
@@ -83,23 +84,23 @@ class PointCheck(Displayable):
 
     @property
     def feasible(self) -> bool:
-        """Return whether no row, bound or integer is missed by more than the tolerance."""
-        return not self.misses or self.misses[0].amount <= self.tolerance
+        """Return whether no row, bound or integer is violated by more than the tolerance."""
+        return not self.violations or self.violations[0].amount <= self.tolerance
 
     def __str__(self) -> str:
         arithmetic = "in exact arithmetic" if self.exact else "its cones in floating point"
-        if not self.misses:
+        if not self.violations:
             verdict = f"feasible, {arithmetic}"
         elif self.feasible:
-            verdict = f"feasible within {self.tolerance:g}; {self.misses[0]}"
+            verdict = f"feasible within {self.tolerance:g}; {self.violations[0]}"
         else:
-            violated = sum(miss.amount > self.tolerance for miss in self.misses)
+            violated = sum(violation.amount > self.tolerance for violation in self.violations)
             noun = "row, bound or integer" if violated == 1 else "rows, bounds or integers"
             verdict = f"infeasible: {violated} {noun} violated by more than {self.tolerance:g}"
         lines = [f"{self.program}: {verdict}"]
         if not self.feasible:
-            lines += [f"  {miss}" for miss in self.misses[:_SHOWN]]
-            lines += [f"  ... and {len(self.misses) - _SHOWN} more"] if len(self.misses) > _SHOWN else []
+            lines += [f"  {violation}" for violation in self.violations[:_SHOWN]]
+            lines += [f"  ... and {len(self.violations) - _SHOWN} more"] if len(self.violations) > _SHOWN else []
         lines.append(f"  objective {self.objective:.12g} ({self.sense}) at this point")
         if objective_differs(self.objective, self.stated_objective):
             lines.append(f"  the file states the objective {self.stated_objective:.12g}")
@@ -123,12 +124,12 @@ def check_point(
     values : mapping, ndarray (n,), str or Path
         By block, or by the names of single variables; all of them in the form's order; or a solution file (`read_solution`).
     tolerance : float
-        Largest miss of a row, bound or integer, in its own units, that counts as feasible.
+        Largest violation of a row, bound or integer, in its own units, that counts as feasible.
 
     Returns
     -------
     PointCheck
-        Feasible or not, the misses from the largest on, and the objective.
+        Feasible or not, the violations from the largest on, and the objective.
 
     Raises
     ------
@@ -149,12 +150,12 @@ def check_point(
             point, content = _file_point(form, values)
             named, unknown, file_objective = form.split(point), content.unknown_variables, content.objective
         x = form.join(problem.complete(form.read_values(named, "values")))
-    misses = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
-    misses.sort(key=lambda miss: -miss.amount)
+    violations = [*_rows(form, x), *_bounds(form, x), *_integers(form, x)]
+    violations.sort(key=lambda violation: -violation.amount)
     sign, sense = (-1.0, "maximise") if form.maximise else (1.0, "minimise")
     exact = all(isinstance(c.cone, Nonnegative | Zero) for c in form.constraints)
     objective, stated_objective = sign * form.evaluate(x).value, None if file_objective is None else sign * file_objective
-    return PointCheck(problem.name, tuple(misses), objective, sense, tolerance, exact, unknown, stated_objective)
+    return PointCheck(problem.name, tuple(violations), objective, sense, tolerance, exact, unknown, stated_objective)
 
 
 def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FilePoint]:
@@ -165,8 +166,8 @@ def _file_point(form: StandardForm, path: str | Path) -> tuple[FloatArray, FileP
     return content.x, content
 
 
-def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
-    """Yield the rows that are missed."""
+def _rows(form: StandardForm, x: FloatArray) -> Iterator[PointViolation]:
+    """Yield the violations of rows."""
     for c in form.constraints:
         if not isinstance(c.cone, Nonnegative | Zero):
             yield from _cones(c, c.value(x))
@@ -180,7 +181,7 @@ def _rows(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
             amount = abs(exact) if isinstance(c.cone, Zero) else max(-exact, Fraction(0))
             if amount:
                 names = c.names() if names is None else names
-                yield Miss(names[i], "row", float(amount))
+                yield PointViolation(names[i], "row", float(amount))
 
 
 def _exact_row(c: Constraint, i: int, x: FloatArray) -> Fraction:
@@ -189,31 +190,31 @@ def _exact_row(c: Constraint, i: int, x: FloatArray) -> Fraction:
     return sum((Fraction(a) * Fraction(v) for a, v in pairs), Fraction(float(c.g[i])))
 
 
-def _cones(c: Constraint, value: FloatArray) -> Iterator[Miss]:
-    """Yield the cones that are missed: by the largest change of an entry that a projection makes."""
+def _cones(c: Constraint, value: FloatArray) -> Iterator[PointViolation]:
+    """Yield the violations of cones: the largest change of an entry that a projection makes."""
     outside = np.abs(value - c.cone.project(value)).reshape(-1, c.cone.group_size).max(axis=1)
     names = c.names()
     for k in np.flatnonzero(outside > 1e-15 * (1.0 + np.abs(value).max(initial=0.0))).tolist():
-        yield Miss(names[k * c.cone.group_size], "row", float(outside[k]), exact=False)
+        yield PointViolation(names[k * c.cone.group_size], "row", float(outside[k]), exact=False)
 
 
-def _bounds(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
+def _bounds(form: StandardForm, x: FloatArray) -> Iterator[PointViolation]:
     """Yield the variables beyond their bounds."""
     outside = np.flatnonzero((x < form.lower) | (x > form.upper)).tolist()
     names = form.names() if outside else []
     for j in outside:
         end = form.lower[j] if x[j] < form.lower[j] else form.upper[j]
-        yield Miss(
+        yield PointViolation(
             names[j], "bound", float(abs(Fraction(float(x[j])) - Fraction(float(end)))) if math.isfinite(end) else math.inf
         )
 
 
-def _integers(form: StandardForm, x: FloatArray) -> Iterator[Miss]:
+def _integers(form: StandardForm, x: FloatArray) -> Iterator[PointViolation]:
     """Yield the integer variables whose values are not integers."""
     broken = np.flatnonzero(form.integer & (x != np.round(x))).tolist()
     names = form.names() if broken else []
     for j in broken:
-        yield Miss(names[j], "integer", float(abs(x[j] - np.round(x[j]))))
+        yield PointViolation(names[j], "integer", float(abs(x[j] - np.round(x[j]))))
 
 
 def certify(

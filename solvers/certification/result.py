@@ -42,7 +42,7 @@ class BoundKind(enum.StrEnum):
     NONE = "none"
 
 
-# Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
+#: Methods of a result that later modules implement: they certify anew, solve neighbours of the problem, and write files.
 VERIFY: LateMethod[[Result, Model | StandardForm, bool], Verification] = LateMethod("verify")
 CHECK_DUALS: LateMethod[[Result, Model | StandardForm, int, int], DualCheck] = LateMethod("check_duals")
 SAVE: LateMethod[[Result, str | Path], Path] = LateMethod("save")

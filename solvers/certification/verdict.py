@@ -1,6 +1,6 @@
 """`verdict`: the status that a certificate supports for a solver's claim, with the remarks that explain it.
 
-The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
+The rules, in order. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
 bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
 conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. The
@@ -102,7 +102,7 @@ def proves_optimum(answer: Answer, certificate: Certificate, tol: float) -> bool
     return bool(np.isfinite(certificate.bound)) and verdict(answer, certificate, tol).status is Status.OPTIMAL
 
 
-#: Whose constants may cut off the optimum, and what to do.
+#: The source of constants that may cut off the optimum, and the remedy.
 _STATED = ("as they were given", "leave big_m out to have valid ones computed, or give larger ones")
 _CHANGED = (
     "made before the change",

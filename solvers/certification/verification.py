@@ -26,17 +26,18 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """The value of a result's claims, recomputed.
+    """A result's claims beside their recomputed values.
 
     Parameters
     ----------
     model, solver : str
+        Names.
     checks : tuple of Check
         Status, objective, primal residual, bound.
     objective, bound : Fraction or None
         Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
     violations : mapping of label to float
-        Exact too: 0.0 is exact, other figures are rounded up.
+        By rational arithmetic: 0.0 is exact, other figures are rounded up. Empty without it.
     no_exact_bound_reason : str
         The reason why rational arithmetic gives no bound; empty with one.
     exact : bool
@@ -105,13 +106,10 @@ class DualRow:
 
 @dataclass(frozen=True)
 class DualCheck:
-    """Comparison of multipliers with difference quotients of the optimum.
-
-    ``step`` is the relative change of the right-hand side.
-    """
+    """Comparison of multipliers with difference quotients of the optimum."""
 
     rows: tuple[DualRow, ...]  #: the rows compared
-    step: float
+    step: float  #: change of a right-hand side g_i, relative to 1 + |g_i|
 
     @property
     def agrees(self) -> bool:

@@ -97,7 +97,7 @@ class FactoredState:
     threads: int | None  #: threads of BLAS; None for one in small systems, else its default
     memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)  #: pairs (s, y), the newest last
     iteration: int = 0  #: iterations so far
-    since: int = 0  #: iterations since the last certificate
+    iterations_since_check: int = 0  #: iterations since the last certificate
     best: ConicBound | None = None  #: best proved bound; None before the first certificate
     outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
 
@@ -127,6 +127,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     check_every : int
         Number of iterations between two evaluations of the dual bound.
     max_iterations : int
+        Largest number of quasi-Newton steps.
     """
 
     rank: int | None = None
@@ -169,13 +170,13 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
                     state.outcome = Outcome.ITERATION_LIMIT
                     break
                 progressed = _quasi_newton_step(state)
-                if not progressed or state.since >= self.check_every:
+                if not progressed or state.iterations_since_check >= self.check_every:
                     self._check_optimality(state, progressed)
         return state.outcome
 
     def _check_optimality(self, state: FactoredState, progressed: bool) -> None:
         """Evaluate the bound; if no step is possible, widen L or stop."""
-        state.since = 0
+        state.iterations_since_check = 0
         point, bound = _certify(state, improve=not progressed)
         if point.objective - bound.value <= state.tolerance * max(abs(point.objective), abs(bound.value)):
             state.outcome = Outcome.CONVERGED
@@ -235,7 +236,7 @@ def _quasi_newton_step(state: FactoredState) -> bool:
     progress = state.evaluation.value - trial.value > 1e-15 * abs(trial.value)
     state.x, state.evaluation = x, trial
     state.iteration += 1
-    state.since += 1
+    state.iterations_since_check += 1
     return progress
 
 

@@ -21,7 +21,7 @@ from .iterate import ConicData, Iterate, PointScaling, PreparedProblem, Step, Sy
 from .newton import Compliance, NewtonSystem, PointSystem, best_system
 
 
-def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
+def _newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
     """Take one predictor-corrector step (Mehrotra, Nesterov-Todd direction): return the new point and both step lengths.
 
     Raises
@@ -107,7 +107,7 @@ class _Linearised:
         dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
         equations would amplify rounding by 1/ν.
         """
-        ratio = self.compliance.c
+        ratio = self.compliance.ratio
         dw, dV, e_gamma, e_zeta, dS = self.system.solve(R, primal.a, row / self.h - primal.c)
         dq, du = self.system.rates(dw, dV)
         drho = (row + e_zeta) / self.h - du
@@ -297,8 +297,8 @@ class ConicState:
     limit: int  #: largest number of steps
     threads: int | None = None  #: threads of BLAS; None for one in small systems, else its default
     iteration: int = 0  #: steps so far
-    waited: int = 0  #: steps since the last progress
-    reference: float = np.inf  #: the last gap that counted as progress
+    steps_without_progress: int = 0  #: steps since the last progress
+    reference_gap: float = np.inf  #: the last gap that counted as progress
     outcome: Outcome = Outcome.RUNNING  #: the reason why the run ended, or RUNNING
     start: str = "cold"  #: origin of the first iterate, in words
     deadline: float = np.inf  #: value of `time.perf_counter`; a step that would end much later is not started
@@ -421,7 +421,7 @@ def take_step(state: ConicState) -> None:
         state.outcome = Outcome.ITERATION_LIMIT
         return
     try:
-        state.point, _, _ = newton_step(state.point, state.system)
+        state.point, _, _ = _newton_step(state.point, state.system)
     except np.linalg.LinAlgError:
         state.outcome = _final_outcome(state)
         return
@@ -429,12 +429,12 @@ def take_step(state: ConicState) -> None:
     gap = state.point.gap
     if state.point.relative_gap < state.best.relative_gap:
         state.best = state.point
-    state.waited += 1
-    if gap <= _PROGRESS * state.reference:
-        state.waited, state.reference = 0, gap
+    state.steps_without_progress += 1
+    if gap <= _PROGRESS * state.reference_gap:
+        state.steps_without_progress, state.reference_gap = 0, gap
     if state.point.relative_gap <= 0.5 * state.tolerance:  # the other half covers the repair of γ and rounding
         state.outcome = Outcome.CONVERGED
-    elif state.waited >= (_PATIENCE if state.best.relative_gap < _EARLY_GAP else _EARLY_PATIENCE):
+    elif state.steps_without_progress >= (_PATIENCE if state.best.relative_gap < _EARLY_GAP else _EARLY_PATIENCE):
         state.outcome = _final_outcome(state)
 
 

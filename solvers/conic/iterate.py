@@ -45,9 +45,9 @@ from ..records import Answer
 class Symmetric2x2(NamedTuple):
     """A stack of n symmetric 2 × 2 matrices [a c; c b], one for each point."""
 
-    a: FloatArray  #: (n,)
-    b: FloatArray  #: (n,)
-    c: FloatArray  #: (n,)
+    a: FloatArray  #: (n,) entries 11
+    b: FloatArray  #: (n,) entries 22
+    c: FloatArray  #: (n,) entries 12
 
     def det(self) -> FloatArray:
         """Return ab - c²."""
@@ -80,7 +80,24 @@ def max_step(S: Symmetric2x2, D: Symmetric2x2) -> float:
 
 
 class PointScaling:
-    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular."""
+    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular.
+
+    Parameters
+    ----------
+    S, Y : Symmetric2x2
+        The points' primal and dual matrices, positive definite.
+
+    Attributes
+    ----------
+    theta : Symmetric2x2
+        Θ.
+    det : ndarray (n,)
+        det Θ.
+    g1, g2, g3 : ndarray (n,)
+        G = [g1 0; g2 g3].
+    scaled : Symmetric2x2
+        Λ = G'YG = G⁻¹SG⁻ᵀ.
+    """
 
     def __init__(self, S: Symmetric2x2, Y: Symmetric2x2) -> None:
         det_s, det_y = np.sqrt(S.det()), np.sqrt(Y.det())
@@ -94,8 +111,8 @@ class PointScaling:
         self.g2 = self.theta.c / self.g1
         self.g3 = np.sqrt(self.det) / self.g1
         self.S, self.Y = S, Y
-        self.scaled = self.scale_dual(Y)  # Λ = G'YG = G⁻¹SG⁻ᵀ
-        self._det = det_s * det_y
+        self.scaled = self.scale_dual(Y)
+        self._det = det_s * det_y  # of Λ
         self._trace = self.scaled.a + self.scaled.b
 
     def scale_dual(self, Y: Symmetric2x2) -> Symmetric2x2:
@@ -309,9 +326,10 @@ def _is_positive_definite(M: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PreparedProblem:
-    """The problem in scaled coordinates: metric whitened, p ≤ n, no rows of zeros, mean square of rows one (objective times σ²).
+    """The problem in scaled coordinates: metric whitened, p ≤ n, no rows of zeros, rows divided by σ.
 
-    A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
+    The mean square of the rows is then one, and the objective is σ² times the problem's. A row of zeros has u = 0 and z = 1 for
+    every w: it costs λ, or one unit of the budget.
     """
 
     problem: ConicProblem  #: the problem in its own coordinates

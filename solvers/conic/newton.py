@@ -1,7 +1,8 @@
 """The Newton system of a step of ``conic-ipm``, solved in the smaller of two spaces.
 
 Relative to the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
-du_i = a_i'dw. With the scaling Θ of the lifted cone, T = Θ⁻¹, and the points' 2 × 2 compliances C_i, a step solves
+du_i = a_i'dw. With the scaling Θ of the lifted cone (the semidefinite cone of order p + 1), T = Θ⁻¹, and a 2 × 2 matrix C_i for
+each point (`Compliance`), a step solves
 
     T dZ T + dS = R,   dS = Σ e_γi b_i b_i' - Σ e_ζi sym(e_0 b_i') outside entry 00,   (dq, du)_i = c_i + C_i (e_γi, e_ζi),
 
@@ -26,10 +27,10 @@ _KEEP_BYTES = 1 << 28
 
 
 class Compliance(NamedTuple):
-    """The compliances C_i of all points: (dq, du)_i = c_i + C_i (e_γi, e_ζi), from quantities without cancellation.
+    """The compliance matrices C_i of all points, which map multipliers to rates: (dq, du)_i = c_i + C_i (e_γi, e_ζi).
 
     C_i = [α² -αβ; -αβ 1/h + ½(αδ + β²)] with the point's scaling Θ_i = [α β; β δ] and h = ζ_i/(ρ_i - r_i). In inverse form
-    (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
+    (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + (β/α) dq)². Both forms are stored, since computing one from the other would cancel.
     """
 
     qq: FloatArray  #: (n,) first diagonal entry
@@ -37,16 +38,22 @@ class Compliance(NamedTuple):
     uu: FloatArray  #: (n,) second diagonal entry
     omega1: FloatArray  #: (n,) ω1
     omega2: FloatArray  #: (n,) ω2
-    c: FloatArray  #: (n,) c of the inverse form
+    ratio: FloatArray  #: (n,) β/α of the inverse form
 
     def solve(self, dq: FloatArray, du: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return C⁻¹(dq, du)."""
-        shared = self.omega2 * (du + self.c * dq)
-        return self.omega1 * dq + self.c * shared, shared
+        shared = self.omega2 * (du + self.ratio * dq)
+        return self.omega1 * dq + self.ratio * shared, shared
 
 
 class NewtonSystem(ABC):
-    """A Newton system, factored once per iteration and solved two or three times."""
+    """A Newton system, factored once per iteration and solved two or three times.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Rows a_i.
+    """
 
     def __init__(self, A: FloatArray) -> None:
         self.A = A
@@ -65,7 +72,7 @@ class NewtonSystem(ABC):
     def solve(
         self, R: FloatArray, cq: FloatArray, cu: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return the step (dw, dV, e_γ, e_ζ, dS)."""
+        """Return the step (dw, dV, e_γ, e_ζ, dS) for R (p + 1, p + 1) and c = (``cq``, ``cu``), (n,) each, of the equations."""
         dw, dV, e_gamma, e_zeta = self._unknowns(R, cq, cu)
         dS = self._moment(e_gamma, e_zeta)
         first = self._inverse[0]
@@ -86,7 +93,7 @@ class NewtonSystem(ABC):
         """Return (dw, dV, e_γ, e_ζ)."""
 
     def rates(self, dw: FloatArray, dV: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (dq, du)."""
+        """Return the rates (dq, du) of the points in the direction (dw, dV)."""
         du = self.A @ dw
         return np.einsum("ij,ij->i", self.A @ dV, self.A) - 2.0 * self._r * du, du
 
@@ -143,10 +150,11 @@ class GramSystem(NewtonSystem):
     def _assemble(self) -> FloatArray:
         """Return the sum of symmetric rank-k updates over chunks of points, and of the symmetric Kronecker square of T."""
         p, r, inverse = self.A.shape[1], self._r, self._inverse
-        omega1, omega2, c = self._compliance.omega1, self._compliance.omega2, self._compliance.c
-        # ω1 dq² + ω2 (du + c dq)² with dq = x - 2rt, du = t, x = a'dV a, t = a'dw
-        shear = 1.0 - 2.0 * r * c
-        xx, xt, tt = omega1 + omega2 * c * c, omega2 * c * shear - 2.0 * omega1 * r, 4.0 * omega1 * r * r + omega2 * shear * shear
+        omega1, omega2, ratio = self._compliance.omega1, self._compliance.omega2, self._compliance.ratio
+        # ω1 dq² + ω2 (du + ratio·dq)² with dq = x - 2rt, du = t, x = a'dV a, t = a'dw
+        shear = 1.0 - 2.0 * r * ratio
+        xx, xt = omega1 + omega2 * ratio * ratio, omega2 * ratio * shear - 2.0 * omega1 * r
+        tt = 4.0 * omega1 * r * r + omega2 * shear * shear
         i, j = self._row, self._column
         cross = inverse[np.ix_(i, j)]
         H = inverse[np.ix_(i, i)]

@@ -88,7 +88,7 @@ def _integer_depth(A: FloatArray, weights: FloatArray, limit: int, end: float = 
     end : float
         Deadline, a value of ``time.perf_counter``.
     """
-    from .loops import CROWDED, LARGE, HyperplaneEnumeration, next_crowded_hyperplane
+    from .loops import DEGENERATE, LARGE, HyperplaneEnumeration, next_degenerate_hyperplane
 
     d, n = A.shape
     if d == 1:
@@ -98,7 +98,7 @@ def _integer_depth(A: FloatArray, weights: FloatArray, limit: int, end: float = 
     first, step = 0, n if math.isinf(end) else 1
     while first < n and time.perf_counter() <= end:
         enumeration.counters[0], enumeration.counters[3], enumeration.chosen[0] = 0, first + step, first
-        while (code := next_crowded_hyperplane(enumeration)) == CROWDED:
+        while (code := next_degenerate_hyperplane(enumeration)) == DEGENERATE:
             side_count, best = int(enumeration.counters[1]), int(enumeration.best[0])
             on_hyperplane = enumeration.value == 0.0
             coordinates = _coordinates(enumeration.levels, enumeration.labels, enumeration.chosen)

@@ -29,23 +29,24 @@ from ...models.arrays import FloatArray, IntArray
 from ..interface.numba_flags import Loops, by_reference
 
 _loops = Loops(set(), Path(__file__).parent)
+#: Decorators of compiled functions, in IEEE 754 arithmetic (`Loops`).
 entry, inner = _loops.entry, _loops.inner
 
-#: Return codes of `next_crowded_hyperplane`: finished; at a hyperplane with more points than a basis (crowded); number too large.
-DONE, CROWDED, LARGE = 0, 1, 2
+#: Return codes of `next_degenerate_hyperplane`: finished; at a hyperplane with more points than a basis; number too large.
+DONE, DEGENERATE, LARGE = 0, 1, 2
 #: Twice the product of two such integers fits into 53 bits.
 _LARGEST = 2.0**26
 
 
 @by_reference
 class HyperplaneEnumeration(NamedTuple):
-    """An enumeration of the hyperplanes that points span; it stops at crowded ones that may lower the count and resumes."""
+    """An enumeration of the hyperplanes that points span; it stops at degenerate ones that may lower the count and resumes."""
 
     weights: FloatArray  #: (n,) positive integers
     levels: FloatArray  #: (d - 1, d, n) entries of the points after each elimination
     labels: IntArray  #: (d - 1, d) order of the coordinates; eliminated ones come last
-    pivots: FloatArray  #: (d,)
-    chosen: IntArray  #: (d - 1,)
+    pivots: FloatArray  #: (d,) pivot of the elimination before each level; 1 at the first
+    chosen: IntArray  #: (d - 1,) the chosen point of each level
     best: IntArray  #: (d,) the least count so far and the points of its hyperplane
     #: (4,) level, least weight strictly on one side of the current hyperplane, number of hyperplanes, end of the first points
     counters: IntArray
@@ -137,8 +138,8 @@ def _seen_before(enumeration: HyperplaneEnumeration, P: Any, i: int) -> bool:
 
 
 @entry
-def next_crowded_hyperplane(enumeration: HyperplaneEnumeration) -> int:
-    """Advance to the next crowded hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
+def next_degenerate_hyperplane(enumeration: HyperplaneEnumeration) -> int:
+    """Advance to the next degenerate hyperplane with less than ``best`` beside it, record counts on the way; return the code."""
     chosen, best, counters, d = enumeration.chosen, enumeration.best, enumeration.counters, enumeration.levels.shape[1]
     while counters[0] >= 0:
         level = counters[0]
@@ -152,10 +153,10 @@ def next_crowded_hyperplane(enumeration: HyperplaneEnumeration) -> int:
             chosen[level] += 1
             continue
         if level == d - 2:
-            crowded = _count_sides(enumeration, P, i)
-            if counters[1] < best[0] and crowded and not _seen_before(enumeration, P, i):
-                return CROWDED
-            if counters[1] < best[0] and not crowded:
+            degenerate = _count_sides(enumeration, P, i)
+            if counters[1] < best[0] and degenerate and not _seen_before(enumeration, P, i):
+                return DEGENERATE
+            if counters[1] < best[0] and not degenerate:
                 best[0] = counters[1]
                 for t in range(d - 1):
                     best[1 + t] = chosen[t]
@@ -184,10 +185,9 @@ class RayCounts(NamedTuple):
     below: IntArray  #: (capacity, d - 1) subsets with counts below counts[3]
     singular: IntArray  #: (capacity, d - 1) subsets, or initial parts padded with -1, that are numerically dependent
     counts: IntArray  #: (4,) numbers of entries of ``below`` and ``singular``, number of rays, and the limit of ``below``
-    #: work arrays: chosen points, projected points of each level, products of lengths
-    chosen: IntArray
-    levels: FloatArray
-    products: FloatArray
+    chosen: IntArray  #: (d - 1,) work array: chosen points
+    levels: FloatArray  #: (d - 1, d, n) work array: projected points at each level
+    products: FloatArray  #: (d - 1,) work array: products of the chosen points' lengths at their elimination
 
     @classmethod
     def of(cls, d: int, n: int, capacity: int, limit: int) -> RayCounts:

@@ -2,7 +2,7 @@
 
 A concrete algorithm is a frozen data class whose fields are its parameters. It is written like the paper: ``init``
 makes the state (whose fields carry the paper's symbols), ``advance`` works for about a budget of seconds, ``measure``
-says where it stands. Stopping, time, trace, callback, progress, interruption and the rest of the answer are the driver's
+returns its progress. Stopping, time, trace, callback, progress, interruption and the rest of the answer are the driver's
 (`Algorithm.run`), for every algorithm alike.
 """
 
@@ -36,6 +36,7 @@ ADVANCE_SECONDS = 0.05
 #: Seconds of the shortest call: about an iteration.
 _SHORT = 1e-4
 
+#: Types of the structural view that an algorithm reads, and of its state.
 V = TypeVar("V")
 S = TypeVar("S")
 
@@ -56,7 +57,7 @@ class Outcome(enum.Enum):
 
 
 #: The status of the answer by the last outcome; RUNNING has none, since a limit or the user ended the run.
-STATUS_OF_OUTCOME = {
+_STATUS_OF_OUTCOME = {
     Outcome.CONVERGED: Status.OPTIMAL,
     Outcome.STALLED: Status.STALLED,
     Outcome.STATIONARY: Status.STATIONARY,
@@ -127,7 +128,7 @@ class Algorithm(Solver, Generic[V, S]):
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the algorithm cannot solve the model: no view that it reads, or a view that it refuses."""
         view = self.view_of(model)
-        return self.info.unread(model) if view is None else self.view_obstacle(view, model)
+        return self.info.missing_view_reason(model) if view is None else self.view_obstacle(view, model)
 
     def view_obstacle(self, view: V, model: Model) -> str | None:
         """Return the reason why the algorithm refuses a view of a model; None for one that it solves, the default."""
@@ -210,7 +211,7 @@ class Algorithm(Solver, Generic[V, S]):
             outcome = self.advance(state, _budget(options, start, shortest))
             stop = recorder.record_progress(self.measure(state))
             if outcome is not Outcome.RUNNING:
-                status = STATUS_OF_OUTCOME[outcome]
+                status = _STATUS_OF_OUTCOME[outcome]
             elif interrupted.is_set() or stop:
                 status = Status.INTERRUPTED
             elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:

@@ -103,7 +103,7 @@ def _redirected(descriptor: int) -> int:
 class BridgeChain:
     """The bridges from ``source`` to ``target``, which a solver reads, and the way back for its answer."""
 
-    source: StandardForm
+    source: StandardForm  #: the form that is to be solved
     bridges: tuple[Bridge, ...] = ()  #: in order; the source of each is the target of the one before
 
     @classmethod
@@ -193,7 +193,7 @@ def missing_features(form: StandardForm, info: SolverInfo) -> str:
     return " together with ".join(sorted(f.value for f in clash)) if clash else ""
 
 
-def unreadable_labels(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
+def _unreadable_labels(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
     """Return the labels of blocks and constraints with features that the solver cannot read, alone or together."""
     needed = _after_bridges(form.features, info)
     wrong = needed - info.reads or frozenset().union(*(pair for pair in info.forbids if pair <= needed))
@@ -218,7 +218,7 @@ def _after_bridges(features: frozenset[Feature], info: SolverInfo) -> frozenset[
 
 
 class Backend(Solver):
-    """A third-party solver: one file, one record, one method."""
+    """The base class of third-party solvers: a subclass has a record (``info``) and the method `solve_form`."""
 
     reads_form: ClassVar[bool] = True
 
@@ -238,7 +238,7 @@ class Backend(Solver):
             return str(error)
         missing = missing_features(form, self.info)
         if missing:
-            return f"it does not read {missing}{_brought(model, unreadable_labels(form, self.info))}"
+            return f"it does not read {missing}{_brought(model, _unreadable_labels(form, self.info))}"
         size, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {size:,} bytes (limit {limit:,})" if size > limit else None
 
@@ -350,7 +350,7 @@ def dense_block_order(form: StandardForm) -> int:
 class LinearRows:
     """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0."""
 
-    form: StandardForm
+    form: StandardForm  #: the form that the rows are taken from
     equal: BoolArray  #: (rows,) which of the form's rows are equalities
     E: sp.csr_array  #: coefficients of the equalities
     e: FloatArray  #: their constants

@@ -4,14 +4,14 @@ For every ``+`` Numba tries some twenty signatures and asks for each whether it 
 the time that inference takes. The loops add, compare and index the same few types all the time.
 
 Numba makes a library of every function: optimised, emitted as machine code, and once more optimised as a part of each library
-that calls it, directly or not. Python calls one function in ten of ours. Of the others no library is finished; the caller's
-is, with all that it needs in it.
+that calls it, directly or not. Python calls one in ten of this package's functions. The others are only linked into the libraries
+of their callers, neither optimised nor emitted by themselves.
 
 *The lowering of our loops to as few instructions as possible.* Numba prepares for reference counts, for deletions and for
 whatever may be indexed or iterated. To read ``a[i]`` it writes the array's parts to memory twice and reads them back; a loop
 over a range is a hundred instructions, a division among them; a variable is loaded before each assignment, to be released. LLVM
-removes nearly all of that, and takes its time to do so. Our loops are compiled without reference counts, so that nothing is
-released, and use arrays by their elements: half of the instructions will do. What is not said here is as Numba does it.
+removes nearly all of that, which takes compile time. This package's loops are compiled without reference counts, so that nothing
+is released, and use arrays by their elements, for which half of the instructions suffice. All else is left to Numba.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def _plain(kind: Any) -> bool:
     return is_plain and isinstance(kind.dtype, types.Number | types.Boolean)
 
 
-#: Whether this compiler was tested with the installed release of Numba. Other releases compile by themselves, more slowly.
+#: True if this compiler was tested with the installed release of Numba. Otherwise Numba's own, slower compiler is used.
 NUMBA_IS_TESTED = tuple(map(int, numba.__version__.split(".")[:2])) in {(0, 68)}
 #: Signatures found for a function of Numba's and types of arguments, by the flags that were compiled with.
 _FOUND: dict[str, dict[Any, Any]] = {}
@@ -276,7 +276,7 @@ _OURS = {NopythonTypeInference: _Inference, NativeLowering: _Lowering}
 
 
 class LeanCompiler(Compiler):
-    """Numba's compiler with two of its passes replaced, where the code is not looked into."""
+    """Numba's compiler with its type inference and lowering replaced, unless debugging or bounds checks are asked for."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes, in order."""

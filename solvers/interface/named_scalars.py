@@ -11,8 +11,8 @@ import numpy as np
 def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
     """Return the type of a structured scalar with these int64 and float64 fields, names separated by blanks.
 
-    The fields are attributes in Python as they are in compiled code: properties, a fifth of the time that `numpy.record` takes.
-    ``s = np.zeros(1, kind)[0]`` is a scalar of zeros; ``s.iteration += 1`` in Python and in compiled code changes one memory.
+    The fields are attributes in Python as they are in compiled code: properties, five times as fast as those of `numpy.record`.
+    ``s = np.zeros(1, kind)[0]`` is a scalar of zeros; ``s.iteration += 1`` in Python and in compiled code write the same number.
 
     Raises
     ------

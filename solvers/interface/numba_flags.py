@@ -5,12 +5,10 @@ State that a loop shares with Python is a named tuple of arrays and of one struc
 name (`integers_and_floats`). Loops make no arrays: what they need is in the tuple. So they are compiled without reference
 counts, which would take a quarter of the compile time.
 
-*Named tuples by reference.* Numba passes a tuple by its parts: one of twenty arrays is
-two hundred numbers at every call, which the compiler takes apart and puts together on both sides. By reference it is one
-pointer. Compiled code reads the fields and cannot set them; the
-arrays that they hold may be written to.
-
-The functions must be compiled without reference counts, as `Loops` does: what is passed belongs to the caller.
+*Named tuples by reference.* Numba passes a tuple by its parts: one of twenty arrays is two hundred numbers at every call, which
+the compiler takes apart and puts together on both sides. By reference it is one pointer. Compiled code reads the fields and
+cannot set them; the arrays that they hold may be written to. The functions must be compiled without reference counts, as `Loops`
+does: the tuple belongs to the caller.
 """
 
 from __future__ import annotations
@@ -82,6 +80,7 @@ def _digest(folders: Iterable[Path]) -> bytes:
 
 
 _loops = Loops(FAST_MATH)
+#: The decorators of `Loops` for modules whose arithmetic may be reordered (`FAST_MATH`).
 entry, inner, inlined = _loops.entry, _loops.inner, _loops.inlined
 
 

@@ -227,7 +227,7 @@ def forget_interrupt() -> None:
 def interrupt_flag() -> Iterator[threading.Event]:
     """Yield an event that the first Ctrl-C sets; the second raises as usual. Outside the main thread it is never set.
 
-    Two of them within `_AGAIN` seconds are meant for the loop around the solves: the second raises in a later solve, too.
+    A second Ctrl-C within two seconds raises in a later solve, too: it is meant for the user's loop around the solves.
     """
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -2,9 +2,9 @@
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
 hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
-answer's certificate is recomputed outside (`solvers.certification.certificate`). Here are also the parts of that record and of
-that method: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model that it keeps on a
-path (`KeptModel`). A `DeferredSolver` stands for a solver whose module is not imported yet.
+answer's certificate is recomputed outside (`solvers.certification.certificate`). The module also has the parts of records and
+runs: version, licence, the class of problems in which ``auto`` ranks the solver, and the native model that it keeps on a path
+(`KeptModel`). A `DeferredSolver` stands for a solver whose module is not imported yet.
 """
 
 from __future__ import annotations
@@ -102,13 +102,14 @@ class Licence:
         return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
 
 
+#: The licence of solvers that need none.
 OPEN_LICENCE = Licence(LicenceState.OPEN)
 
 
 # Classes of problems in which ``auto`` ranks solvers, by their records alone.
 
 
-#: What solvers read that search for global optima of nonconvex quadratic problems.
+#: Features of nonconvex quadratic problems; solvers whose records have both search for global optima.
 NONCONVEX_FEATURES = frozenset({Feature.NONCONVEX, Feature.BILINEAR})
 
 
@@ -220,7 +221,7 @@ class KeptModel:
         self.form = self.native = self.release = None
 
 
-#: Every part but integrality: what solvers that can change everything take.
+#: The names of all parts of a form but integrality, for solvers that can change them all in place.
 ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bounds"})
 
 
@@ -303,6 +304,7 @@ class SolverInfo:
     bounds : bool
         Whether it takes bounds on variables; else they become rows.
     gives : frozenset of Gives
+        Abilities, and outputs beyond a primal point.
     tolerance : float
         Relative gap asked for by default.
     first_order : bool
@@ -356,7 +358,7 @@ class SolverInfo:
     reference: str = ""
     implementation: str = ""
 
-    def unread(self, model: Model) -> str | None:
+    def missing_view_reason(self, model: Model) -> str | None:
         """Return the reason why an algorithm with this record cannot read the model (no common view); None if it can."""
         if any(model.view(kind) is not None for kind in self.views):
             return None
@@ -366,7 +368,7 @@ class SolverInfo:
 
 
 class Solver(ABC):
-    """A solver: its record and how to run it."""
+    """The base class of solvers: a record (``info``) and the method `run`."""
 
     info: ClassVar[SolverInfo]
     #: True for a solver that reads the standard form, False for one that reads a structural view of the model.
@@ -434,7 +436,7 @@ class DeferredSolver(Solver):
 
     def obstacle(self, model: Model) -> str | None:
         """Return the record's reason if the model has no view that it reads; else the solver's own."""
-        return self.info.unread(model) or self.solver.obstacle(model)
+        return self.info.missing_view_reason(model) or self.solver.obstacle(model)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run the solver, imported now."""

@@ -33,7 +33,7 @@ from ...models.deadline import OutOfTimeError
 from ..records import Answer, Options, Status
 from .recorder import interrupt_flag
 
-#: Seconds before the first look at the event, at most between two looks, and for a call to end by itself once the event is set.
+#: Seconds before the first poll of the event, at most between two polls, and for a call to end by itself once the event is set.
 _FIRST, _LOOK, _GRACE = 0.001, 0.05, 0.1
 #: Factor of the time limit, and seconds more, after which a call is abandoned: solvers check their clock between iterations.
 _LATE, _LATER = 1.05, 0.2
@@ -54,7 +54,13 @@ if sys.platform != "win32":
 
 
 class CallTimeout(OutOfTimeError):
-    """The call did not end in time and was abandoned; the objects that it works on must not be touched any more."""
+    """The call did not end in time and was abandoned; the objects that it works on must not be touched any more.
+
+    Parameters
+    ----------
+    status : Status
+        TIME_LIMIT or INTERRUPTED.
+    """
 
     def __init__(self, status: Status) -> None:
         super().__init__(ABANDONED_STATUS)
@@ -106,7 +112,7 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float, *, c
 
     Without a limit the call runs in this thread. A call that holds Python's lock while it works cannot be abandoned.
     ``catches_interrupts`` says that the library installs a handler of its own for Ctrl-C, which any thread of BLAS or of the
-    user's may run. The call then runs in another thread, beside which Python's handler is installed again at each look.
+    user's may run. The call then runs in another thread, beside which Python's handler is installed again at each poll.
 
     Raises
     ------
@@ -117,9 +123,9 @@ def run_with_timeout(call: Callable[[], T], options: Options, begin: float, *, c
     handler = signal.getsignal(signal.SIGINT) if catches_interrupts and in_main_thread else None
     if options.time_limit is None and handler is None:
         return call()
-    on_look = None if handler is None else functools.partial(signal.signal, signal.SIGINT, handler)
+    on_poll = None if handler is None else functools.partial(signal.signal, signal.SIGINT, handler)
     outcome: list[T] = []
-    if not run_until(lambda: outcome.append(call()), threading.Event(), abandon_time(begin, options.time_limit), on_look):
+    if not run_until(lambda: outcome.append(call()), threading.Event(), abandon_time(begin, options.time_limit), on_poll):
         raise CallTimeout(Status.TIME_LIMIT)
     return outcome[0]
 
@@ -185,7 +191,7 @@ def _serve(seconds: float | None) -> None:
 
 
 def run_until(
-    call: Callable[[], None], stop: threading.Event, deadline: float = math.inf, on_look: Callable[[], object] | None = None
+    call: Callable[[], None], stop: threading.Event, deadline: float = math.inf, on_poll: Callable[[], object] | None = None
 ) -> bool:
     """Run ``call`` until it returns, ``stop`` is set or the deadline passes.
 
@@ -197,8 +203,8 @@ def run_until(
         Set by a signal handler, or by the user's callback.
     deadline : float
         On `time.perf_counter`'s clock.
-    on_look : callable, optional
-        Called beside the running call, in the caller's thread.
+    on_poll : callable, optional
+        Called at each poll while the call runs, in the caller's thread.
 
     Returns
     -------
@@ -226,8 +232,8 @@ def run_until(
         while thread.is_alive() and not stop.is_set() and time.perf_counter() < deadline:
             thread.join(min(pause, max(deadline - time.perf_counter(), 0.0)))
             pause = min(2.0 * pause, _LOOK)
-            if on_look is not None and thread.is_alive():
-                on_look()
+            if on_poll is not None and thread.is_alive():
+                on_poll()
         if thread.is_alive():
             thread.join(_GRACE)
     finally:  # Ctrl-C abandons the call, too

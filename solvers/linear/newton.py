@@ -46,7 +46,7 @@ from .passes import (
 
 @dataclass(eq=False)
 class LinearState:
-    """w with its margins u, the smoothing's multipliers a, the weights α that follow, and the best w and α."""
+    """The state of a run: w with its margins u, the smoothing's multipliers a, the α that follow, and the best w and α."""
 
     problem: LinearProblem  #: the classifier
     tol: float  #: relative gap to be reached
@@ -61,7 +61,7 @@ class LinearState:
     alpha: FloatArray = field(init=False)  #: (n,) α that follow from u and a
     best_alpha: FloatArray = field(init=False)  #: (n,) α of the best dual value
     best_w: FloatArray = field(init=False)  #: (p,) w of the best objective
-    sums: FloatArray = field(init=False)  #: of `evaluate_weights`
+    sums: FloatArray = field(init=False)  #: (3,) Σ c ℓ, minus Σ of the conjugates, number of points with curved loss
     gradient: FloatArray = field(init=False)  #: (p,) of the smoothed objective at w
     best_primal: float = float("inf")  #: least objective
     best_dual: float = float("-inf")  #: largest dual value
@@ -73,7 +73,7 @@ class LinearState:
     passes: int = 0  #: passes over the rows so far
     stale: int = 0  #: changes of the multipliers in a row that did not lower the gap by a tenth
     trials: int = 0  #: number of times that the gap was within the tolerance
-    enough: int = 0  #: steps after which the gap was first within the tolerance
+    steps_to_tolerance: int = 0  #: steps after which the gap was first within the tolerance
     idle: int = 0  #: steps that did not halve the residual
     previous_residual: float = float("inf")  #: residual before the last step
     previous_gap: float = float("inf")  #: gap at the last change of the multipliers
@@ -185,12 +185,12 @@ _RESIDUAL, _PRODUCTS = 0.1, 60
 _DEAR = 60.0
 
 
-def uses_products(view: LinearProblem) -> bool:
+def _uses_products(view: LinearProblem) -> bool:
     """Return whether directions come from products with the rows: many columns, or a logistic loss and a costly factorisation."""
-    return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and factorisation_is_costly(view))
+    return view.rows.shape[1] > MAX_COLUMNS or (view.loss is LinearLoss.LOGISTIC and _factorisation_is_costly(view))
 
 
-def factorisation_is_costly(view: LinearProblem) -> bool:
+def _factorisation_is_costly(view: LinearProblem) -> bool:
     """Return whether a factorisation of p × p numbers costs far more than products with the rows."""
     return float(view.rows.shape[1]) ** 3 / 3.0 > _DEAR * 4.0 * view.rows.entries
 
@@ -200,7 +200,7 @@ def has_few_rows(view: LinearProblem) -> bool:
     return not view.free and 2 * view.n <= view.rows.shape[1]
 
 
-def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
+def _newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
     """Return s with (2μI + Σ d_i x_i x_i')s = -∇; H is the sum if it was formed.
 
     Raises
@@ -209,7 +209,7 @@ def newton_direction(state: LinearState, H: FloatArray | None) -> FloatArray:
         The matrix is not positive definite to rounding.
     """
     if H is None:
-        return _by_products(state) if uses_products(state.problem) else _by_rows(state)
+        return _by_products(state) if _uses_products(state.problem) else _by_rows(state)
     H[np.diag_indices(state.w.size)] += state.ridge
     scale = 1.0 / np.sqrt(np.diagonal(H))
     factor = scipy.linalg.cho_factor(H * scale[:, None] * scale[None, :], lower=True, overwrite_a=True, check_finite=False)
@@ -353,7 +353,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             full=H is not None,
         )
         state.a += centre * view.compact_costs
-        if start is None and (uses_products(view) or factorisation_is_costly(view)):
+        if start is None and (_uses_products(view) or _factorisation_is_costly(view)):
             state.descent = CoordinateDescent.of(view, rng)
         state.update_dual(None)
         if w.any():
@@ -381,7 +381,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
         H = None
-        if view.loss is not LinearLoss.HINGE and not uses_products(view):
+        if view.loss is not LinearLoss.HINGE and not _uses_products(view):
             H = second_derivatives(state.problem, None, state.loss_curvature, state.block_bytes)[1]
         return state.best_w, state.sigma * y.size / n, H
 
@@ -397,7 +397,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if outcome is not None:
             return outcome
         try:
-            s = newton_direction(state, H)
+            s = _newton_direction(state, H)
         except np.linalg.LinAlgError:
             return self._multipliers(state)
         small = state.residual <= 1e-9 * state.best_primal
@@ -417,7 +417,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 self._take_over(state, descent)
                 if state.gap <= state.tol:
                     return Outcome.CONVERGED
-                descent.schedule_look(state.gap, state.tol)
+                descent.schedule_gap_check(state.gap, state.tol)
                 if descent.epochs >= _EPOCHS:  # Newton steps take over
                     state.a[:], state.descent = descent.alpha, None
                     state.evaluate()
@@ -446,7 +446,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         follows.
         """
         problem = state.problem
-        wide = uses_products(problem) or has_few_rows(problem)
+        wide = _uses_products(problem) or has_few_rows(problem)
         gap_is_small = state.gap <= np.sqrt(state.tol)  # the gap first, without second derivatives
         if not state.dual_is_current and (gap_is_small or wide or state.sample_derivatives is not None):
             state.update_dual(weighted_row_sum(problem, state.alpha, state.block_bytes))
@@ -481,9 +481,9 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if state.gap > state.tol or state.tol >= _LOOSE:
             return state.gap <= state.tol
         state.trials += 1
-        state.enough = state.enough or state.steps
+        state.steps_to_tolerance = state.steps_to_tolerance or state.steps
         stalled = state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal
-        if stalled or state.steps > state.enough + min(state.enough // 2, _MORE):
+        if stalled or state.steps > state.steps_to_tolerance + min(state.steps_to_tolerance // 2, _MORE):
             return True
         view, w = state.problem, state.w.copy()
         w[view.penalised] -= state.gradient[view.penalised] / (2.0 * view.mu)

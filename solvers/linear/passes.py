@@ -82,7 +82,7 @@ def negative_loss_slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, si
 
 @entry
 def add_squares(data: Any, indices: Any, indptr: Any, curvature: Any, H: Any) -> None:
-    """Add Σ d_i x_i x_i' over the rows with d_i > 0 to H; the lower triangle, indices increasing along a row."""
+    """Add Σ d_i x_i x_i', d = ``curvature``, over the CSR rows with d_i > 0 to the lower triangle of H; indices increase."""
     for i in range(curvature.size):
         d = curvature[i]
         if d > 0.0:
@@ -245,7 +245,7 @@ def squares_of_columns(problem: LinearProblem, curved: LossCurvature, block_byte
     return total
 
 
-#: Largest growth of the number of epochs from one look at the gap to the next.
+#: Largest growth of the number of epochs from one check of the gap to the next.
 _EPOCH_GROWTH = 2.0
 
 
@@ -262,8 +262,8 @@ class CoordinateDescent:
     rng: np.random.Generator  #: of the order of an epoch
     numbers: FloatArray  #: active points; largest and smallest projected gradient of the last epoch
     epochs: int = 0  #: epochs so far
-    next_look: int = 2  #: epoch after which the gap is computed next
-    last_look: tuple[int, float] = (1, 1.0)  #: epochs and relative gap
+    next_gap_check: int = 2  #: epoch after which the gap is computed next
+    last_gap_check: tuple[int, float] = (1, 1.0)  #: epochs and relative gap at the last check
 
     @classmethod
     def of(cls, problem: LinearProblem, rng: np.random.Generator) -> CoordinateDescent | None:
@@ -276,7 +276,7 @@ class CoordinateDescent:
         return cls(problem, X, row_norms_squared(rows.X), np.zeros(n), np.zeros(p), np.arange(n), rng, numbers)
 
     def epoch(self) -> bool:
-        """Take a step on each active coordinate; return whether it is time to look at the gap."""
+        """Take a step on each active coordinate; return whether it is time to check the gap."""
         view = self.problem
         active = int(self.numbers[0])
         self.order[:active] = self.rng.permutation(self.order[:active])
@@ -285,20 +285,20 @@ class CoordinateDescent:
         X, points = self.rows, (view.y, costs, self.squares)
         descend(X, points, self.alpha, self.w, self.order, self.numbers, parameters)
         self.epochs += 1
-        return self.epochs >= self.next_look or self.numbers[0] == 0
+        return self.epochs >= self.next_gap_check or self.numbers[0] == 0
 
-    def schedule_look(self, gap: float, tol: float) -> None:
-        """Set the epoch of the next look, by which the gap falls below the tolerance if it goes on as a power of the epochs.
+    def schedule_gap_check(self, gap: float, tol: float) -> None:
+        """Set the epoch of the next check, by which the gap falls below the tolerance if it goes on as a power of the epochs.
 
-        It falls as their square at first and then faster, and a look takes as long as an epoch.
+        It falls as their square at first and then faster, and a check takes as long as an epoch.
         """
-        epochs, previous = self.last_look
+        epochs, previous = self.last_gap_check
         growth = np.log(_EPOCH_GROWTH)
         if self.epochs > epochs and 0.0 < gap < previous:
             rate = np.log(previous / gap) / np.log(self.epochs / epochs)
             growth = min(np.log(gap / max(tol, 1e-16)) / rate, growth)
-        self.last_look = self.epochs, gap
-        self.next_look = max(self.epochs + 1, int(np.exp(growth) * self.epochs))
+        self.last_gap_check = self.epochs, gap
+        self.next_gap_check = max(self.epochs + 1, int(np.exp(growth) * self.epochs))
 
     def reactivate(self, u: FloatArray) -> None:
         """Make those points active again whose multiplier, which is at a bound, is not optimal at the margins u of w."""

@@ -49,10 +49,10 @@ class InnerRun:
 
 @dataclass
 class MaxMinState:
-    """γ, an inner minimiser a with f and f' at the γ of its problem, and the last move η."""
+    """The state of a run: γ, an inner minimiser a with f and f' at the γ of its problem, and the last move."""
 
     problem: MaxMinProblem  #: the minimax problem
-    gamma: FloatArray  #: present γ
+    gamma: FloatArray  #: (kernels,) present γ
     seed: int  #: of the inner runs
     limit: float  #: largest number of outer iterations
     a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
@@ -62,8 +62,8 @@ class MaxMinState:
     eta: float = 1.0  #: η, length factor of the next move
     step_length: float = 0.0  #: Euclidean length of the last move
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))  #: `_slope` at the last move, for the secant
-    low: float = float("-inf")  #: one γ: f rises here
-    high: float = float("inf")  #: and falls here
+    low: float = float("-inf")  #: one γ: largest value at which f was found to rise
+    high: float = float("inf")  #: one γ: least value at which f was found to fall
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to return to
     models: int = 0  #: inner problems solved so far
     run: InnerRun | None = None  #: the inner solve in progress

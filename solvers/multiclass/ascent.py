@@ -63,7 +63,7 @@ class AscentWork(NamedTuple):
 
 @dataclass(eq=False)
 class AscentState:
-    """α, W(α) and the best W, with the points of the present sweep or face."""
+    """The state of a run: α, W(α) and the best W, with the points of the present sweep or face."""
 
     view: MulticlassProblem  #: the multiclass problem
     work: AscentWork  #: arrays of the compiled loops
@@ -78,7 +78,7 @@ class AscentState:
     previous_gap: float = float("inf")  #: at the pass before
     sweeps: int = 0  #: sweeps so far
     faces: int = 0  #: runs of conjugate gradients so far
-    passes: int = 0  #: over all points
+    passes: int = 0  #: passes over all points so far
     position: int = 0  #: points of the sweep that are done
     sweeps_left: int = 0  #: until the next pass over all points
     products_left: int = 0  #: of conjugate gradients on the face; 0 if there is no face
@@ -137,7 +137,7 @@ _FALL = 0.2
 _STALE, _PROGRESS = 50, 0.999
 
 
-def evaluate_all_points(state: AscentState) -> None:
+def _evaluate_all_points(state: AscentState) -> None:
     """Recompute W from α, objective, dual value and gap; the active points are those at no vertex, or with a gap."""
     view, work = state.view, state.work
     W = view.coefficients(work.alpha)
@@ -186,7 +186,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
     def init(self, view: MulticlassProblem, options: Options, rng: np.random.Generator) -> AscentState:
         """Return the state at α = 0."""
         state = make_state(view, options, options.tolerance(self.info.tolerance), rng)
-        evaluate_all_points(state)
+        _evaluate_all_points(state)
         self._plan(state)
         return state
 
@@ -197,7 +197,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
             if state.best_gap <= state.tol:
                 return Outcome.CONVERGED
             if state.sweeps >= state.limit:
-                evaluate_all_points(state)
+                _evaluate_all_points(state)
                 return Outcome.CONVERGED if state.best_gap <= state.tol else Outcome.ITERATION_LIMIT
             if state.stale >= _STALE or not state.active.size:
                 return Outcome.STALLED
@@ -206,7 +206,7 @@ class BlockAscent(Algorithm[MulticlassProblem, AscentState]):
             elif state.sweeps_left:
                 self._sweep(state, end)
             else:
-                evaluate_all_points(state)
+                _evaluate_all_points(state)
                 self._plan(state)
             if time.perf_counter() >= end:
                 return Outcome.RUNNING

@@ -50,13 +50,13 @@ class NPSVCStep:
     pareto: float  #: least norm of a convex combination of the gradients, relative; 0 at a Pareto stationary P
     stiefel: float  #: relative Riemannian gradient of the P-step
     movement: float  #: ||P - P_old||/√d
-    dual: float = float("nan")
-    gap: float = float("nan")
+    dual: float = float("nan")  #: dual value Σ τ_l ϖ_l min J_l; NaN if it is not computed
+    gap: float = float("nan")  #: relative gap of ``largest`` to ``dual``
 
 
 @dataclass(frozen=True, eq=False)
 class NPSVCPoint:
-    """P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
+    """A point of the iteration: P with τ, U, V, the classes' dual points, and max ϖ_l J_l."""
 
     value: float  #: max ϖ_l J_l
     P: FloatArray  #: projection, orthonormal columns
@@ -68,7 +68,7 @@ class NPSVCPoint:
 
 @dataclass(eq=False)
 class NPSVCState:
-    """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
+    """The state of a run: U, V, P, τ and the classes' dual points λ_l."""
 
     model: ChebyshevNPSVC  #: the model
     U: FloatArray  #: (K, features)

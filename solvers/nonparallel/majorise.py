@@ -23,7 +23,7 @@ from . import RECORDS
 class MajorisationRun:
     """A run from one start: u, the majorant that touches the objective at u, its dual point λ, and the past objectives."""
 
-    u: FloatArray  #: current point
+    u: FloatArray  #: (features,) current point
     majorant: HingeQuadratic  #: that equals the objective at u
     lam: FloatArray  #: dual point λ of the majorant's problem
     objectives: list[float]  #: objective of every point so far
@@ -34,7 +34,7 @@ class MajorisationRun:
 
 @dataclass(eq=False)
 class MajorisationState:
-    """The current run, the best of the ended runs, and the remaining starts."""
+    """The state of the algorithm: the current run, the best of the ended runs, and the remaining starts."""
 
     model: NonparallelSVM  #: the model
     tol: float  #: stationarity at which a run ends

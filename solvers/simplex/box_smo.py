@@ -30,7 +30,7 @@ from .common import FeasiblePoint, check_parameters, iteration_limit, load_loops
 
 #: Numbers of the iterate: steps, the column that is missing, clock of the cache, number of active points; the objective and the
 #: violation max_low d - min_up d.
-SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
+_SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
 
 
 @by_reference
@@ -48,13 +48,13 @@ class BoxIterate(NamedTuple):
     d: Any  #: (n,) s∘∇
     rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
     fall: Any  #: (n,) 1 where the point can move by -s_i, else 0; float32
-    store: Any  #: buffer of a block, and the same bits as integers
-    bits: Any
-    slope: Any  #: buffers of a block, float32, and the same bits as integers
-    slopes: Any
-    gain: Any
-    gains: Any
-    scalars: Any  #: the numbers, by name (`SCALARS`)
+    store: Any  #: (BLOCK,) buffer, float64
+    bits: Any  #: the memory of ``store`` as int64
+    slope: Any  #: (BLOCK,) buffer, float32
+    slopes: Any  #: the memory of ``slope`` as int32
+    gain: Any  #: (BLOCK,) buffer, float32
+    gains: Any  #: the memory of ``gain`` as int32
+    scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
 @dataclass(eq=False)
@@ -73,11 +73,11 @@ class BoxState:
     objective: float = 0.0  #: at the last refresh
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0  #: gradients recomputed so far
-    stuck: int = 0  #: refreshes in a row that found the gap no smaller
+    stuck: int = 0  #: refreshes in a row that did not lower the gap by a tenth
     rate: float = 1e4  #: iterations per second, as measured
     step: str = ""  #: kind of the last step
-    next_shrink: int = 0  #: the iteration of the next look for points that can leave
-    next_look: int = 32  #: the iteration of the next look at the gap
+    next_shrink: int = 0  #: the iteration of the next search for points that can leave
+    next_gap_check: int = 32  #: the iteration of the next check of the gap
     shrinkings: int = 0  #: times that points have left so far
     last: IntArray | None = None  #: the last working set of many points
     cached_block_streak: int = 0  #: such sets in a row that needed few new columns
@@ -91,7 +91,7 @@ def new_iterate(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient
         columns=cache.columns, slot=cache.slot, stamp=cache.stamp, diagonal=diagonal, short=diagonal.astype(np.float32),
         upper=view.upper.astype(np.float64), s=view.signs.astype(np.float64), a=a, d=view.signs * gradient,
         rise=np.zeros(view.n), fall=np.zeros(view.n, dtype=np.float32), store=store, bits=store.view(np.int64),
-        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=np.zeros(1, SCALARS)[0],
+        slope=slope, slopes=slope.view(np.int32), gain=gain, gains=gain.view(np.int32), scalars=np.zeros(1, _SCALARS)[0],
     )  # fmt: skip
     iterate.scalars.active = view.n
     _mark_all(iterate)
@@ -113,7 +113,7 @@ def in_original_order(state: BoxState, values: FloatArray) -> FloatArray:
     return result
 
 
-def measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
+def _measure_gap(state: BoxState, a: FloatArray, gradient: FloatArray) -> None:
     """Set objective, gap and bound for a point with its gradient, in the original order of the points."""
     state.objective = 0.5 * float(a @ (gradient + state.view.c))
     state.gap = float(a @ gradient) - state.view.minimise_linear(gradient)[0]
@@ -135,7 +135,7 @@ def refresh_gradient(state: BoxState) -> None:
         state.next_shrink = 0
         state.exact = True
         state.refreshes += 1
-    measure_gap(state, a, in_original_order(state, iterate.d * iterate.s))
+    _measure_gap(state, a, in_original_order(state, iterate.d * iterate.s))
 
 
 def largest_violation(state: BoxState) -> float:
@@ -263,7 +263,7 @@ def _block(iterate: BoxIterate, cache: ColumnCache, chosen: IntArray) -> BoxIter
         columns = cache.gram.single_block(chosen, chosen)
     else:
         columns = iterate.columns[np.ix_(iterate.slot[chosen], chosen)]
-    scalars = np.zeros(1, SCALARS)[0]
+    scalars = np.zeros(1, _SCALARS)[0]
     scalars.active = q
     return BoxIterate(
         columns=columns,
@@ -284,8 +284,8 @@ _SHARE = 0.1
 class OrderedGram(GramOperator):
     """K_ij = s_i s_j Q_ij of a box problem, with the points in the given order."""
 
-    view: BoxEqualityQP
-    order: IntArray  #: (n,) the point at each place; changed in place by `shrink_active_set`
+    view: BoxEqualityQP  #: the box problem
+    order: IntArray  #: (n,) the point at each place; changed in place by `_shrink_active_set`
 
     @property
     def n(self) -> int:
@@ -335,7 +335,7 @@ class OrderedGram(GramOperator):
         return np.take(block, self.order, axis=1, out=out, mode="clip")  # other modes copy by way of a buffer
 
 
-def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool:
+def _shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool:
     """Move points that no violating pair can contain behind the active ones; return False if they are too few or nearly all."""
     active = int(iterate.scalars.active)
     keep = np.empty(active, dtype=np.bool_)
@@ -355,9 +355,9 @@ def shrink_active_set(iterate: Any, cache: ColumnCache, order: IntArray) -> bool
     return True
 
 
-#: Fewest pairs between two looks for points that can leave the iteration.
+#: Fewest pairs between two searches for points that can leave the iteration.
 _SHRINK_EVERY = 1000
-#: Looks at the gap while the number of pairs doubles, about.
+#: Checks of the gap while the number of pairs doubles, about.
 _LOOKS = 16
 #: Share of the violation asked for at which the loop stops: its gradient is of float32 columns.
 _AIM = 0.7
@@ -370,7 +370,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     The loop stops on the violation max_low d - min_up d ≤ ε; then the gradient is refreshed in float64 and the true
     gap (`BoxEqualityQP.gap`) decides, or ε falls. With ``shrinking`` points at a bound that no violating pair needs leave the
     iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
-    pairs a column on the points that leave, so the first look comes after as many pairs as will have paid for it.
+    pairs a column on the points that leave, so the first search comes after as many pairs as will have paid for it.
 
     It begins with working sets of ``block`` points (`optimise_working_set`) and goes over to pairs among all points when these
     sets need few new columns.
@@ -384,6 +384,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     prefetch : int
         Columns computed at once where the cache has room: the missing one and those of the worst violators.
     shrinking : bool
+        Whether points leave the iteration.
     stride : int, optional
         At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
     block : int
@@ -425,7 +426,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         if self.violation is not None:
             violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
         state = BoxState(view, order, tol, iteration_limit(options), cache, iterate, violation)
-        measure_gap(state, a, gradient)
+        _measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
         state.cached_block_streak = 0 if blocks else CACHED_SET_LIMIT
         return state
@@ -438,12 +439,12 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         while True:
             self._shrink(state, int(scalars.iteration))
             if state.cached_block_streak >= CACHED_SET_LIMIT:
-                outcome = self._pairs(state, min(stop, state.next_look), end)
+                outcome = self._pairs(state, min(stop, state.next_gap_check), end)
             else:
                 outcome = self._block(state, stop)  # whole: a block that ends early needs its columns again
             if outcome is not Outcome.RUNNING:
                 return outcome
-            if scalars.iteration >= state.next_look and self._gap_is_closed(state):
+            if scalars.iteration >= state.next_gap_check and self._gap_is_closed(state):
                 return Outcome.CONVERGED
             if scalars.iteration >= state.limit:
                 refresh_gradient(state)
@@ -452,18 +453,19 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.RUNNING
 
     def _gap_is_closed(self, state: BoxState) -> bool:
-        """Return whether the gap is within the tolerance before the violation is, and set the next look.
+        """Return whether the gap is within the tolerance before the violation is, and set the next check.
 
-        A look costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a gradient in
-        float64; where that one is not, by float32 columns or by points that have left, the next look is half as many steps later.
+        A check costs one pass over the active points, about as much as a pair. Only a gap that seems closed is worth a
+        gradient in float64. If the float64 gap is not closed, because of float32 columns or of points that have left, the next
+        check is half as many steps later.
         """
         iteration = int(state.iterate.scalars.iteration)
-        state.next_look = iteration + iteration // _LOOKS + 1
+        state.next_gap_check = iteration + iteration // _LOOKS + 1
         if self.violation is not None:
             return False
         if relative_gap_at(float(state.iterate.scalars.objective), loops.active_gap(state.iterate)) > state.tol:
             return False
-        state.next_look = int(1.5 * iteration) + 1
+        state.next_gap_check = int(1.5 * iteration) + 1
         refresh_gradient(state)
         return relative_gap_at(state.objective, state.gap) <= state.tol
 
@@ -492,7 +494,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         wait = max(_SHRINK_EVERY, 2 * state.cache.used)
         if not self.shrinking or state.cached_block_streak < CACHED_SET_LIMIT or iteration < max(state.next_shrink, wait):
             return
-        state.shrinkings += shrink_active_set(state.iterate, state.cache, state.order)
+        state.shrinkings += _shrink_active_set(state.iterate, state.cache, state.order)
         state.next_shrink = iteration + wait
 
     def _load_columns(self, state: BoxState, missing: int) -> None:
@@ -554,7 +556,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 # One simplex is a box with one equality, Σa = 1, on which `BoxSMO` begins with working sets and lets points leave that no
 # violating pair needs. The violation asked for follows the objective, which falls by orders of magnitude from a vertex on.
 
-#: Seconds between two looks at the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
+#: Seconds between two checks of the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
 _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 
@@ -562,8 +564,8 @@ _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 class WorkingSetRun:
     """A run of `BoxSMO` in working sets on one unit simplex, as a phase of `SMO`."""
 
-    algorithm: BoxSMO
-    state: BoxState
+    algorithm: BoxSMO  #: the algorithm with its parameters
+    state: BoxState  #: state of its run on the simplex as a box problem
 
     @classmethod
     def start_at(cls, view: SimplexQP, a: FloatArray, algorithm: BoxSMO, tol: float, limit: int) -> WorkingSetRun:

@@ -17,6 +17,7 @@ from ...models.views import BoxEqualityQP, SimplexQP
 from ..interface.algorithm import Algorithm, Outcome
 from ..records import Answer, Options
 
+#: Type of an algorithm's state.
 State = TypeVar("State")
 
 

@@ -68,12 +68,12 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArra
     return iterate
 
 
-def objective_at(iterate: FrankWolfeIterate) -> float:
+def _objective_at(iterate: FrankWolfeIterate) -> float:
     """Return the objective ½a'Qa + c'a of the iterate."""
     return 0.5 * float(iterate.scalars.quadratic) + float(iterate.scalars.linear)
 
 
-def gap_at_vertex(iterate: FrankWolfeIterate) -> float:
+def _gap_at_vertex(iterate: FrankWolfeIterate) -> float:
     """Return the Frank-Wolfe gap a'∇ - ∇_i of the iterate, i its ``vertex``, the least ∇_i."""
     scalars, i = iterate.scalars, int(iterate.scalars.vertex)
     return float(scalars.quadratic + scalars.linear - scalars.scale * iterate.h[i] - iterate.c[i])
@@ -160,20 +160,20 @@ def refresh_gradient(state: FrankWolfeState) -> None:
         state.exact = True
         state.refreshes += 1
     loops.find_vertex(iterate)
-    iterate.scalars.gap = gap_at_vertex(iterate)
+    iterate.scalars.gap = _gap_at_vertex(iterate)
 
 
-def rule_is_met(state: FrankWolfeState) -> bool:
+def _rule_is_met(state: FrankWolfeState) -> bool:
     """Return whether the stopping rule holds at the current objective and gap."""
-    return state.rule.is_met(objective_at(state.iterate), float(state.iterate.scalars.gap))
+    return state.rule.is_met(_objective_at(state.iterate), float(state.iterate.scalars.gap))
 
 
-def confirm_convergence(state: FrankWolfeState) -> Outcome:
+def _confirm_convergence(state: FrankWolfeState) -> Outcome:
     """Refresh the gradient; return CONVERGED if the rule holds in float64, STALLED if refreshing does not help, else RUNNING."""
     refresh_gradient(state)
-    if rule_is_met(state):
+    if _rule_is_met(state):
         return Outcome.CONVERGED
-    gap = relative_gap_at(objective_at(state.iterate), float(state.iterate.scalars.gap))
+    gap = relative_gap_at(_objective_at(state.iterate), float(state.iterate.scalars.gap))
     if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
         return Outcome.STALLED
     state.last_gap = min(gap, state.last_gap)
@@ -213,7 +213,7 @@ class SampledSteps:
         while True:
             if scalars.iteration >= state.limit:
                 refresh_gradient(state)
-                return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if _rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop:
                 return Outcome.RUNNING
             cached = state.cache.slots >= state.view.n  # so that Qa is known on all points
@@ -252,7 +252,7 @@ class SampledSteps:
         support = iterate.support[: int(iterate.scalars.active)]
         i, value = self._candidate(state, support, self._rows(state.view.n, 1)[0])
         iterate.scalars.gap = max(float(iterate.scalars.quadratic + iterate.scalars.linear) - value, 0.0)
-        if int(iterate.scalars.iteration) >= self._next_scan and rule_is_met(state):
+        if int(iterate.scalars.iteration) >= self._next_scan and _rule_is_met(state):
             return True
         self._step(state, i, value, other_steps)
         self._at += 1
@@ -268,7 +268,7 @@ class SampledSteps:
         scalars = state.iterate.scalars
         self._next_scan = int(scalars.iteration) + max(1, state.view.n // self.size)
         self._rows(state.view.n, 1)[0, 0] = int(scalars.vertex)
-        return rule_is_met(state)
+        return _rule_is_met(state)
 
     def _candidate(self, state: FrankWolfeState, support: IntArray, sample: IntArray) -> tuple[int, float]:
         """Return the best point of the sample (and the support), and its ∇_i."""
@@ -350,7 +350,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     Parameters
     ----------
     initial : {"random20" (or another number), "farthest", "vertex", "uniform"}
-        See `starting_points.StartRule`. ``options.start`` goes before it.
+        See `starting_points.StartRule`; ``options.start`` takes precedence.
     stop : {"gap", "ball"}
         ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
         every point. (The result's status is judged by the relative gap: for MEBDual δ+ bounds it.)
@@ -410,7 +410,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         iterate = new_iterate(view, cache, a, view.gram.product(a))
         loops.fold_scale(iterate)
         loops.find_vertex(iterate)
-        iterate.scalars.gap = gap_at_vertex(iterate)
+        iterate.scalars.gap = _gap_at_vertex(iterate)
         sample_size = self.sampling if self.sampling is not None and self.sampling < view.n else None
         sampled = None if sample_size is None else SampledSteps(sample_size, rng, self.rescan, self.support_candidates)
         return FrankWolfeState(view, rule, iteration_limit(options), cache, iterate, sampled)
@@ -428,7 +428,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
                 return outcome
             if scalars.iteration >= state.limit:
                 refresh_gradient(state)
-                return Outcome.CONVERGED if rule_is_met(state) else Outcome.ITERATION_LIMIT
+                return Outcome.CONVERGED if _rule_is_met(state) else Outcome.ITERATION_LIMIT
             if scalars.iteration >= stop or (time.perf_counter() >= end and scalars.iteration > first):
                 return Outcome.RUNNING
 
@@ -446,7 +446,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
         if code == loops.COLUMN:
             state.cache.load(np.array([scalars.missing]), int(scalars.clock))
         elif code in (loops.RULE, loops.STUCK):
-            return confirm_convergence(state)
+            return _confirm_convergence(state)
         return Outcome.RUNNING
 
     @property
@@ -456,7 +456,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
     def measure(self, state: FrankWolfeState) -> ProgressState:
         """Return objective, Frank-Wolfe bound, support size, number of columns computed, and kind of the last step."""
-        scalars, f = state.iterate.scalars, objective_at(state.iterate)
+        scalars, f = state.iterate.scalars, _objective_at(state.iterate)
         return ProgressState(
             iteration=int(scalars.iteration),
             objective=f,
@@ -487,6 +487,7 @@ class ModifiedFrankWolfe(FrankWolfe):
     follows from a'Qa and c'a, for any kernel. Linear convergence: Proposition 1. Parameters as `FrankWolfe`.
     """
 
+    #: Number of the method in `loops`.
     method: ClassVar[int] = loops.MFW
     info = RECORDS["mfw"]
 
@@ -495,6 +496,7 @@ class ModifiedFrankWolfe(FrankWolfe):
 class PairwiseFW(FrankWolfe):
     """Pairwise Frank-Wolfe: weight moves from the worst support point to the best vertex. Parameters as `FrankWolfe`."""
 
+    #: Number of the method in `loops`.
     method: ClassVar[int] = loops.PAIRWISE
     info = RECORDS["pairwise-fw"]
 
@@ -506,5 +508,6 @@ class BlendedPairwiseFW(FrankWolfe):
     Parameters as `FrankWolfe`.
     """
 
+    #: Number of the method in `loops`.
     method: ClassVar[int] = loops.BLENDED
     info = RECORDS["blended-pairwise-fw"]

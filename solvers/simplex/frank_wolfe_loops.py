@@ -119,16 +119,16 @@ FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
 # Reasons why a run returned: steps used up, a column missing, the stopping rule met, no descent left.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 # Kinds of step: places in `frank_wolfe.STEP_KINDS`.
-TOWARD, AWAY, DROP, PAIR = 1, 2, 3, 4
+_TOWARD, _AWAY, _DROP, _PAIR = 1, 2, 3, 4
 
 
 @inner
 def _note(scalars: Any, drop: bool, kind: int) -> None:
     """Count a step that takes weight away."""
-    scalars.kind = DROP if drop else kind
+    scalars.kind = _DROP if drop else kind
     if drop:
         scalars.drops += 1
-    elif kind == AWAY:
+    elif kind == _AWAY:
         scalars.aways += 1
     else:
         scalars.pairs += 1
@@ -163,7 +163,7 @@ def _toward_step(w: Any, i: int) -> bool:
         _add_column(w.h, weight, w.columns[s])
         w.scalars.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
         w.scalars.linear = (1.0 - step) * linear + step * w.c[i]
-    w.scalars.kind = TOWARD
+    w.scalars.kind = _TOWARD
     w.scalars.towards += 1
     return True
 
@@ -191,7 +191,7 @@ def _away_step(w: Any, j: int) -> bool:
         w.a[j] += change
     w.scalars.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
     w.scalars.linear = (1.0 + step) * linear - step * w.c[j]
-    _note(w.scalars, drop, AWAY)
+    _note(w.scalars, drop, _AWAY)
     return True
 
 
@@ -221,7 +221,7 @@ def _pair_step(w: Any, i: int, j: int) -> bool:
         w.a[j] -= change
     w.scalars.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
     w.scalars.linear += step * (w.c[i] - w.c[j])
-    _note(w.scalars, drop, PAIR)
+    _note(w.scalars, drop, _PAIR)
     return True
 
 

@@ -5,7 +5,7 @@ Here the model Q ≈ B'B + D (`low_rank_factor`, `LowRankModel`) gives the suppo
 gradients, with the model as preconditioner, solve the problem on it (`KernelTriangle`: half of |S|² entries); a product in
 float32 shows which points outside violate, and these join: all of them or, if the violation is large, those in the support of the
 model corrected by its error (a proximal Newton step, whose point is the next one). When float32 finds no violator, the gradient
-is computed in float64 from the data, and so on until the gap is met.
+is computed in float64 from the data. Rounds repeat until the gap is within the tolerance.
 
 A round that does not lower the gap (halve it, in float64) is the last one, and only feasible points with a smaller gap are
 yielded, so a failure costs time alone. The model is trusted if the rows of B explain most of Q beyond its ridge: the
@@ -62,6 +62,11 @@ class LowRankModel:
     view : SimplexQP
     B : ndarray of float32 (r, n)
         Of `low_rank_factor`.
+
+    Attributes
+    ----------
+    D : ndarray (n,)
+        The diagonal of Q - B'B, at least Q's known ridge.
     """
 
     def __init__(self, view: SimplexQP, B: SingleArray) -> None:
@@ -177,16 +182,16 @@ class LowRankModel:
 #: Points for each row of B, or of a refined B; fewest and most rows.
 _PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
 #: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
-BYTES_PER_ROW, _PART = 8, 0.75
+_BYTES_PER_ROW, _PART = 8, 0.75
 #: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
 _SHIFT = 1e-6
 #: Number of points on whose diagonal the two kinds of rows are compared.
 _SAMPLE = 1024
 
 
-def model_rows(n: int, limit: float, *, refined: bool = False) -> int:
+def _model_rows(n: int, limit: float, *, refined: bool = False) -> int:
     """Return the number of rows of B for n points within ``limit`` bytes; more of them for a ``refined`` model."""
-    return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (BYTES_PER_ROW * n)), FEWEST))
+    return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (_BYTES_PER_ROW * n)), FEWEST))
 
 
 def low_rank_factor(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
@@ -248,12 +253,12 @@ def _blocks(part: slice) -> list[slice]:
 # The steps of the low-rank start's rounds, by the trust in its model.
 
 #: Relative gap to which the first problem on the model's support is solved.
-FIRST_GAP = 0.02
+_FIRST_GAP = 0.02
 
 
 @dataclass(frozen=True)
-class TrustSchedule:
-    """The tolerances and sizes of a round: `TRUSTED` if the low-rank model explains Q well, else `CAREFUL`."""
+class _TrustSchedule:
+    """The tolerances and sizes of a round: `_TRUSTED` if the low-rank model explains Q well, else `_CAREFUL`."""
 
     precision: float  #: of the solution on the members, relative to the gap after the last round
     growth: float  #: points that may join, relative to the members
@@ -261,15 +266,15 @@ class TrustSchedule:
     correct: float  #: the relative gap above which the solution of the corrected model is the next point
 
 
-TRUSTED, CAREFUL = TrustSchedule(1e-4, np.inf, FIRST_GAP, 0.05), TrustSchedule(0.2, 0.1, 1.0, np.inf)
+_TRUSTED, _CAREFUL = _TrustSchedule(1e-4, np.inf, _FIRST_GAP, 0.05), _TrustSchedule(0.2, 0.1, 1.0, np.inf)
 
 
 #: Bytes for each point that the start should have: twice those of the fewest rows.
-START_BYTES = 2 * BYTES_PER_ROW * FEWEST
+START_BYTES = 2 * _BYTES_PER_ROW * FEWEST
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.
-_TRUSTED, _LEFT, _SHARE = 2.0, 64.0, 0.125
+_TRUSTED_RATIO, _LEFT, _SHARE = 2.0, 64.0, 0.125
 #: Most of the points in the support for which working sets of pairs are faster than rounds of a model that is not trusted; bytes
 #: that they take for each point of the support and each point, and a quarter more for those that leave it.
 _FEW, _COLUMN = 0.5, 5
@@ -286,7 +291,7 @@ _BEHIND = 0.3
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
     """Return whether the start is worth a try: enough points, a ridge, memory for the model."""
-    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and BYTES_PER_ROW * FEWEST * view.n <= limit
+    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and _BYTES_PER_ROW * FEWEST * view.n <= limit
 
 
 def lowrank_start(
@@ -299,31 +304,31 @@ def lowrank_start(
     """
     initial = best_gap = view.gap(a, gradient - view.c)
     best = FeasiblePoint(a, gradient, 0, exact=True)
-    B = low_rank_factor(view.gram, model_rows(view.n, limit), np.random.default_rng(0))
+    B = low_rank_factor(view.gram, _model_rows(view.n, limit), np.random.default_rng(0))
     yield None
     model = LowRankModel(view, B)
     yield None
     coarse = LowRankModel(view, B[:FEWEST])
-    if not model.unexplained_ratio <= _TRUSTED:
+    if not model.unexplained_ratio <= _TRUSTED_RATIO:
         support = int(((yield from model.solve()) > 0.0).sum())
         is_smaller_part = _SHARE * view.n <= support <= _FEW * view.n
         if is_smaller_part and view.simplices == 1 and _COLUMN * support * view.n <= limit:
             return replace(best, prefers_working_sets=True)
-        if B.shape[0] < (row_count := model_rows(view.n, limit, refined=True)):
+        if B.shape[0] < (row_count := _model_rows(view.n, limit, refined=True)):
             B = low_rank_factor(view.gram, row_count, np.random.default_rng(0))
             coarse, model = model, LowRankModel(view, B)
             yield None
     if not model.unexplained_ratio <= _LEFT:
         return best
-    schedule = TRUSTED if model.unexplained_ratio <= _TRUSTED else CAREFUL
+    schedule = _TRUSTED if model.unexplained_ratio <= _TRUSTED_RATIO else _CAREFUL
     if B.shape[0] >= 2 * FEWEST:
         yield from model.start_from(coarse)
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
-    run = _Run(view, model, slack, limit - BYTES_PER_ROW * B.shape[0] * view.n)
+    run = _Run(view, model, slack, limit - _BYTES_PER_ROW * B.shape[0] * view.n)
     yield from run.begin()
-    target, rough, guesses = FIRST_GAP, True, 0
+    target, rough, guesses = _FIRST_GAP, True, 0
     for _ in range(_ROUNDS):
         if rough:
             guesses += yield from run.solve(target * abs(run.value()), _SIFTING)

@@ -178,6 +178,13 @@ class KernelTriangle:
     gram : GramOperator
     limit : int
         Bytes that may be stored.
+
+    Attributes
+    ----------
+    members : ndarray of int (m,)
+        The points S, in the order of the rows.
+    place : ndarray of int (n,)
+        Place of each point in ``members``; -1 if it is not among them.
     """
 
     def __init__(self, gram: GramOperator, limit: int) -> None:

@@ -22,6 +22,7 @@ from . import RECORDS
 from .common import iteration_limit, relative_gap_at, simplex_answer
 from .starting_points import StartRule, starting_point
 
+#: Rules for the start of `ProjectedGradient`.
 InitialRule: TypeAlias = Literal["uniform", "sparse"]
 _RULES: dict[InitialRule, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
 #: Steps after which the gradient is recomputed from a, so that rounding does not add up.

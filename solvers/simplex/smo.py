@@ -33,9 +33,9 @@ from .newton_loops import PRELOAD_FROM, load_newton_loops
 from .starting_points import StartRule, growing_set, growing_set_applies, starting_point
 
 #: Relative gap from which Newton steps are considered, decade by decade: before, the support is not known well enough.
-FINISH_FROM = 1.0
+_FINISH_FROM = 1.0
 #: Pairs between two checks in float64, at least and for each point, and the share of the gap by which they must lower f.
-_LOOK, _LOOK_EACH, LEAST_GAIN = 100_000, 100, 1e-3
+_LOOK, _LOOK_EACH, _LEAST_GAIN = 100_000, 100, 1e-3
 #: Largest number of calls of `polish_by_cg` in one run.
 _INEXACT_RUNS = 2
 
@@ -98,15 +98,15 @@ class SmoState:
     memory: int  #: bytes that starts and Newton steps may take
     phase: SmoPhase = SmoPhase.PAIRS  #: present phase
     steps: Iterator[FeasiblePoint | None] | None = None  #: of the present phase; None in that of pairs
-    sets: WorkingSetRun | None = None  #: of the phase of working sets
-    start_phase: SmoPhase = SmoPhase.PAIRS  #: the phase whose point pairs or finishers continued from
+    sets: WorkingSetRun | None = None  #: the run of the phase of working sets; None in other phases
+    start_phase: SmoPhase = SmoPhase.PAIRS  #: the phase from whose point the pair steps or Newton steps continued
     step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0  #: gradients recomputed so far
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
-    next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
-    last_objective: float = float("inf")  #: the float64 objective at the last such look
+    next_check: int = 0  #: iteration of the next check of the objective in float64
+    last_objective: float = float("inf")  #: the float64 objective at the last such check
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
     newton: NewtonHistory = field(default_factory=NewtonHistory)  #: counts of Newton steps
 
@@ -129,32 +129,32 @@ class SmoState:
     def end(self) -> SmoPhase:
         """Return to pairs, with the point of the working sets if there are any; return the phase that ended."""
         if self.sets is not None:
-            move_to_point(self, self.sets.point())
+            _move_to_point(self, self.sets.point())
             self.iterate.scalars.iteration += self.sets.pairs
             self.cache.computed += self.sets.columns
             self.step, self.sets = "block", None
         phase, self.phase, self.steps = self.phase, SmoPhase.PAIRS, None
         return phase
 
-    def look_later(self) -> None:
+    def schedule_check(self) -> None:
         """Schedule the next check in float64."""
-        self.next_look = int(self.iterate.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
+        self.next_check = int(self.iterate.scalars.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
         """Record the gap at the present iteration."""
         self.marks.append((gap, int(self.iterate.scalars.iteration)))
 
 
-def move_to_point(state: SmoState, point: FeasiblePoint) -> None:
+def _move_to_point(state: SmoState, point: FeasiblePoint) -> None:
     """Replace the iterate's point and gradient by those of a start or of Newton steps."""
-    set_point(state.iterate, point.a)
+    _set_point(state.iterate, point.a)
     state.iterate.g[:] = point.gradient
     state.step, state.exact = "newton", point.exact
     loops.find_vertices(state.iterate)
     loops.recompute_gap(state.iterate)
 
 
-def pair_seconds(state: SmoState, gap: float) -> float:
+def _pair_seconds(state: SmoState, gap: float) -> float:
     """Return a rough estimate of the seconds of the pairs that remain from a relative gap on.
 
     Each decade of the gap is taken to need twice as many pairs as the last one.
@@ -162,7 +162,7 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     Pairs that only add a point, one for each point of the support, do not count in the first decade.
     """
     entries = int(state.iterate.size.sum()) if len(state.marks) == 1 else 0
-    marks = [(10.0 * FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
+    marks = [(10.0 * _FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
     (before, begin), (after, last) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
     remaining = max(np.log10(gap / state.tol), 0.0)
@@ -181,11 +181,11 @@ def new_iterate(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Fl
         live=np.zeros(n, dtype=np.float32), vertex=np.zeros(groups, dtype=np.int64), gain=np.empty(loops.BLOCK, dtype=np.float32),
         scalars=np.zeros(1, _SCALARS)[0],
     )  # fmt: skip
-    set_point(iterate, a)
+    _set_point(iterate, a)
     return iterate
 
 
-def set_point(iterate: SmoIterate, a: FloatArray) -> None:
+def _set_point(iterate: SmoIterate, a: FloatArray) -> None:
     """Replace the weights and the lists of the support, not the gradient."""
     iterate.a[:] = a
     iterate.place[:] = -1
@@ -238,7 +238,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     Parameters
     ----------
     initial : {"vertex", "random20" (or another number), "farthest", "uniform"}
-        See `starting_points.StartRule`; ``options.start`` goes before it.
+        See `starting_points.StartRule`; ``options.start`` takes precedence.
     cache_bytes : int, optional
         Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.
     precision : {"single", "double"}
@@ -294,7 +294,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         state = SmoState(
             view, tol, iteration_limit(options), cache, iterate, max(limit, 2**20) if options.memory_limit is None else limit
         )
-        state.look_later()
+        state.schedule_check()
         has_start = options.start is not None and view.label in options.start
         if self.newton and self.lowrank and not has_start:
             if growing_set_applies(view):
@@ -341,21 +341,21 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if code == loops.COLUMN:
             self._load_columns(state, int(state.iterate.scalars.missing))
         elif code in (loops.RULE, loops.STUCK):
-            state.look_later()
+            state.schedule_check()
             return self._pause(state, stuck=code == loops.STUCK)
-        elif state.iterate.scalars.iteration >= state.next_look:
-            return self._look(state)
+        elif state.iterate.scalars.iteration >= state.next_check:
+            return self._check_objective(state)
         return Outcome.RUNNING
 
-    def _look(self, state: SmoState) -> Outcome:
+    def _check_objective(self, state: SmoState) -> Outcome:
         """Recompute the objective in float64 after many pairs; the run has stalled if it no longer falls."""
-        state.look_later()
+        state.schedule_check()
         refresh_gradient(state)
         if state.gap <= state.tol:
             return Outcome.CONVERGED
         scalars = state.iterate.scalars
         before, state.last_objective = state.last_objective, float(scalars.objective)
-        if before - state.last_objective > LEAST_GAIN * float(scalars.gap):
+        if before - state.last_objective > _LEAST_GAIN * float(scalars.gap):
             return Outcome.RUNNING
         self._consider_newton(state, state.gap, hopeless=True)
         return Outcome.STALLED if state.steps is None else Outcome.RUNNING
@@ -365,9 +365,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
         Far below the last float64 refresh these numbers mean nothing, since the columns are float32.
         """
-        last = state.marks[-1][0] if state.marks else 10.0 * FINISH_FROM
+        last = state.marks[-1][0] if state.marks else 10.0 * _FINISH_FROM
         final = state.tol if self.precision == "double" else max(0.5 * state.tol, 1e-4 * min(state.last_gap, 1e-3))
-        following = min(0.1 * last, FINISH_FROM)
+        following = min(0.1 * last, _FINISH_FROM)
         return following if self.newton and following > 2.0 * state.tol else final
 
     def _pause(self, state: SmoState, *, stuck: bool) -> Outcome:
@@ -385,7 +385,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         size, item = int(iterate.size.sum()), state.cache.columns.itemsize
         if not self.newton or size < 2 or gap > 0.2 * state.newton.last_gap:
             return
-        limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
+        limit, expected = state.memory, np.inf if hopeless else _pair_seconds(state, gap)
         fits = cholesky_bytes(guess := first_support_guess(view, iterate.a, iterate.g).size) <= limit and gap <= _EXACT_FROM
         exactly = cholesky_seconds(view.n, guess) if fits else np.inf
         fits = cg_bytes(size, item) <= limit and state.newton.inexact_left > 0
@@ -406,7 +406,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             while time.perf_counter() < end:
                 better = next(state.steps)
                 if better is not None:
-                    move_to_point(state, better)
+                    _move_to_point(state, better)
         except StopIteration as finished:
             phase = state.end()
             return self._confirm(state) if phase is SmoPhase.WORKING_SETS else self._after_newton(state, phase, finished.value)
@@ -416,7 +416,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """Move to the result, and choose the next phase: pairs, or a finisher after a low-rank start, whose cache is empty."""
         state.newton.guesses += result.guesses
         if result.guesses:
-            move_to_point(state, result)
+            _move_to_point(state, result)
         elif phase is SmoPhase.LOW_RANK:  # as if nothing had been
             if result.prefers_working_sets:
                 state.begin_sets(BoxSMO(state.memory, self.precision, _SETS_PREFETCH, stride=self.stride))

@@ -148,7 +148,7 @@ class GPI(_StiefelAscent):
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift."""
-        state.shift = power_shift(state.problem.H, rng)
+        state.shift = _power_shift(state.problem.H, rng)
 
     def take_step(self, state: StiefelState) -> bool:
         """Take one power step."""
@@ -176,7 +176,7 @@ class MomentumGPI(_StiefelAscent):
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
         """Compute the shift and reset the momentum."""
-        state.shift = power_shift(state.problem.H, rng)
+        state.shift = _power_shift(state.problem.H, rng)
         state.previous, state.previous_HP, state.age = state.P, state.HP, 1
 
     def take_step(self, state: StiefelState) -> bool:
@@ -255,7 +255,7 @@ def orthonormal_start(view: StiefelProblem, start: FloatArray | None, rng: np.ra
     return polar(P)
 
 
-def power_shift(H: FloatArray, rng: np.random.Generator) -> float:
+def _power_shift(H: FloatArray, rng: np.random.Generator) -> float:
     """Return max(0, -λ_min(H)) with a margin of a thousandth, by Lanczos, or by all eigenvalues of a small H."""
     n = H.shape[0]
     if n <= 64:
@@ -321,7 +321,7 @@ class Pymanopt(Solver):
 
     def obstacle(self, model: Model) -> str | None:
         """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""
-        return self.info.unread(model)
+        return self.info.missing_view_reason(model)
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
         """Run pymanopt repeatedly until the relative Riemannian gradient is at most ``tol``, or a limit is reached."""

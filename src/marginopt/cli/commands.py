@@ -328,8 +328,8 @@ def certify(args: argparse.Namespace) -> int:
     check = check_point(program, point) if point else None
     record = result_record(result)
     if check is not None:
-        misses = [asdict(miss) for miss in check.misses]
-        record |= {"feasible": check.feasible, "misses": misses, "stated_objective": check.stated_objective}
+        violations = [asdict(violation) for violation in check.violations]
+        record |= {"feasible": check.feasible, "misses": violations, "stated_objective": check.stated_objective}
         record["unknown_variables"] = check.unknown_variables
     parts = [] if check is None else [f"{check}{_stated_bound(result, check)}"]
     if check is None or _claims_more(result):

@@ -33,14 +33,17 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def test_misses_have_the_names_and_units_of_the_program(program: Path) -> None:
+def test_violations_have_the_names_and_units_of_the_program(program: Path) -> None:
     form = mo.read(program)
     check = mo.proofs.check_point(form, {"X1": 3.0, "X2": 4.0})
-    assert not check.feasible and [(m.name, m.kind, m.amount) for m in check.misses] == [("CAP", "row", 9.0), ("BAL", "row", 3.0)]
+    assert not check.feasible and [(m.name, m.kind, m.amount) for m in check.violations] == [
+        ("CAP", "row", 9.0),
+        ("BAL", "row", 3.0),
+    ]
     assert check.objective == 17.0 and check.sense == "maximise" and check.exact
     half = mo.proofs.check_point(form, {"X1": 3.5, "X2": 0.5})
-    assert {(m.name, m.kind, m.amount) for m in half.misses} == {("X1", "bound", 0.5), ("X2", "integer", 0.5)}
-    assert mo.proofs.check_point(form, {"X1": 3.0, "X2": 1.0}).misses == ()
+    assert {(m.name, m.kind, m.amount) for m in half.violations} == {("X1", "bound", 0.5), ("X2", "integer", 0.5)}
+    assert mo.proofs.check_point(form, {"X1": 3.0, "X2": 1.0}).violations == ()
     assert mo.certify(form, {"X1": 3.0, "X2": 1.0}).objective == 11.0
 
 
@@ -62,7 +65,7 @@ def test_rows_are_decided_as_in_rational_arithmetic(seed: int) -> None:
     for i in range(5):  # the row's slack as near to zero as its last variable allows
         j = int(np.argmax(np.abs(F[i])))
         x[j] -= (F[i] @ x + margin.g[i]) / F[i, j]
-    names = {miss.name for miss in mo.proofs.check_point(form, x).misses if miss.kind == "row"}
+    names = {violation.name for violation in mo.proofs.check_point(form, x).violations if violation.kind == "row"}
     for c in form.constraints:
         assert isinstance(c.cone, Nonnegative | Zero)
         for name, row, g in zip(c.names(), c.F.toarray(), c.g, strict=True):

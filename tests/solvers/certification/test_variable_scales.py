@@ -11,7 +11,7 @@ from data import clouds
 import marginopt as mo
 from marginopt import Status, margin
 from marginopt.models.program.form import StandardForm
-from marginopt.solvers.certification.certificate import natural_units, objective_scale
+from marginopt.solvers.certification.certificate import objective_scale, variable_scales
 
 REGULARISERS = [margin.SquaredNorm(0.7), margin.ElasticNet(0.2, 0.3), margin.L1(0.5), margin.GroupL1((0, 1, 1), 0.4)]
 
@@ -35,14 +35,14 @@ def test_the_scale_of_an_objective_does_not_see_the_units_of_the_variables(regul
     for restrictions in ((), (rows,)):
         program = form(regulariser, *restrictions)
         assert objective_scale(dilated(program, t)) == pytest.approx(objective_scale(program), rel=1e-9)
-        np.testing.assert_allclose(natural_units(dilated(program, t)), t * natural_units(program), rtol=1e-9)
+        np.testing.assert_allclose(variable_scales(dilated(program, t)), t * variable_scales(program), rtol=1e-9)
 
 
 def test_rows_hand_units_on() -> None:
     """ν-SVM: |w| within a box of 2.5 gives ρ and ξ a unit of max |x| times as much."""
     X, y = clouds(np.random.default_rng(2), 8, 2, 0.4, order="halves", first=-1.0)
     model = mo.Margin(X, y, margin.NuHinge(0.4), margin.L1(0.5), domain=margin.Box(-1.0, 1.5))
-    units = model.form.split(natural_units(model.form))
+    units = model.form.split(variable_scales(model.form))
     np.testing.assert_allclose(units["w"], 2.5)
     np.testing.assert_allclose(units["xi"], 2.5 * np.abs(X).max(axis=1))
     assert 2.5 <= units["rho"][0] <= 2.5 * np.abs(X).max()
@@ -51,7 +51,7 @@ def test_rows_hand_units_on() -> None:
 def test_a_quadratic_term_is_balanced_with_the_prices_of_its_rows() -> None:
     """ν-SVM without a constant anywhere: |w| of at most c max|x|/(2μ), as its optimality condition w = Σ α_i y_i x_i/(2μ) has."""
     program = form(margin.SquaredNorm(0.7))
-    units = program.split(natural_units(program))
+    units = program.split(variable_scales(program))
     X, _ = clouds(np.random.default_rng(2), 8, 2, 0.4, order="halves", first=-1.0)
     np.testing.assert_allclose(units["w"], np.abs(X).max(axis=0) / 1.4, rtol=1e-12)
     assert objective_scale(program) > 0.0
