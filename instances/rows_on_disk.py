@@ -215,7 +215,7 @@ def open_rows(
     intercept : bool
         Put a column of ones before the others, which the file does not have.
     folder : str or path, optional
-        Where to unpack; a temporary folder that goes with the rows by default.
+        Where to unpack; by default a temporary folder that is deleted with the rows.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def open_rows(
     Raises
     ------
     DataError
-        What is no such file, or holds no such data; says where.
+        The file does not exist, or does not hold a data set in its format; the message says where.
 
     Examples
     --------

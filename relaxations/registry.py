@@ -54,7 +54,7 @@ def _accept(candidate: object) -> Relaxation | None:
     return candidate if isinstance(candidate, Relaxation) else None
 
 
-#: Relaxations of other packages and of the session.
+#: Registry of the relaxations that plug-ins and the running session add.
 EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
     "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, builtin_names=_builtin
 )

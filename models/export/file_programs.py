@@ -153,7 +153,7 @@ class FlatProgram:
         return any(matrix[:, [j]].nnz for matrix in matrices) or any(row.binary == j for row in self.indicators)
 
     def with_constant(self, j: int) -> FlatProgram:
-        """Return the program without a variable that is fixed to one and in the objective alone, as a constant."""
+        """Return the program with its objective's constant in place of variable j, which is fixed at one and in no row."""
         last = self.permute_columns(np.array([*(k for k in range(self.q.size) if k != j), j], dtype=np.int64))
         return replace(last, r=last.r + float(last.q[-1])).permute_columns(np.arange(self.q.size - 1))
 

@@ -99,7 +99,7 @@ class PyomoSource(RowSource, Recipient):
         self._write(answer)
         from pyomo.opt import TerminationCondition
 
-        return TerminationCondition(_CONDITIONS[answer.ending])
+        return TerminationCondition(_CONDITIONS[answer.termination])
 
     def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values:

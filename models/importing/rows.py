@@ -1,6 +1,4 @@
-"""Import of programs given by named rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and files state
-them.
-"""
+"""Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them."""
 
 from __future__ import annotations
 
@@ -52,8 +50,7 @@ class IndicatorRow:
 
 @dataclass(frozen=True, eq=False)
 class RowProgram:
-    """A program as other packages hold it: min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, indicators and
-    bounds.
+    """A program as other packages have it: min ½x'Px + q'x + r over linear and quadratic rows, indicators and bounds.
 
     Parameters
     ----------
@@ -65,7 +62,7 @@ class RowProgram:
     q, r : ndarray (n,), float
     A : csr_array (m, n)
     row_lower, row_upper : ndarray (m,)
-        Infinite where there is none.
+        Sides of the linear rows, row_lower ≤ Ax ≤ row_upper; infinite where there is none.
     lower, upper : ndarray (n,)
     integer : ndarray of bool (n,)
     quadratic_rows : sequence of QuadraticRow
@@ -166,8 +163,9 @@ class ImportedForm:
     ----------
     form : StandardForm
     pieces : tuple of ConstraintRows
+        The rows of each of the form's linear constraints, which come first.
     names : tuple of str
-        The package's linear rows.
+        Names of the package's linear rows.
     quadratic_rows : tuple of pairs
         Quadratic rows with the places of their constraints.
     indicator_places : tuple of int

@@ -208,7 +208,7 @@ def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
 RELAXATIONS = (
     Relaxation(
         "big-m-trivial",
-        "the big-M model without integrality at a hundred times the valid M: how a loose M ends",
+        "the big-M model without integrality at a hundred times the valid M: how weak a loose M is",
         BigM("zero", factor=100.0),
         "Conic (4)",
         rank=10,
