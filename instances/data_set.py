@@ -10,6 +10,7 @@ from .. import extensions
 from ..errors import DataError, InputError
 from .instance import Instance
 
+#: A published part of a data set, or all of it.
 Part: TypeAlias = Literal["all", "train", "test"]
 
 

@@ -39,6 +39,7 @@ class DenseRows(Rows):
     Parameters
     ----------
     array : StoredArray
+        The rows in the file, without a column of ones.
     intercept : bool
         Whether a column of ones comes first; it is not in the file.
     unpacked_folder : object
@@ -178,7 +179,9 @@ class OpenedRows:
     labels : tuple
         The original label of each class in the order of the codes.
     name, source : str
+        Name of the data set, and the file.
     feature_names : tuple of str or None
+        Names of the columns of X; None where the file has none.
     """
 
     X: Rows

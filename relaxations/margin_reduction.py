@@ -1,6 +1,7 @@
 """Base classes of the relaxations of a loss plus a regulariser (`Margin`), which turn relaxed points into feasible ones.
 
-The relaxations themselves are in `relaxations.bounds`.
+The *composition* of a model is the `Margin` that it is equal to (`Model.composition`). The relaxations themselves are in
+`relaxations.bounds`.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Need:
     is_met: Callable[[ZeroOneSVM], bool]
 
 
-# Needs of the reductions: a λ form, a penalised intercept, equal costs, a leading column of ones.
+#: Needs of the reductions: a λ form, a penalised intercept, equal costs, a leading column of ones.
 COST_FORM = Need(
     "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
 )
@@ -101,6 +101,7 @@ class Reduction(ABC, Generic[T]):
     Frozen: stored reports identify a reduction by its ``name``.
     """
 
+    #: Relation between the optimum of the target and that of the original.
     direction: ClassVar[Direction] = Direction.OUTER
     #: Classes of models that it is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)

@@ -36,6 +36,7 @@ class IndicatorRow:
     active : int
         0 or 1, the value at which the row must hold.
     a : csr_array (1, n)
+        Coefficients of the row.
     lower, upper : float
         Infinite where there is none.
     """
@@ -60,11 +61,14 @@ class RowProgram:
     P : csc_array (n, n) or None
         Symmetric.
     q, r : ndarray (n,), float
+        Linear part q'x and constant of the objective.
     A : csr_array (m, n)
     row_lower, row_upper : ndarray (m,)
         Sides of the linear rows, row_lower ≤ Ax ≤ row_upper; infinite where there is none.
     lower, upper : ndarray (n,)
+        Bounds of the variables; infinite where there is none.
     integer : ndarray of bool (n,)
+        Variables that must be integers.
     quadratic_rows : sequence of QuadraticRow
     indicators : sequence of IndicatorRow
     maximise : bool

@@ -288,7 +288,7 @@ class Import:
         return any(_differ(self.source.evaluate_source(x), values) for x, values in pairs)
 
     def package_part(self, x: FloatArray) -> FloatArray:
-        """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
+        """Return the part of a model's x that is the source's, clipped to its bounds, with integers rounded."""
         form = self.source.form
         y = x if self.places is None else x[self.places]
         y = np.where(form.integer, np.round(y), y)

@@ -205,6 +205,7 @@ def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
     return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(quotients, 0.0), quotients)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "big-m-trivial",

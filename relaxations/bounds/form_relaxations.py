@@ -335,7 +335,7 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 @dataclass(frozen=True)
 class FormReduction(MarginToForm):
-    """A reduction of every model whose form has integers; a composition also brings the bounds of |w_j| at an optimum."""
+    """A reduction of every model whose form has integers; of a `Margin`, also with bounds of |w_j| at an optimum."""
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
@@ -497,6 +497,7 @@ class Moments(FormReduction):
         return moment_form(form if composed is None else with_activity_bounds(form, composed))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
     Relaxation(

@@ -557,6 +557,7 @@ class PairHulls(AllHulls):
         return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "hulls-single", "each point's branches with the whole norm, one point at a time", OneHull(), "Conic Theorem 1", rank=62

@@ -126,6 +126,7 @@ class RankOne(AllHulls):
         return RankOneHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "rank-one",

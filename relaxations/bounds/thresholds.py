@@ -228,6 +228,7 @@ class _Steps:
         return ZeroOneSVM(y[:, None] * signed, y, np.concatenate([first * costs, depth * costs, [dear]]))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "thresholds",

@@ -110,7 +110,7 @@ class Cell(Record):
 
 
 class BoundingCell(Cell):
-    """A cell with a lower bound of the problem's optimum.
+    """A cell with a lower bound of the problem's optimum, ``bound``, and the evidence for it, ``kind``.
 
     With a ``caveat`` the solved program's bound need not bound the optimum: it moves to ``target_bound``, and ``bound`` is None.
     """

@@ -265,6 +265,7 @@ def _kind(row: ReportRow) -> str:
     return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
+#: Columns of the tables of exact solves, of the sweep over κ and of relaxations.
 EXACT_COLUMNS = _read_columns(
     "exacts",
     {
