@@ -22,7 +22,7 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
+def _check_row_lengths(source: str, rows: Sequence[Sequence[object]], lines: list[int], width: int | None) -> None:
     """Raise DataError for the first row without ``width`` cells, those of the header; None: as many as the first row has."""
     for row, line in zip(rows, lines, strict=True):
         expected_width = len(rows[0]) if width is None else width
@@ -282,7 +282,7 @@ def parse_arff(text: str, source: str) -> Table:
     if not header.attributes or not in_data:
         missing = "no @data section" if header.attributes else "no @attribute lines"
         raise DataError(f"{source} is not ARFF: it has {missing}", file=source)
-    check_row_lengths(source, data.rows, data.lines, len(header.attributes))
+    _check_row_lengths(source, data.rows, data.lines, len(header.attributes))
     if data.weighted:
         message = f"{source}, line {data.weighted}: weights of rows are passed over"
         warnings.warn(MarginoptWarning(message, name="weights"), stacklevel=2)
@@ -335,7 +335,7 @@ def parse_csv(text: str, source: str, header: bool | None = None, delimiter: str
     if rows and (_looks_like_header(source, rows, lines) if header is None else header):
         names = tuple(rows.pop(0))
         lines.pop(0)
-    check_row_lengths(source, rows, lines, None if names is None else len(names))
+    _check_row_lengths(source, rows, lines, None if names is None else len(names))
     cells = [[None if cell in MISSING else cell for cell in row] for row in rows]
     return Table(source, names, cells, lines, index_kind(names))
 

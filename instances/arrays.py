@@ -22,7 +22,7 @@ Matrix: TypeAlias = "FloatArray | sp.csr_array"
 Label: TypeAlias = int | float | str
 
 #: With more classes than this *and* than half the rows, labels are refused as measurements.
-MANY_CLASSES = 20
+_MANY_CLASSES = 20
 
 
 def is_sparse(X: Matrix) -> TypeGuard[sp.csr_array]:
@@ -158,7 +158,7 @@ def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
             "classes; choose the label column with label=, or give classes by name (EpsilonSVR takes measurements as y)",
             name="labels",
         )
-    if len(classes) > max(MANY_CLASSES, len(cells) / 2):
+    if len(classes) > max(_MANY_CLASSES, len(cells) / 2):
         raise DataError(
             f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "
             "choose the label column with label=",

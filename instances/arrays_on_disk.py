@@ -1,6 +1,6 @@
-"""Arrays that stay in files and are read by rows (`StoredArray`), and their making from LIBSVM, Parquet and compressed npz files.
+"""Arrays that stay in files and are read by rows (`StoredArray`), and converters to them from LIBSVM, Parquet and compressed npz.
 
-`rows_on_disk` makes data sets of them.
+`rows_on_disk` makes data sets of these arrays.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ..errors import DataError
 from ..files import READ_ERRORS, describe_read_error, unpack_limit
 from .readers import (
-    MOST_COLUMNS,
+    MAX_COLUMNS,
     check_libsvm,
     check_numbers,
     columns_without_index,
@@ -207,7 +207,7 @@ def unpack_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredA
     from sklearn.datasets import load_svmlight_file
 
     labels: list[npt.NDArray[Any]] = []
-    lines, smallest_index, largest_index = 0, MOST_COLUMNS, -1
+    lines, smallest_index, largest_index = 0, MAX_COLUMNS, -1
     with ExitStack() as stack:
         data, indices = _column(stack, folder, "data", np.float64), _column(stack, folder, "indices", np.int32)
         indptr = _column(stack, folder, "indptr", np.int64)
@@ -221,7 +221,7 @@ def unpack_libsvm(path: Path, folder: ArrayFolder) -> tuple[StoredArray, StoredA
             if X.nnz:
                 smallest_index = min(smallest_index, int(X.indices.min()))
                 largest_index = max(largest_index, int(X.indices.max()))
-            if largest_index > MOST_COLUMNS:
+            if largest_index > MAX_COLUMNS:
                 raise libsvm_fault(path, text, f"it has {largest_index:,} columns", lines)
             indptr.append(data.count + X.indptr[1:].astype(np.int64))
             data.append(X.data)

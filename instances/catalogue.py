@@ -39,10 +39,10 @@ class CatalogueEntry:
         Rows that `load` returns by default, features, classes.
     source : str
         Who published the data.
-    obtained : str
-        The ways to the data in the order in which they are tried.
+    access : str
+        How the data are obtained, in words: the sources in the order in which they are tried.
     available : bool
-        Whether it can be loaded here and now without a network.
+        Whether it can be loaded on this machine without a network.
     parts : tuple of str
         ("train", "test") where the data were published in two parts.
     note : str
@@ -56,7 +56,7 @@ class CatalogueEntry:
     p: int
     classes: int
     source: str
-    obtained: str
+    access: str
     available: bool
     parts: tuple[str, ...]
     note: str
@@ -81,7 +81,7 @@ def catalogue() -> list[CatalogueEntry]:
         for e in ENTRIES
     ]  # fmt: skip
     added = [
-        CatalogueEntry(d.name, d.n, d.p, d.classes, d.source, d.obtained or "from outside marginopt", True, (), d.note)
+        CatalogueEntry(d.name, d.n, d.p, d.classes, d.source, d.access or "from outside marginopt", True, (), d.note)
         for d in EXTENSIONS.usable().values()
     ]
     failed = [CatalogueEntry(name, 0, 0, 0, "", "", False, (), reason) for name, reason in EXTENSIONS.failures().items()]

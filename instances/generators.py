@@ -18,9 +18,10 @@ from .instance import Instance
 from .naming import composed_name
 from .preparation import Rng, as_count, as_fraction, as_generator
 
+#: Kinds of outliers, defined in `GaussianClusters`.
 Outliers: TypeAlias = Literal["none", "clustered", "spread"]
 
-PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
+_PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
 #: Samples drawn at most until one shows both classes.
 _TRIES = 1000
 
@@ -99,7 +100,7 @@ class GaussianClusters:
         return Instance(
             np.hstack([np.ones((n, 1)), points]),
             y,
-            source=f"{PAPER}, §5.1.1",
+            source=f"{_PAPER}, §5.1.1",
             description=f"two Gaussian classes, outliers: {outliers}",
             intercept=True,
             population=self,
@@ -164,7 +165,7 @@ class FlippedLabels:
         return Instance(
             X,
             y,
-            source=f"{PAPER}, Appendix B",
+            source=f"{_PAPER}, Appendix B",
             description="separable points of the cube, labels flipped at random",
             intercept=True,
             population=self,

@@ -147,7 +147,8 @@ class Instance(Displayable, LabelledData):
     Raises
     ------
     DataError
-        Wrong shapes, no rows, NaN or infinite values, one class, other codes, an intercept that is not 1, or not a name for each.
+        Wrong shapes, no rows, NaN or infinite values, one class, other codes, an intercept column that is not 1, or a wrong
+        number of names.
     InputError
         An unknown scaling; parameters that are no finite numbers.
     """
@@ -378,9 +379,9 @@ class Instance(Displayable, LabelledData):
         return self._taken(rows, **self.naming.changed_fields({"n": rows.size}, sample_parameters))
 
     def subsamples(self, n: int, seeds: Iterable[int], stratified: bool = True) -> tuple[Instance, ...]:
-        """Choose n rows once for each seed, as `subsample` does; the names carry the seeds, the family this instance's and n.
+        """Return one `subsample` of n rows for each seed, all of one family.
 
-        A report takes means over them: ``gap_report(data.subsamples(30, seeds=range(10)))``.
+        A report takes means over a family: ``gap_report(data.subsamples(30, seeds=range(10)))``.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Names of instances: a family with sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``, for reports.
 
-Names are composed here and never parsed: an instance keeps its family and parameters as fields, and composing the name again
-shows whether it is composed of them.
+Names are composed and never parsed: an instance keeps its family and parameters as fields, and a name shows them if it equals
+the name that is composed of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from ..errors import InputError
 
-#: Sizes, which are counted and therefore no parameters.
+#: Sizes of a data set, its rows and features: names that parameters must not have.
 SIZES = ("n", "p")
 #: Whole numbers, whose digits names have in full.
 _WHOLE = (*SIZES, "seed")
@@ -78,7 +78,7 @@ class InstanceName:
         return None
 
     def of_kind(self, kind: str, parameters: Mapping[str, float]) -> InstanceName:
-        """Return the name of an object of this kind made from the instance, such as a model, with its further parameters."""
+        """Return the name of an object made from the instance, such as a model: ``set, kind[n=50, lam=1]``."""
         family, facts = f"{self.family_name}, {kind}", self.facts_in_name
         name = (
             composed_name(f"{self.name}, {kind}", parameters) if facts is None else composed_name(family, {**facts, **parameters})
@@ -88,8 +88,8 @@ class InstanceName:
     def changed_fields(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
         """Return the fields name, family and parameters of the instance with other sizes and further parameters.
 
-        A name that is not composed stays in front of what is new, as does one with a parameter of the same name (labels flipped
-        twice).
+        A name that does not show its facts stays whole, with the new ones in brackets behind it; so does a name with a parameter
+        that is set again (labels flipped twice).
         """
         facts, new = None if set(parameters) & set(self.parameters) else self.facts_in_name, {**sizes, **parameters}
         name = composed_name(self.name, new) if facts is None else composed_name(self.family_name, {**facts, **new})

@@ -1,9 +1,9 @@
 """Test programs of known collections, read from the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs, SDPLIB.
 
-Nothing of them is in the package. They are where other packages keep their tests: the SIF files (which are QPS) in the source
+The package does not contain them. Other packages publish them with their tests: the SIF files (which are QPS) in the source
 distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy
 (1.17.1), under benchmarks/benchmarks/linprog_benchmark_files, infeasible ones in a folder of their own;
-SDPLIB's files in the repository vsdp/SDPLIB. They go to
+SDPLIB's files in the repository vsdp/SDPLIB. The files are expected at
 
     MARGINOPT_DATA/maros-meszaros/HS21.SIF    MARGINOPT_DATA/netlib/AFIRO.npz    MARGINOPT_DATA/netlib/infeasible/klein1.npz
     MARGINOPT_DATA/sdplib/truss1.dat-s (or .dat-s.bz2)
@@ -26,6 +26,7 @@ from ..errors import DataError
 from ..files import READ_ERRORS, has_objects, read_member, unpack_limit
 from .sources import DATA_VARIABLE, data_directory
 
+#: Names of the collections; the infeasible programs of Netlib are one of their own.
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible", "sdplib"]
 
 #: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): what BPMPD

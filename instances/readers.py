@@ -1,4 +1,4 @@
-"""`read` and its kin: data files in LIBSVM, CSV, ARFF, Parquet or npz, plain or compressed, and data frames become instances.
+"""Readers of data files (LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed) and data frames as instances; `read` chooses one.
 
 Errors are `DataError` and name file and line. scikit-learn and pyarrow are imported by the functions that need them.
 """
@@ -69,14 +69,15 @@ _AS_IT_IS = Tidying()
 #: Bytes that a small Parquet table may unpack to.
 _TABLE = 2**26
 
-#: Sparse text whose matrix is filled beyond this is kept as a dense array, which then costs less and can be centred.
-DENSE_FROM = 0.15
+#: Share of nonzeros from which sparse text becomes a dense array, which then takes less memory and can be centred.
+_DENSE_FROM = 0.15
 
+#: Suffixes of LIBSVM text files.
 LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
 #: Columns that LIBSVM text may have: a vector of as many numbers takes 0.8 GB.
-MOST_COLUMNS = 10**8
-NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?", re.ASCII)
+MAX_COLUMNS = 10**8
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_LIBSVM_LINE = re.compile(rf"{_NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{_NUMBER})*\s*(?:#.*)?", re.ASCII)
 #: Bytes of LIBSVM text without query numbers and comments.
 _LIBSVM_BYTES = b"0123456789+-.eE: \t\n"
 
@@ -123,13 +124,13 @@ def read(
     Raises
     ------
     DataError
-        A file that cannot be read, or holds what is not asked to be tidied; the line and the column are named.
+        The file cannot be read, or has missing values or categories that the options refuse; the message names line and column.
     InputError
         Options that the file's format does not take.
     """
     tidying = Tidying(missing, categories, leave_out)
     if is_pandas_or_polars(path, "DataFrame"):
-        return read_frame(path, label, name, tidying)
+        return _read_frame(path, label, name, tidying)
     file = as_path(path)
     kind = suffix(file)
     if tidying.is_active and kind not in (".csv", ".tsv", ".arff", ".parquet", ".pq"):
@@ -195,10 +196,10 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
     except READ_ERRORS as error:
         raise libsvm_fault(file, content, describe_read_error(error)) from None
-    if X.shape[1] > MOST_COLUMNS:
+    if X.shape[1] > MAX_COLUMNS:
         raise libsvm_fault(file, content, f"it has {X.shape[1]:,} columns")
     if dense is None:
-        dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
+        dense = X.nnz >= _DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
     matrix: Any = X.toarray() if dense else sp.csr_array(X)
     return _built(file, matrix, y, name, None)
 
@@ -220,7 +221,7 @@ def check_libsvm(file: Path, content: bytes, before: int = 0) -> None:
         return
     for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1 + before):
         text = line.split("#", 1)[0].strip()
-        if text and not LIBSVM_LINE.fullmatch(text):
+        if text and not _LIBSVM_LINE.fullmatch(text):
             raise DataError(f"not 'label index:value index:value ...': {text[:60]!r}", file=file, line=number)
 
 
@@ -233,13 +234,13 @@ def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> Dat
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
-        if not LIBSVM_LINE.fullmatch(line):
+        if not _LIBSVM_LINE.fullmatch(line):
             return DataError(f"not 'label index:value index:value ...': {line[:60]!r}", file=file, line=number)
         indices = [k.lstrip("0") or "0" for k in re.findall(r"\s(\d+):", line.split("#")[0])]
         largest = max(indices, key=lambda k: (len(k), k), default="0")  # Python reads no number of 5,000 digits
-        if len(largest) > len(str(MOST_COLUMNS)) or int(largest) > MOST_COLUMNS:
+        if len(largest) > len(str(MAX_COLUMNS)) or int(largest) > MAX_COLUMNS:
             shown = largest if len(largest) <= 20 else f"of {len(largest):,} digits"
-            return DataError(f"the feature index {shown}; indices up to {MOST_COLUMNS:,} are read", file=file, line=number)
+            return DataError(f"the feature index {shown}; indices up to {MAX_COLUMNS:,} are read", file=file, line=number)
         if any(int(a) >= int(b) for a, b in pairwise(indices)):
             return DataError("feature indices must increase along the line", file=file, line=number)
     return DataError(f"{file} cannot be read as LIBSVM text: {error}", file=file)
@@ -287,7 +288,7 @@ def read_csv(
     return _tidied(table, label, _name(file, name), tidying)
 
 
-def read_frame(frame: Any, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
+def _read_frame(frame: Any, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
     """Read a data frame of pandas or polars; an index of words names the points."""
     names = tuple(map(str, frame.columns))
     columns = [np.asarray(frame[column]) for column in frame.columns]
@@ -464,8 +465,8 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
             raise DataError(
                 f"X_data, X_indices, X_indptr, X_shape are no CSR matrix: {describe_read_error(error)}", file=file
             ) from None
-        if X.shape[1] > MOST_COLUMNS:
-            raise DataError(f"X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read", file=file)
+        if X.shape[1] > MAX_COLUMNS:
+            raise DataError(f"X_shape says {X.shape[1]:,} columns; up to {MAX_COLUMNS:,} are read", file=file)
     names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
     return _built(file, X, arrays[label], name, names)
 

@@ -39,6 +39,7 @@ class DenseRows(Rows):
     Parameters
     ----------
     array : StoredArray
+        The rows in the file, without a column of ones.
     intercept : bool
         Whether a column of ones comes first; it is not in the file.
     unpacked_folder : object
@@ -178,7 +179,9 @@ class OpenedRows:
     labels : tuple
         The original label of each class in the order of the codes.
     name, source : str
+        Name of the data set, and the file.
     feature_names : tuple of str or None
+        Names of the columns of X; None where the file has none.
     """
 
     X: Rows
@@ -215,7 +218,7 @@ def open_rows(
     intercept : bool
         Put a column of ones before the others, which the file does not have.
     folder : str or path, optional
-        Where to unpack; a temporary folder that goes with the rows by default.
+        Where to unpack; by default a temporary folder that is deleted with the rows.
 
     Returns
     -------
@@ -229,7 +232,7 @@ def open_rows(
     Raises
     ------
     DataError
-        What is no such file, or holds no such data; says where.
+        The file does not exist, or does not hold a data set in its format; the message says where.
 
     Examples
     --------

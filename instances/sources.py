@@ -32,11 +32,12 @@ from .readers import as_path, read_libsvm
 
 #: The environment variable that names the directory of data files.
 DATA_VARIABLE = "MARGINOPT_DATA"
-OPENML_TIMEOUT = 30.0
+#: Seconds to wait for an answer of OpenML.
+_OPENML_TIMEOUT = 30.0
 
 
 class UnavailableError(DataError):
-    """The data cannot be had from one source here; another source may have them."""
+    """Raised if one source does not have the data on this machine; another source may have them."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def from_openml(expected: DataSetInfo) -> RawData:
     from sklearn.datasets import fetch_openml
 
     try:
-        with _timeout(OPENML_TIMEOUT), warnings.catch_warnings():
+        with _timeout(_OPENML_TIMEOUT), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="A network error occurred")  # said again by our error
             # liac-arff needs no pandas, and codes nominal attributes by their position in `categories`.
             bunch = fetch_openml(data_id=expected.openml, as_frame=False, parser="liac-arff", n_retries=1, delay=0.5)
@@ -257,9 +258,9 @@ def _encoded(
     return np.column_stack(encoded), tuple(named)
 
 
-#: n, d, the letter A, T for training, and the number of the set.
+#: Names of Brooks's sets: n, d, the letter A, T for training, and the number of the set.
 BROOKS_NAME = re.compile(r"n(\d+)d(\d+)ATj(\d+)")
-BROOKS_SOURCE = "Brooks 2011, type A; distributed with Santana, Serrano, Schiffer, Vidal 2025 (MIT licence)"
+_BROOKS_SOURCE = "Brooks 2011, type A; distributed with Santana, Serrano, Schiffer, Vidal 2025 (MIT licence)"
 
 
 def brooks(n: int | None = None, d: int | None = None, path: str | os.PathLike[str] | None = None) -> Iterator[Instance]:
@@ -357,6 +358,6 @@ def _parse(archive: Path, name: str, text: str, n: int, d: int) -> Instance:
         )
     table = np.array(rows)
     try:
-        return Instance.from_labels(table[:, 1:], table[:, 0], name, BROOKS_SOURCE)
+        return Instance.from_labels(table[:, 1:], table[:, 0], name, _BROOKS_SOURCE)
     except DataError as error:
         raise DataError(f"{archive}, {name}: {error}", file=archive) from None

@@ -18,7 +18,7 @@ from .instance import Instance
 LABEL_NAMES = ("label", "class", "target", "y")
 
 
-#: What a column holds: numbers or words; text; dates; names of rows; features that the file itself leaves out.
+#: Content of a column: numbers or categories ("cell"); free text; dates; names of rows; features that the file itself leaves out.
 Kind: TypeAlias = Literal["cell", "string", "date", "index", "unused"]
 
 
@@ -105,7 +105,7 @@ def _column_place(source: str, names: Sequence[str] | None, width: int, column: 
     return index % width
 
 
-def target_column(table: Table, label: str | int | None) -> int:
+def _target_column(table: Table, label: str | int | None) -> int:
     """Return the label column of a table: the one asked for, the file's own output, or the rule of `LABEL_NAMES`."""
     width = len(table.rows[0])
     if label is not None:
@@ -120,7 +120,7 @@ def target_column(table: Table, label: str | int | None) -> int:
     return columns[label_column(table.source_name, names, len(columns), None)]
 
 
-def feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
+def _feature_columns(table: Table, target: int, left_out: Sequence[int] = ()) -> list[int]:
     """Return the columns that are features: not the label, left out, names of rows, unused, or outputs beside the label.
 
     A date among them raises `DataError`.
@@ -138,8 +138,8 @@ def instance_from_table(table: Table, label: str | int | None, name: str) -> Ins
     """Return the instance of a table; `DataError` names the first cell of a feature that is not a finite number."""
     if not table.rows:
         raise DataError(f"{table.source_name} holds no rows of data", file=table.source_name)
-    target = target_column(table, label)
-    features = feature_columns(table, target)
+    target = _target_column(table, label)
+    features = _feature_columns(table, target)
     if not features:
         raise DataError("a label and at least one feature are needed", file=table.source_name)
     labels = [row[target] for row in table.rows]
@@ -225,6 +225,7 @@ def index_kind(names: Sequence[str] | None) -> dict[int, Kind]:
 #: Levels up to which a column of words is taken for categories, and not for names of rows.
 _MOST_LEVELS = 50
 
+#: Options of `read`, explained in `Tidying`.
 Missing: TypeAlias = Literal["refuse", "drop", "median"]
 Categories: TypeAlias = Literal["refuse", "indicators"]
 _TidyingCells: TypeAlias = list[str | None]
@@ -266,11 +267,11 @@ class Tidying:
         if not table.rows:
             return table, 0, ""
         width = len(table.rows[0])
-        target = target_column(table, label)
+        target = _target_column(table, label)
         out = [_column_place(table.source_name, table.names, width, column, "leave_out") for column in self.leave_out]
         if target in out:
             raise InputError(f"leave_out names the label's column, {self.leave_out[out.index(target)]!r}", name="leave_out")
-        features = feature_columns(table, target, out)
+        features = _feature_columns(table, target, out)
         notes = [f"without {', '.join(_name(table, j) for j in out)}"] if out else []
         rows, lines, points = table.rows, table.lines, table.point_names
         if self.missing == "drop":

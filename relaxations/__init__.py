@@ -87,6 +87,6 @@ __all__ = [
     "zero_one_loss",
 ]
 
-#: The table of relaxations, as type checkers read the call of this package.
+#: The same function as `relaxations`. The package itself can be called as well, but type checkers refuse to call a module.
 table = relaxations
 make_package_callable(__name__, table)

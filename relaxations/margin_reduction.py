@@ -1,6 +1,7 @@
 """Base classes of the relaxations of a loss plus a regulariser (`Margin`), which turn relaxed points into feasible ones.
 
-The relaxations themselves are in `relaxations.bounds`.
+The *composition* of a model is the `Margin` that it is equal to (`Model.composition`). The relaxations themselves are in
+`relaxations.bounds`.
 """
 
 from __future__ import annotations
@@ -92,9 +93,10 @@ def _is_feasible(form: StandardForm, x: FloatArray) -> bool:
 
 
 def round_integers(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """Return the best point with the integers of ``values`` rounded; if there is none, all rounded up, then all down; else None.
+    """Return the best feasible point with the integers of ``values`` rounded and fixed; None if none is found.
 
-    Blocks that ``values`` lacks stay free, their integers too.
+    Integers are rounded to the nearest; if that admits no point, all are rounded up, then all down. Blocks that ``values`` lacks
+    stay free, their integers too.
     """
     fixed_values = np.full(form.n, np.nan)
     for block in form.blocks:
@@ -102,16 +104,17 @@ def round_integers(form: StandardForm, values: Mapping[str, FloatArray]) -> dict
             fixed_values[form.slices[block.label]] = block.pack(values[block.label])
     fixed = form.integer & ~np.isnan(fixed_values)
     for integer_values in (np.round(fixed_values), np.ceil(fixed_values - _FEASIBLE), np.floor(fixed_values + _FEASIBLE)):
-        point = solve_with_fixed(form, fixed, np.clip(integer_values, form.lower, form.upper))
+        point = _solve_with_fixed(form, fixed, np.clip(integer_values, form.lower, form.upper))
         if point is not None:
             return point
     return None
 
 
 def scale_first_block(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-    """Return the best point with the integers of the best point that the model completes from a multiple of its first block.
+    """Return a feasible point found by scaling the first block of ``values``; None without one.
 
-    None if the block has integers, the model cannot complete a point from it alone, or no multiple gives a feasible one.
+    The model completes a point from each multiple of the block. The integers of the cheapest feasible one are fixed, and the
+    other variables optimised. The block must have no integers, and determine the point.
     """
     form, first = model.form, model.form.blocks[0]
     if form.integer[form.slices[first.label]].any() or first.label not in values:
@@ -130,10 +133,10 @@ def scale_first_block(model: Model, values: Mapping[str, FloatArray]) -> dict[st
             best, best_point = value, x
     if best_point is None:
         return None
-    return solve_with_fixed(form, form.integer, best_point) or form.split(best_point)
+    return _solve_with_fixed(form, form.integer, best_point) or form.split(best_point)
 
 
-def solve_with_fixed(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
+def _solve_with_fixed(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:
     """Return the best point of a form with the variables of the mask ``fixed`` at their values in x; None if none is found."""
     lower, upper = np.where(fixed, x, form.lower), np.where(fixed, x, form.upper)
     restricted = form.with_bounds(lower, upper)
@@ -240,7 +243,7 @@ def _point_with_integers_of(model: Model, composed: Margin, w: FloatArray) -> di
         form = composed.form
         x, fixed = np.zeros(form.n), np.zeros(form.n, dtype=bool)
         x[form.slices["w"]], fixed[form.slices["w"]] = w, True
-        before = solve_with_fixed(form, fixed, x) or {}
+        before = _solve_with_fixed(form, fixed, x) or {}
     return round_integers(model.form, {label: value for label, value in before.items() if label != "w"}) if before else None
 
 

@@ -75,7 +75,7 @@ class Need:
     is_met: Callable[[ZeroOneSVM], bool]
 
 
-# Needs of the reductions: a λ form, a penalised intercept, equal costs, a leading column of ones.
+#: Needs of the reductions: a λ form, a penalised intercept, equal costs, a leading column of ones.
 COST_FORM = Need(
     "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
 )
@@ -98,15 +98,16 @@ LEADING_ONES = Need(
 class Reduction(ABC, Generic[T]):
     """A map from a `ZeroOneSVM`, or another model of ``reads``, to a target, with the ways back for points and multipliers.
 
-    Frozen, so that it can stand in a stored report by its ``name``.
+    Frozen: stored reports identify a reduction by its ``name``.
     """
 
+    #: Relation between the optimum of the target and that of the original.
     direction: ClassVar[Direction] = Direction.OUTER
     #: Classes of models that it is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)
-    #: Whether a gap report draws its bound against its largest M.
+    #: Whether the plot of bounds against M in a gap report has a point for this relaxation, at its largest M.
     against_m: ClassVar[bool] = False
-    #: Whether that picture shows its bound, which needs no M, as a horizontal line.
+    #: Whether that plot has a horizontal line for this relaxation, whose bound needs no M.
     beside_m: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ def _accept(candidate: object) -> Relaxation | None:
     return candidate if isinstance(candidate, Relaxation) else None
 
 
-#: Relaxations of other packages and of the session.
+#: Registry of the relaxations that plug-ins and the running session add.
 EXTENSIONS: extensions.PluginRegistry[Relaxation] = extensions.PluginRegistry(
     "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, builtin_names=_builtin
 )
@@ -125,6 +125,6 @@ def bounding_relaxations(model: Model) -> tuple[Reduction[Any], ...]:
     return tuple(reduction for reduction in reading if not reduction.caveat(original))
 
 
-def names_of_readers(model: Model) -> list[str]:
+def applicable_names(model: Model) -> list[str]:
     """Return the names of the relaxations that read a model, in the order of `relaxations`."""
     return [record.name for record in relaxations().values() if not record.reduction.obstacle(model)]

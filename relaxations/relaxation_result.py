@@ -20,7 +20,7 @@ from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike, SolverSpec, resolve_solver
 from ..solvers.solve import certification_deadline, solve_problem
 from .reduction import LiftedDual, Reduction
-from .registry import names_of_readers, reduction_of
+from .registry import applicable_names, reduction_of
 
 _NONE = Rounded(0.0)
 #: Largest relative difference of two numbers that should agree.
@@ -159,9 +159,9 @@ def relax(
     model, reduction = as_model(model), reduction_of(reduction)
     obstacle = reduction.obstacle(model)
     if obstacle:
-        reading = names_of_readers(model)
-        readers_text = f"{', '.join(reading)} read it" if reading else f"no relaxation reads a {type(model).__name__}"
-        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {readers_text}"
+        reading = applicable_names(model)
+        advice = f"{', '.join(reading)} read it" if reading else f"no relaxation reads a {type(model).__name__}"
+        words = f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {advice}"
         raise UnsupportedModelError(words, name=reduction.name, allowed=reading)
     original: Any = model  # one that the reduction reads
     begin, spec = time.perf_counter(), resolve_solver(solver)

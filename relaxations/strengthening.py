@@ -305,7 +305,7 @@ def heuristic(
     seed : int or numpy Generator
         Seed of the searches.
     rounds : int
-        Local searches, and neighbourhoods, at most; those in vain end them sooner. 0 for the starts alone.
+        Largest number of local searches, and of neighbourhoods; failures in a row end them sooner. 0: the starts alone.
     starts : iterable of ndarray (p,)
         Further classifiers to begin with.
 

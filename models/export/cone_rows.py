@@ -1,5 +1,4 @@
-"""The rows of a form's cones and indicators as Gurobi, SCIP and Pyomo take them: quadratic or nonlinear inequalities, and
-switches.
+"""The rows of a form's cones and indicators as Gurobi, SCIP and Pyomo take them: quadratic or nonlinear inequalities, switches.
 
 *Second-order cones as quadratic constraints (Gurobi, SCIP, Pyomo).* (t, c) with ||c|| ≤ t is
 ``c'c - t² ≤ 0, t ≥ 0``; (a, b, c) with 2ab ≥ ||c||² is ``c'c - 2ab ≤ 0, a ≥ 0, b ≥ 0``. The solvers recognise these as convex

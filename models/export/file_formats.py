@@ -1,4 +1,6 @@
-"""Reading and writing of programs as files (`read_form`, `write_form`): the interface of a file format, chosen by the suffix.
+"""Reading and writing of standard forms as files (`read_form`, `write_form`), and the interface of the file formats.
+
+The suffix of a file chooses its format.
 
 Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
 sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to

@@ -38,14 +38,17 @@ class FlatProgram:
     P : csc_array (n, n) or None
         Symmetric, of ½x'Px.
     q, r : ndarray (n,), float
+        Linear part q'x and constant of the objective.
     A, b : csr_array (m, n), ndarray (m,)
         The linear rows, a_i'x = b_i or a_i'x ≥ b_i.
     equal : ndarray of bool (m,)
         Rows that are equalities; the others are ≥.
     lower, upper : ndarray (n,)
+        Bounds of the variables; infinite where there is none.
     integer : ndarray of bool (n,)
+        Variables that must be integers.
     columns, rows : tuple of str, optional
-        Names in the file.
+        Names of the variables and of the linear rows in the file.
     maximise : bool
         Whether the file maximises this objective: the form minimises its negative.
     infinite : float
@@ -153,7 +156,7 @@ class FlatProgram:
         return any(matrix[:, [j]].nnz for matrix in matrices) or any(row.binary == j for row in self.indicators)
 
     def with_constant(self, j: int) -> FlatProgram:
-        """Return the program without a variable that is fixed to one and in the objective alone, as a constant."""
+        """Return the program with its objective's constant in place of variable j, which is fixed at one and in no row."""
         last = self.permute_columns(np.array([*(k for k in range(self.q.size) if k != j), j], dtype=np.int64))
         return replace(last, r=last.r + float(last.q[-1])).permute_columns(np.arange(self.q.size - 1))
 
@@ -270,10 +273,13 @@ class ConicProgram:
     Parameters
     ----------
     q, r : ndarray (n,), float
+        Linear part q'x and constant of the objective.
     pieces : tuple of Constraint
         Rows F x + g in K, in the order of the file.
     lower, upper : ndarray (n,)
+        Bounds of the variables; infinite where there is none.
     integer : ndarray of bool (n,)
+        Variables that must be integers.
     allows_extra_rows : bool
         Whether rows after those of the layout are bounds, which the format writes as rows.
     columns : tuple of str, optional
@@ -378,7 +384,7 @@ def matrix_of_entries(entries: Sequence[tuple[int, int, float]], shape: tuple[in
 
 
 class OneSidedRows(NamedTuple):
-    """Rows a'x = b or a'x ≥ b with their names."""
+    """Rows Ax = b where ``equal``, Ax ≥ b elsewhere, with their names."""
 
     A: sp.csr_array
     b: FloatArray

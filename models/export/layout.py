@@ -21,7 +21,7 @@ _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exp
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
 
-def cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
+def _cone_named(symbol: str, dim: int, count: int, **parameters: float) -> Cone:
     """Return the cone with this symbol, size and parameters, such as the exponent of a power cone."""
     if symbol not in _CONES:
         raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
@@ -38,7 +38,7 @@ def _cone(record: Mapping[str, Any]) -> Cone:
     parameters = {f.name: record[f.name] for f in cone_fields if f.name not in ("dim", "count")}
     if not all(isinstance(value, int | float) for value in parameters.values()):
         raise DataError(f"the parameters of a cone must be numbers; they are {parameters}")
-    return cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), **parameters)
+    return _cone_named(record["cone"], _whole(record["dim"]), _whole(record["count"]), **parameters)
 
 
 def _whole(value: Any) -> int:
@@ -99,6 +99,7 @@ class Layout:
     Parameters
     ----------
     name : str
+        Name of the form.
     blocks : tuple of Block
     constraints : tuple of ConstraintLayout
     maximise : bool

@@ -30,8 +30,8 @@ from .layout import Layout
 
 #: HiGHS and SCIP pass over an objective behind "maximise": the spelling is no section here, and refused.
 _MINIMISE, _MAXIMISE = ("minimize", "minimum", "min"), ("maximize", "maximum", "max")
-#: What a form does not hold, under the words that begin its section.
-REFUSED = {
+#: Parts of a program that a form cannot hold, each with the words that begin its section in a file.
+_REFUSED = {
     "semi-continuous variables": ("semi-continuous", "semi", "semis"),
     "special ordered sets": ("sos", "sos1", "sos2"),
     "general constraints": ("general constraints", "general constraint", "gencons"),
@@ -46,10 +46,10 @@ _SECTIONS = {
     **dict.fromkeys(("bounds", "bound"), "bounds"),
     **dict.fromkeys(("general", "generals", "gen", "integer", "integers", "int"), "integer"),
     **dict.fromkeys(("binary", "binaries", "bin"), "binary"),
-    **{word: what for what, words in REFUSED.items() for word in words}, "end": "end",
+    **{word: what for what, words in _REFUSED.items() for word in words}, "end": "end",
 }  # fmt: skip
 #: Names that a file must not have: they begin a section, or are numbers or bounds.
-RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
+_RESERVED = frozenset({*_SECTIONS, "free", "inf", "infinity", "nan"})
 
 _ANY_TOKEN = "|".join(
     re.escape(word).replace(r"\ ", r"\s+") for word in sorted(_SECTIONS, key=len, reverse=True) if word != "end"
@@ -71,14 +71,14 @@ _TOKEN = re.compile(
 
 
 #: A line and its number in the file.
-Line: TypeAlias = tuple[int, str]
+_Line: TypeAlias = tuple[int, str]
 
 
-def sections(source: InputFile) -> Iterator[tuple[str, list[Line]]]:
+def _sections(source: InputFile) -> Iterator[tuple[str, list[_Line]]]:
     """Yield the objective ("minimum" or "maximum"), empty or not, and each other section that is not empty: "rows", "bounds",
-    "integer", "binary", or one of `REFUSED`.
+    "integer", "binary", or one of `_REFUSED`.
     """
-    current, lines, headings = "", list[Line](), {""}
+    current, lines, headings = "", list[_Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
         line = raw.split("\\", 1)[0].strip()
         section, line = _head(line, current)
@@ -104,7 +104,7 @@ def _head(line: str, current: str) -> tuple[str, str]:
     return ("", line) if inline is None else (_SECTIONS[" ".join(inline[1].lower().split())], inline[2])
 
 
-class Token(NamedTuple):
+class _Token(NamedTuple):
     """A token of an LP file: a number, a name or a sign."""
 
     text: str
@@ -112,7 +112,7 @@ class Token(NamedTuple):
     line: int
 
 
-class Side(NamedTuple):
+class _Side(NamedTuple):
     """A side of a row or bound, as it reads behind it: a sense, <=, >= or =, and a number."""
 
     sense: str
@@ -124,10 +124,10 @@ class Side(NamedTuple):
         return {"<=": ">=", ">=": "<=", "=": "="}[self.sense]
 
 
-class TokenReader:
+class _TokenReader:
     """A reader of the tokens of a section, one after the other; errors name the line of the last token."""
 
-    def __init__(self, lines: list[Line], source: InputFile) -> None:
+    def __init__(self, lines: list[_Line], source: InputFile) -> None:
         self._source, self._at = source, 0
         self._tokens = []
         for number, line in lines:
@@ -135,14 +135,14 @@ class TokenReader:
                 if match.lastgroup == "other":
                     source.line = number
                     raise DataError(f"a sign that is not understood: {line[match.start() :][:20]!r}")
-                self._tokens.append(Token(match.group(), match.lastgroup or "", number))
+                self._tokens.append(_Token(match.group(), match.lastgroup or "", number))
 
-    def peek(self, offset: int = 0) -> Token:
+    def peek(self, offset: int = 0) -> _Token:
         """Return a token that comes later, without consuming it; one of no kind after the last."""
         position = self._at + offset
-        return self._tokens[position] if position < len(self._tokens) else Token("", "", 0)
+        return self._tokens[position] if position < len(self._tokens) else _Token("", "", 0)
 
-    def take(self) -> Token:
+    def take(self) -> _Token:
         """Consume and return the next token."""
         token = self.peek()
         self._at += 1
@@ -180,16 +180,16 @@ class TokenReader:
         self.take()
         return label
 
-    def read_side_before(self) -> Side | None:
+    def read_side_before(self) -> _Side | None:
         """Consume and return a number and the sense after it, as it reads from the other side; None where none comes."""
         position = self._at
         value, sense = self._read_signed_number(), self._read_sense()
         if value is None or sense is None:
             self._at = position
             return None
-        return Side(Side(sense, value).reversed_sense, value)
+        return _Side(_Side(sense, value).reversed_sense, value)
 
-    def read_side_behind(self) -> Side | None:
+    def read_side_behind(self) -> _Side | None:
         """Consume and return a sense and the number after it; None where no sense comes."""
         sense = self._read_sense()
         if sense is None:
@@ -197,7 +197,7 @@ class TokenReader:
         value = self._read_signed_number()
         if value is None:
             raise DataError(f"no number behind {sense}, but {self.peek().text!r}")
-        return Side(sense, value)
+        return _Side(sense, value)
 
     def _read_signed_number(self) -> float | None:
         """A number with its signs, which may stand apart."""
@@ -236,7 +236,7 @@ class _Interval:
     low: float = -np.inf
     high: float = np.inf
 
-    def cut(self, *sides: Side | None) -> None:
+    def cut(self, *sides: _Side | None) -> None:
         """Take the sides that a line gives."""
         stated_sides = [side for side in sides if side is not None]
         if len(stated_sides) == 2 and {side.sense for side in stated_sides} != {"<=", ">="}:
@@ -272,21 +272,21 @@ class _Parser:
     integers: set[int] = field(default_factory=set)
     binaries: set[int] = field(default_factory=set)
 
-    def minimum(self, tokens: TokenReader) -> None:
+    def minimum(self, tokens: _TokenReader) -> None:
         tokens.read_label()
         self.objective = self._expression(tokens)
         if tokens.peek().text:
             raise DataError(f"an objective that is not understood, at {tokens.take().text!r}")
 
-    def maximum(self, tokens: TokenReader) -> None:
+    def maximum(self, tokens: _TokenReader) -> None:
         self.minimum(tokens)
         self.maximise = True
 
-    def rows(self, tokens: TokenReader) -> None:
+    def rows(self, tokens: _TokenReader) -> None:
         while tokens.peek().text:
             self.rows_read.append(self._row(tokens))
 
-    def bounds(self, tokens: TokenReader) -> None:
+    def bounds(self, tokens: _TokenReader) -> None:
         while tokens.peek().text:
             left_side, name = tokens.read_side_before(), tokens.take()
             if name.kind != "name":
@@ -302,7 +302,7 @@ class _Parser:
                 raise DataError(f"a bound that is not understood, at {name.text!r}")
             interval.cut(left_side, right_side)
 
-    def integer(self, tokens: TokenReader) -> set[int]:
+    def integer(self, tokens: _TokenReader) -> set[int]:
         variables = set()
         while tokens.peek().text:
             name = tokens.take()
@@ -312,7 +312,7 @@ class _Parser:
         self.integers |= variables
         return variables
 
-    def binary(self, tokens: TokenReader) -> None:
+    def binary(self, tokens: _TokenReader) -> None:
         self.binaries |= self.integer(tokens)
 
     def _variable(self, name: str) -> int:
@@ -320,7 +320,7 @@ class _Parser:
             raise DataError(f"a variable is called {name}, which begins a section to other readers: rename it")
         return self.index.setdefault(name, len(self.index))
 
-    def _expression(self, tokens: TokenReader) -> _Expression:
+    def _expression(self, tokens: _TokenReader) -> _Expression:
         """Terms, constants and quadratic parts, up to a word that is none."""
         expression = _Expression()
         first = True
@@ -341,7 +341,7 @@ class _Parser:
             first = False
         return expression
 
-    def _products(self, tokens: TokenReader, factor: float) -> list[tuple[int, int, float]]:
+    def _products(self, tokens: _TokenReader, factor: float) -> list[tuple[int, int, float]]:
         """The terms of a quadratic part behind its bracket, with their coefficients in ½x'Px."""
         products = list[tuple[int, int, float]]()
         while not tokens.accept("]"):
@@ -366,7 +366,7 @@ class _Parser:
             raise DataError("a quadratic part ends with ']' or with '] / 2'")
         return [(i, j, 2.0 * value) for i, j, value in products]
 
-    def _row(self, tokens: TokenReader) -> _Row:
+    def _row(self, tokens: _TokenReader) -> _Row:
         """An expression with a side on its right, on its left, or on both, perhaps behind a switch."""
         name = tokens.read_label()
         shown = name or f"number {len(self.rows_read) + 1}"
@@ -380,7 +380,7 @@ class _Parser:
         if (
             expression.empty and left_side is not None and right_side is None and left_side.value == 0.0
         ):  # 0 ≤ 3: no term, and a side
-            left_side, expression.constant = Side(left_side.reversed_sense, expression.constant), 0.0
+            left_side, expression.constant = _Side(left_side.reversed_sense, expression.constant), 0.0
         if left_side is None and right_side is None:
             raise DataError(f"a row without a side: {shown}")
         if expression.constant:
@@ -393,7 +393,7 @@ class _Parser:
             raise DataError(f"indicators of quadratic rows are not read: row {shown}")
         return _Row(name, expression, sides, line, switch)
 
-    def _switch(self, tokens: TokenReader) -> tuple[int, int] | None:
+    def _switch(self, tokens: _TokenReader) -> tuple[int, int] | None:
         """Take ``b = 1 ->``, where it comes: the variable and its value."""
         if tokens.peek().kind != "name" or tokens.peek(1).text not in ("=", "==") or tokens.peek(3).text != "->":
             return None
@@ -462,18 +462,18 @@ def _finite(value: float) -> float:
     return value
 
 
-def read_program(source: InputFile) -> FlatProgram:
+def _read_program(source: InputFile) -> FlatProgram:
     """Return the program of a file."""
     parser = _Parser(source)
     objectives = 0
-    for section, lines in sections(source):
+    for section, lines in _sections(source):
         objectives += section in ("minimum", "maximum")
         if objectives > 1:
             raise DataError("a second objective")
-        if section in REFUSED:
+        if section in _REFUSED:
             source.line = lines[0][0]
             raise DataError(f"{section} are not read: {lines[0][1][:60]}{binary_restatement(section)}")
-        getattr(parser, section)(TokenReader(lines, source))  # the method of the section's name
+        getattr(parser, section)(_TokenReader(lines, source))  # the method of the section's name
     return parser.program()
 
 
@@ -486,7 +486,7 @@ def plain_names(names: list[str]) -> list[str]:
     """Return the names with letters, digits and underscores alone, all different, none of them a word of LP files."""
     plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
     # no leading digit, e.. may read as a number, and some words begin a section
-    usable = [re.match(r"[A-Za-df-z]", name) and name != _CONSTANT and name.lower() not in RESERVED for name in plain]
+    usable = [re.match(r"[A-Za-df-z]", name) and name != _CONSTANT and name.lower() not in _RESERVED for name in plain]
     plain = [name if may_stay else f"v_{name}" for name, may_stay in zip(plain, usable, strict=True)]
     return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
 
@@ -563,7 +563,7 @@ class _LP(FileFormat):
         Layout.of(form).write(path, "\n".join([*lines, "end", ""]))
 
     def read(self, source: InputFile) -> StandardForm:
-        return form_with_labels(read_program(source), source)
+        return form_with_labels(_read_program(source), source)
 
 
 def _terms(coefficients: np.ndarray, columns: np.ndarray, x: list[str]) -> list[str]:

@@ -61,7 +61,7 @@ _TRIANGLE = "PositiveSemidefiniteConeTriangle"
 
 
 @dataclass(eq=False)
-class MofProgram:
+class _MofProgram:
     """The program of a MathOptFormat file, turned into a minimisation."""
 
     index: dict[str, int]
@@ -102,7 +102,7 @@ class MofProgram:
         return scalar_constraints(*to_one_sided_rows(A, left, right, [name for name, *_ in self.rows]))
 
 
-def read_program(document: dict[str, Any]) -> MofProgram:
+def _read_program(document: dict[str, Any]) -> _MofProgram:
     """Return the program of a parsed MathOptFormat document."""
     version = document["version"]["major"]
     if version != 1:
@@ -111,7 +111,7 @@ def read_program(document: dict[str, Any]) -> MofProgram:
     if len(index) != len(document["variables"]) or not all(isinstance(name, str) and name for name in index):
         raise DataError("the names of variables must be texts that differ and are not empty")
     n = len(index)
-    program = MofProgram(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    program = _MofProgram(index, np.zeros(n), np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool))
     _read_objective(document["objective"], program)
     for number, c in enumerate(document["constraints"]):
         kind, name = c["function"]["type"], c.get("name") or f"c{number}"
@@ -156,7 +156,7 @@ def _affine(terms: list[dict[str, Any]], index: dict[str, int]) -> dict[int, flo
     return row
 
 
-def _read_objective(objective: dict[str, Any], read: MofProgram) -> None:
+def _read_objective(objective: dict[str, Any], read: _MofProgram) -> None:
     sense = objective["sense"]
     if sense not in ("min", "max", "feasibility"):
         raise DataError(f"an objective is min, max or feasibility, not {sense!r}")
@@ -231,7 +231,7 @@ def _read_indicator(name: str, c: dict[str, Any], F: sp.csr_array, g: FloatArray
     return Constraint(name, sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
 
 
-def _read_bound(c: dict[str, Any], read: MofProgram) -> None:
+def _read_bound(c: dict[str, Any], read: _MofProgram) -> None:
     j, kind = read.index[c["function"]["name"]], c["set"]["type"]
     if kind == "Integer":
         read.integer[j] = True
@@ -274,7 +274,7 @@ class _MOF(FileFormat):
     def read(self, source: InputFile) -> StandardForm:
         document = json.loads(source.text)
         layout = _layout(document)
-        program = read_program(document)
+        program = _read_program(document)
         constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
             name=(document.get("name") or "program") if layout is None else layout.name,
@@ -368,7 +368,7 @@ def _layout(document: dict[str, Any]) -> Layout | None:
     return Layout.from_record(json.loads(text)) if text.startswith('{"format": "marginopt layout') else None
 
 
-def _regrouped(program: MofProgram, layout: Layout) -> tuple[Constraint, ...]:
+def _regrouped(program: _MofProgram, layout: Layout) -> tuple[Constraint, ...]:
     pieces, remaining_rows = (*program.scalar_rows(), *program.pieces), iter(program.quadratic_rows)
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)

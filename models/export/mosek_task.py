@@ -248,7 +248,11 @@ def updatable_parts(form: StandardForm, parts: frozenset[str]) -> frozenset[str]
 
 
 def change_mosek(task: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
-    """Turn the task of ``old`` into that of ``form``, from which it differs in ``parts`` (`updatable_parts`)."""
+    """Turn the task of ``old`` into that of ``form`` in place.
+
+    ``parts`` names the differences, of those that `updatable_parts` returns: P, q, r, bounds, F and g of the linear constraints,
+    "F of cones" and "g of cones".
+    """
     import mosek
 
     matrices = MatrixVariables(form)

@@ -1,5 +1,4 @@
-"""Reader and writer of MPS files, with the sections QUADOBJ (QPS), QCMATRIX and INDICATORS: quadratic objectives and rows,
-indicators.
+"""Reader and writer of MPS files, also with quadratic objectives (QUADOBJ: QPS), quadratic rows (QCMATRIX) and INDICATORS.
 
 Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.export.layout`).
 """
@@ -52,7 +51,7 @@ _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
 
 #: Row, column and value of a matrix entry.
-Entry = tuple[int, int, float]
+_Entry = tuple[int, int, float]
 
 
 @dataclass
@@ -103,11 +102,11 @@ class _Reader:
     #: Variables that BOUNDS names and COLUMNS does not, with the line: a quadratic part must have them.
     undeclared: dict[str, int] = field(default_factory=dict)
     #: Terms of quadratic parts, of the objective (None) and of rows, with the section that they came from and its line.
-    quadratic: dict[int | None, tuple[str, list[Entry], int]] = field(default_factory=dict)
+    quadratic: dict[int | None, tuple[str, list[_Entry], int]] = field(default_factory=dict)
     #: Switch, value and line of the indicators, by row.
     switches: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     #: The quadratic part that is being read.
-    part: list[Entry] = field(default_factory=list)
+    part: list[_Entry] = field(default_factory=list)
 
     # -- words behind a section's name ------------------------------------------------------------------------------
 
@@ -410,7 +409,7 @@ _LINES: dict[str, Callable[[_Reader, list[str]], None]] = {
 _KNOWN = frozenset({*_LINES, *_REFUSED, "ENDATA"})
 
 
-def read_program(source: InputFile) -> FlatProgram:
+def _read_program(source: InputFile) -> FlatProgram:
     """Return the program of a file."""
     section, reader, words_in, opened = "", _Reader(source), _splitter(source.text), set[str]()
     for raw in source.lines():
@@ -531,7 +530,7 @@ class _MPS(FileFormat):
         Layout.of(form).write(path, "\n".join([*lines, "ENDATA", ""]))
 
     def read(self, source: InputFile) -> StandardForm:
-        return form_with_labels(read_program(source), source)
+        return form_with_labels(_read_program(source), source)
 
 
 def _whole(row: QuadraticRow, x: list[str]) -> Iterator[str]:

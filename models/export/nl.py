@@ -1,5 +1,4 @@
-"""Reader and writer of NL files in text form, AMPL's format for solvers: quadratic objective and rows, linear rows, bounds,
-integers.
+"""Reader and writer of NL files in text form, AMPL's format for solvers: linear and quadratic programs, also with integers.
 
 The format prescribes the order of the variables (those of quadratic parts first, integers last of each kind) and of the rows
 (quadratic ones first); the sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and
@@ -31,7 +30,7 @@ from .layout import Layout, sidecar_path
 # Quadratic expressions of NL files: prefix notation, one operator, number or variable a line.
 
 
-def quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) -> list[str]:
+def _quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) -> list[str]:
     """Return the lines of ½x'Px + constant, where variable k of the file is x[order[k]]; halving is exact."""
     terms: list[list[str]] = []
     if P is not None and P.nnz:
@@ -49,14 +48,14 @@ def quadratic_lines(P: sp.csc_array | None, constant: float, order: IntArray) ->
 
 
 @dataclass
-class QuadraticPolynomial:
+class _QuadraticPolynomial:
     """A quadratic polynomial constant + Σ linear_j x_j + Σ quadratic_ij x_i x_j (i ≤ j), while an expression is read."""
 
     constant: float = 0.0
     linear: dict[int, float] = field(default_factory=dict)
     quadratic: dict[tuple[int, int], float] = field(default_factory=dict)
 
-    def add(self, other: QuadraticPolynomial, scale: float = 1.0) -> None:
+    def add(self, other: _QuadraticPolynomial, scale: float = 1.0) -> None:
         """Add a multiple of another polynomial, in place."""
         self.constant += scale * other.constant
         for j, v in other.linear.items():
@@ -64,13 +63,13 @@ class QuadraticPolynomial:
         for pair, v in other.quadratic.items():
             self.quadratic[pair] = self.quadratic.get(pair, 0.0) + scale * v
 
-    def times(self, other: QuadraticPolynomial) -> QuadraticPolynomial:
+    def times(self, other: _QuadraticPolynomial) -> _QuadraticPolynomial:
         """Return the product, if it is no more than quadratic."""
         if (self.quadratic and (other.linear or other.quadratic)) or (other.quadratic and self.linear):
             raise DataError("expressions beyond quadratic ones are not read")
-        product = QuadraticPolynomial()
+        product = _QuadraticPolynomial()
         product.add(self, other.constant)
-        product.add(QuadraticPolynomial(0.0, other.linear, other.quadratic), self.constant)
+        product.add(_QuadraticPolynomial(0.0, other.linear, other.quadratic), self.constant)
         for i, v in self.linear.items():
             for j, u in other.linear.items():
                 pair = (min(i, j), max(i, j))
@@ -78,38 +77,38 @@ class QuadraticPolynomial:
         return product
 
 
-def read_expression(lines: Iterator[str], common: Mapping[int, QuadraticPolynomial]) -> QuadraticPolynomial:
+def _read_expression(lines: Iterator[str], common: Mapping[int, _QuadraticPolynomial]) -> _QuadraticPolynomial:
     """Return the next expression as a polynomial; ``common`` has the common expressions by number.
 
     It may hold sums, differences, products, negatives, divisions by a number and squares.
     """
     word = next(lines)
     if word[0] == "n":
-        return QuadraticPolynomial(parse_number(word[1:]))
+        return _QuadraticPolynomial(parse_number(word[1:]))
     if word[0] == "v":
         return _variable(parse_integer(word[1:]), common)
     if word == "o54":
-        total = QuadraticPolynomial()
+        total = _QuadraticPolynomial()
         for _ in range(parse_integer(next(lines))):
-            total.add(read_expression(lines, common))
+            total.add(_read_expression(lines, common))
         return total
     if word == "o16":
-        total = QuadraticPolynomial()
-        total.add(read_expression(lines, common), -1.0)
+        total = _QuadraticPolynomial()
+        total.add(_read_expression(lines, common), -1.0)
         return total
     if word not in ("o0", "o1", "o2", "o3", "o5"):
         raise DataError(f"the operator {word} of an expression is not read")
-    return _binary(word, read_expression(lines, common), read_expression(lines, common))
+    return _binary(word, _read_expression(lines, common), _read_expression(lines, common))
 
 
-def _variable(place: int, common: Mapping[int, QuadraticPolynomial]) -> QuadraticPolynomial:
+def _variable(place: int, common: Mapping[int, _QuadraticPolynomial]) -> _QuadraticPolynomial:
     """Return a variable, or a copy of the common expression that has its number."""
-    total = QuadraticPolynomial()
-    total.add(common.get(place, QuadraticPolynomial(linear={place: 1.0})))
+    total = _QuadraticPolynomial()
+    total.add(common.get(place, _QuadraticPolynomial(linear={place: 1.0})))
     return total
 
 
-def _binary(operator: str, left: QuadraticPolynomial, right: QuadraticPolynomial) -> QuadraticPolynomial:
+def _binary(operator: str, left: _QuadraticPolynomial, right: _QuadraticPolynomial) -> _QuadraticPolynomial:
     if operator in ("o0", "o1"):
         left.add(right, 1.0 if operator == "o0" else -1.0)
         return left
@@ -118,7 +117,7 @@ def _binary(operator: str, left: QuadraticPolynomial, right: QuadraticPolynomial
     if right.linear or right.quadratic:
         raise DataError("only numbers are read as divisors and exponents")
     if operator == "o3":
-        return left.times(QuadraticPolynomial(1.0 / right.constant))
+        return left.times(_QuadraticPolynomial(1.0 / right.constant))
     if right.constant == 2.0:
         return left.times(left)
     if right.constant == 1.0:
@@ -148,10 +147,10 @@ class _NL(FileFormat):
         lines = [f"g3 1 1 0\t# {' '.join(form.name.split())}"]
         lines += _header(flat, parts, sum(columns.size for columns, _ in rows), gradient.size)
         for i, quadratic_row in enumerate(flat.quadratic_rows):
-            lines += [f"C{i}", *quadratic_lines(quadratic_row.Q, 0.0, order)]
+            lines += [f"C{i}", *_quadratic_lines(quadratic_row.Q, 0.0, order)]
         for i in range(flat.b.size):
             lines += [f"C{len(flat.quadratic_rows) + i}", "n0"]
-        lines += [f"O0 {flat.maximise:d}", *quadratic_lines(flat.P, flat.r, order), "r"]
+        lines += [f"O0 {flat.maximise:d}", *_quadratic_lines(flat.P, flat.r, order), "r"]
         lines += [f"{4 if row.equality else 1} {row.b:.17g}" for row in flat.quadratic_rows]
         lines += [f"{4 if equal else 2} {value:.17g}" for equal, value in zip(flat.equal, flat.b, strict=True)]
         lines += ["b", *(_interval(flat.lower[j], flat.upper[j]) for j in order), f"k{form.n - 1}"]
@@ -274,9 +273,9 @@ class _Reader:
         self.sides: list[tuple[float, float]] = []
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
-        self.squares: dict[int, QuadraticPolynomial] = {}
+        self.squares: dict[int, _QuadraticPolynomial] = {}
         #: Expressions that others refer to, under numbers behind those of the variables.
-        self.common: dict[int, QuadraticPolynomial] = {}
+        self.common: dict[int, _QuadraticPolynomial] = {}
         self.maximise = False
         #: Heads of the segments so far, of which a file has one each.
         self.segments: set[tuple[str, ...]] = set()
@@ -300,7 +299,7 @@ class _Reader:
             rows.names if row_names else None, self.maximise, quadratic_rows=quadratic_rows,
         )  # fmt: skip
 
-    def _matrix(self, terms: QuadraticPolynomial) -> sp.csc_array:
+    def _matrix(self, terms: _QuadraticPolynomial) -> sp.csc_array:
         """Return P of ½x'Px."""
         for pair in terms.quadratic:
             parse_index(max(pair), self.n)
@@ -323,7 +322,7 @@ class _Reader:
             raise DataError(f"a second segment {''.join(segment)}")
         self.segments.add(segment)
         if letter == "C":
-            expression = read_expression(self.lines, self.common)
+            expression = _read_expression(self.lines, self.common)
             i = parse_index(words[0], self.m)
             self.constants[i] = expression.constant
             self.entries += [(i, parse_index(j, self.n), v) for j, v in expression.linear.items()]
@@ -333,18 +332,18 @@ class _Reader:
             if words[1:] not in (["0"], ["1"]):
                 raise DataError("an objective is of the sense 0 (least) or 1 (most)")
             self.maximise = words[1] == "1"
-            expression = read_expression(self.lines, self.common)
+            expression = _read_expression(self.lines, self.common)
             self.r = expression.constant + 0.0
             self.P = self._matrix(expression) if expression.quadratic else None
             for j, v in expression.linear.items():
                 self.q[parse_index(j, self.n)] += v
         elif letter == "V":
-            place, total = parse_integer(words[0]), QuadraticPolynomial()
+            place, total = parse_integer(words[0]), _QuadraticPolynomial()
             if place < self.n:
                 raise DataError(f"the common expression {place} has the number of a variable")
             for j, v in self._table(words[1]):
                 total.add(_variable(j, self.common), v)
-            total.add(read_expression(self.lines, self.common))
+            total.add(_read_expression(self.lines, self.common))
             self.common[place] = total
         elif letter == "r":
             self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]

@@ -58,12 +58,13 @@ class Slope:
     affine : bool
         Whether the multiplier is the parameter.
     P : csc_array or None
-        None where P does not depend on it.
+        dP/dm; None where P does not depend on m.
     q, lower, upper : ndarray (n,)
-        Zero where bounds are infinite.
+        Derivatives of q and of the bounds; zero where a bound is infinite.
     r : float
+        dr/dm.
     rows : mapping of label to Constraint
-        dF and dg of the constraints that depend on it, rotated cones as second-order cones.
+        dF/dm and dg/dm of the constraints that depend on it, rotated cones as second-order cones.
     """
 
     name: str

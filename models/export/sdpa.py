@@ -1,10 +1,9 @@
-"""Reader and writer of SDPA sparse files (.dat-s): min c'x such that X = Σ x_i F_i - F_0 has semidefinite and diagonal blocks, X
-⪰ 0.
+"""Reader and writer of SDPA sparse files (.dat-s): min c'x such that X = Σ x_i F_i - F_0 ⪰ 0, X block diagonal.
 
-Negative sizes are diagonal blocks, hence inequalities. Rows and bounds of a form are one diagonal block; an equality is the row
-and its negative, since the format has none. Integers are listed behind ``*INTEGER``, as SCIP-SDP and MathOptInterface do. Entries
-off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF. A constant of the objective is the
-cost of a last variable that is fixed at 1.
+A block of negative size is a diagonal matrix, hence inequalities. Rows and bounds of a form are one diagonal block; an equality
+is the row and its negative, since the format has none. Integers are listed behind ``*INTEGER``, as SCIP-SDP and MathOptInterface
+do. Entries off the diagonal are those of the matrix: svec's √2 is divided out to 34 digits, as in CBF. A constant of the
+objective is the cost of a last variable that is fixed at 1.
 
 Punctuation ({, }, parentheses, commas) is blank; text may stand behind the sizes; exponents may have FORTRAN's D. An entry of
 the lower triangle is its mirror image; a second entry of one place is refused, since readers differ on it.

@@ -37,13 +37,13 @@ class FilePoint:
     Parameters
     ----------
     solver, status_text : str
-        Who wrote the file, and its word for how the solve ended; empty where the file has none.
+        Solver that wrote the file, and its text for how the solve ended; empty where the file has none.
     x : ndarray (n,), optional
         The point; None where the file has none.
     multipliers : mapping of label to array, optional
         z_k, in the signs of `models.program.form`.
     reduced : ndarray (n,), optional
-        ζ, likewise.
+        Reduced costs ζ, in the same signs.
     objective, bound : float, optional
         As the file states them, in the form's sense, a minimisation.
     unknown_variables : int

@@ -48,9 +48,9 @@ def complete_auxiliary_values(
             newly_known[np.unique(c.F.indices)] = True
     while not is_known.all():
         ends = _Ends(x.size)
-        changed = rows.settle(x, is_known, size, ends)
+        changed = rows.propagate(x, is_known, size, ends)
         for cone in cones:
-            cone.settle(x, is_known, size, ends)
+            cone.propagate(x, is_known, size, ends)
         for end, ready in ((ends.lower, ends.lower_ready & ~newly_known), (ends.upper, ends.upper_ready & ~newly_known)):
             new = ready & ~is_known & np.isfinite(end)
             x[new], is_known[new], size[new] = end[new], True, np.maximum(np.abs(end[new]), ends.size[new])
@@ -98,7 +98,7 @@ class _LinearRows:
         equal = np.concatenate([np.zeros(0, dtype=bool), *(np.full(c.rows, isinstance(c.cone, Zero)) for c in linear)])
         return cls(F, np.concatenate([np.zeros(0), *(c.g for c in linear)]), equal)
 
-    def settle(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> bool:
+    def propagate(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> bool:
         """Solve equations of one unknown, and note the ends that inequalities leave; return whether an equation was solved."""
         row = np.repeat(np.arange(self.g.size), np.diff(self.F.indptr))
         unknown = ~is_known[self.F.indices]
@@ -130,7 +130,7 @@ class _Cone:
     F: FloatArray
     g: FloatArray
 
-    def settle(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> None:
+    def propagate(self, x: FloatArray, is_known: BoolArray, size: FloatArray, ends: _Ends) -> None:
         """Note the ends that the cone leaves to its one unknown variable, or that its unknown ones must wait."""
         unknown = np.flatnonzero(~is_known[self.columns])
         heads = self.F[0, unknown]

@@ -76,9 +76,9 @@ class CVXPYSource(Source, Recipient):
         self._ids = {
             constraint.id: original.id for constraint, original in zip(evaluated.constraints, problem.constraints, strict=True)
         }
-        with cleared_values(problem.variables()):
+        with _cleared_values(problem.variables()):
             data, self._chain, self._inverse = _canonicalised(
-                with_stated_bounds(evaluated), canonical_interface(_bounds_are_taken(problem))
+                with_stated_bounds(evaluated), _canonical_interface(_bounds_are_taken(problem))
             )
         self._canonical = _canonical(evaluated, data, self._inverse, stem, [c.label for c in problem.constraints])
 
@@ -94,19 +94,19 @@ class CVXPYSource(Source, Recipient):
 
     def write_back(self, answer: ReturnedAnswer) -> str:
         """Set values, dual values, status and value of the problem, as ``problem.solve`` does; return the status."""
-        status = _STATUS.get(answer.ending, "user_limit")
+        status = _STATUS.get(answer.termination, "user_limit")
         form, problem = self.form, self._problem
-        if not answer.values or answer.ending in _WITHOUT_OPTIMUM or not form.n:
+        if not answer.values or answer.termination in _WITHOUT_OPTIMUM or not form.n:
             problem._clear_solution()
             for constraint in problem.constraints:
                 for dual in constraint.dual_variables:
                     dual.save_value(None)
-            value_of_ending = {
+            value_by_termination = {
                 Termination.INFEASIBLE: np.inf,
                 Termination.UNBOUNDED: -np.inf,
                 Termination.OPTIMAL: answer.objective,
             }
-            value = value_of_ending.get(answer.ending)
+            value = value_by_termination.get(answer.termination)
             problem._value = value if value is None or not form.maximise else -value
             problem._status = status
             return status
@@ -138,7 +138,7 @@ class CVXPYSource(Source, Recipient):
                 rows.append(ConstraintValue(name, np.abs(value) if c.equations[name] else value, violation, size))
         outside = np.maximum(np.maximum(form.lower - y, y - form.upper), 0.0)
         added = is_known & ~np.isin(np.arange(form.n), c.user_indices)
-        restricted = np.flatnonzero(added & (outside > AUXILIARY_TOLERANCE * (1.0 + np.abs(y))))
+        restricted = np.flatnonzero(added & (outside > _AUXILIARY_TOLERANCE * (1.0 + np.abs(y))))
         remark = ""
         if restricted.size:
             j = int(restricted[0])
@@ -192,7 +192,7 @@ class CVXPYSource(Source, Recipient):
         """The problem's variables at a point, its parameters at their values of the import; both as before afterwards."""
         leaves = [*self._problem.variables(), *(parameter for parameter, _ in self._parameters)]
         primal = self._solution(x, None, 0.0).primal_vars if self.form.n else {}
-        with cleared_values(leaves):
+        with _cleared_values(leaves):
             for variable in self._problem.variables():
                 variable.save_value(primal[variable.id])
             for parameter, value in self._parameters:
@@ -201,7 +201,7 @@ class CVXPYSource(Source, Recipient):
 
 
 #: Distance outside its bounds, relative to its size, at which a completed auxiliary variable still counts as inside.
-AUXILIARY_TOLERANCE = 1e-9
+_AUXILIARY_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +262,7 @@ def _plain_problem() -> Any:
 
 
 @contextmanager
-def cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
+def _cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
     """Clear the values of variables or parameters inside the ``with`` block and restore them after it, since canonicalisers
     copy them to auxiliary variables.
     """
@@ -277,7 +277,7 @@ def cleared_values(leaves: Sequence[Any]) -> Iterator[None]:
 
 
 @functools.cache
-def canonical_interface(bounded: bool = True) -> Any:
+def _canonical_interface(bounded: bool = True) -> Any:
     """Return CVXPY's interface to Clarabel, widened to integers and all cones of a form, and to bounds if ``bounded``.
 
     CVXPY canonicalises a problem to a form's rows for it; it solves nothing.
@@ -303,7 +303,7 @@ def canonical_interface(bounded: bool = True) -> Any:
     return StandardFormReader()
 
 
-def cones_of_constraint(piece: Any) -> list[Cone]:
+def _cones_of_constraint(piece: Any) -> list[Cone]:
     """Return the cones of one of CVXPY's canonical constraints."""
     import cvxpy
     from cvxpy.constraints.psd import SvecPSD
@@ -536,7 +536,7 @@ def _constraints(
     start = 0
     for k, piece in enumerate(data["param_prob"].constraints):
         label = labels.get(piece.id, f"{stem} rows {k}")
-        for cone in cones_of_constraint(piece):
+        for cone in _cones_of_constraint(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows
             pieces.setdefault(piece.id, []).append(len(constraints))
@@ -572,8 +572,8 @@ def _violation(constraint: Any) -> float:
     kinds: Any = cvxpy.constraints
     if isinstance(constraint, kinds.ExpCone | kinds.PowCone3D):  # CVXPY would solve a problem to project on them
         value = _stacked(constraint)
-        pieces = np.split(value, np.cumsum([cone.rows for cone in cones_of_constraint(constraint)])[:-1])
-        return max(cone.violation(piece) for cone, piece in zip(cones_of_constraint(constraint), pieces, strict=True))
+        pieces = np.split(value, np.cumsum([cone.rows for cone in _cones_of_constraint(constraint)])[:-1])
+        return max(cone.violation(piece) for cone, piece in zip(_cones_of_constraint(constraint), pieces, strict=True))
     residual = constraint.residual
     return float("inf") if residual is None else float(np.max(np.abs(residual), initial=0.0))
 

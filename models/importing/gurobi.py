@@ -85,7 +85,7 @@ class GurobiSource(RowSource, Recipient):
         import gurobipy
 
         self._write(answer)
-        return getattr(gurobipy.GRB, _STATUS[answer.ending])
+        return getattr(gurobipy.GRB, _STATUS[answer.termination])
 
     def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values or not self.form.n:

@@ -87,7 +87,7 @@ class HighsSource(RowSource, Recipient):
         """Set the solution, with dual values where there are multipliers, if there is a point; return the model status."""
         import highspy
 
-        status = getattr(highspy.HighsModelStatus, _STATUS[answer.ending])
+        status = getattr(highspy.HighsModelStatus, _STATUS[answer.termination])
         self._write(answer)
         return status
 

@@ -107,7 +107,7 @@ class _Arguments(RowSource):
         return Evaluation(float(np.dot(self._q, x)), 0.0, rows, float(outside.max(initial=0.0)))
 
     def point(self) -> FloatArray | None:
-        """Arguments have no point."""
+        """Return None: arguments have no point."""
         return None
 
 
@@ -122,21 +122,21 @@ class SciPyResult(Recipient):
         self._target = target
 
     def check(self, answer: ReturnedAnswer) -> None:
-        """Every answer with the one block ``x`` fits."""
+        """Raise `InputError` for an answer with other blocks than ``x``."""
         if answer.values and set(answer.values) != {"x"}:
             raise InputError(f"this result is no answer to a form of from_scipy: its blocks are {', '.join(answer.values)}")
 
     def write_back(self, answer: ReturnedAnswer) -> int:
         """Fill the result; return its status."""
         self._fill(answer)
-        return _STATUS[answer.ending]
+        return _STATUS[answer.termination]
 
     def _fill(self, answer: ReturnedAnswer) -> None:
         from scipy.optimize import OptimizeResult
 
-        status = _STATUS[answer.ending]
+        status = _STATUS[answer.termination]
         fun = answer.objective if answer.values else None
-        status_text = answer.ending.name.lower().replace("_", " ")
+        status_text = answer.termination.name.lower().replace("_", " ")
         self._target.update(status=status, success=status == 0, fun=fun, message=answer.message or status_text)
         self._target.x = np.array(answer.values["x"]) if answer.values else None
         if answer.multipliers is None or not answer.values:

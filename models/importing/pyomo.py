@@ -51,7 +51,7 @@ class PyomoSource(RowSource, Recipient):
         self._variables, self._rows, program = _program(model)
         self._free = [not v.fixed for v in self._variables]
         self._imported = program.import_form()
-        self._curved = [
+        self._quadratic_constraints = [
             c for c in model.component_data_objects(pyo.Constraint, active=True) if not any(c is r for r in self._rows)
         ]
 
@@ -72,7 +72,7 @@ class PyomoSource(RowSource, Recipient):
             low_high = np.array(sides, dtype=np.float64).reshape(-1, 2)
             names = [c.name for c in self._rows]
             rows = side_values(names, (low_high[:, 0], low_high[:, 1]), (below, above))
-            quadratic_slacks = [(c.name, *side) for c in self._curved for side in _curved_slacks(c)]
+            quadratic_slacks = [(c.name, *side) for c in self._quadratic_constraints for side in _quadratic_slacks(c)]
             rows += [
                 slack_value(f"{name}, quadratic row {k}", slack, equal=equal)
                 for k, (name, slack, equal) in enumerate(quadratic_slacks)
@@ -99,7 +99,7 @@ class PyomoSource(RowSource, Recipient):
         self._write(answer)
         from pyomo.opt import TerminationCondition
 
-        return TerminationCondition(_CONDITIONS[answer.ending])
+        return TerminationCondition(_CONDITIONS[answer.termination])
 
     def _write(self, answer: ReturnedAnswer) -> None:
         if not answer.values:
@@ -175,7 +175,7 @@ def _sides(constraint: Any) -> tuple[float, float]:
     return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
 
 
-def _curved_slacks(constraint: Any) -> list[tuple[float, bool]]:
+def _quadratic_slacks(constraint: Any) -> list[tuple[float, bool]]:
     """Return the slacks of a quadratic row as Pyomo evaluates them, lower side first, each with "is an equality"."""
     body = _value(constraint.body)
     low, high = _sides(constraint)

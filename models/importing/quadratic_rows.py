@@ -1,8 +1,8 @@
 """Conversion of quadratic rows ½x'Qx + a'x ≤ b or = b, as other packages and files hold them, to cones or bilinear rows and back.
 
-A row is the first of these: convex as it stands, a second-order cone with non-negative head variables, or a bilinear row
-b - a'x ≥ or = x'Ux, with U the upper triangle of Q and half of its diagonal. The factors of such a bilinear row, single variables
-and rows of U, are *plain products*: Q is read off them exactly.
+A row becomes a rotated cone if Q is positive semidefinite; else a second-order or rotated cone if it is one with non-negative
+head variables; else a bilinear row b - a'x ≥ or = x'Ux, with U the upper triangle of Q and half of its diagonal. The factors of
+such a bilinear row, single variables and rows of U, are *plain products*: Q is read off them exactly.
 """
 
 from __future__ import annotations

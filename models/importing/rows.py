@@ -1,6 +1,4 @@
-"""Import of programs given by named rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and files state
-them.
-"""
+"""Import of programs given as rows l ≤ Ax ≤ u, quadratic rows and indicators, as gurobipy, Pyomo, HiGHS and SciPy have them."""
 
 from __future__ import annotations
 
@@ -38,6 +36,7 @@ class IndicatorRow:
     active : int
         0 or 1, the value at which the row must hold.
     a : csr_array (1, n)
+        Coefficients of the row.
     lower, upper : float
         Infinite where there is none.
     """
@@ -52,8 +51,7 @@ class IndicatorRow:
 
 @dataclass(frozen=True, eq=False)
 class RowProgram:
-    """A program as other packages hold it: min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, indicators and
-    bounds.
+    """A program as other packages have it: min ½x'Px + q'x + r over linear and quadratic rows, indicators and bounds.
 
     Parameters
     ----------
@@ -63,11 +61,14 @@ class RowProgram:
     P : csc_array (n, n) or None
         Symmetric.
     q, r : ndarray (n,), float
+        Linear part q'x and constant of the objective.
     A : csr_array (m, n)
     row_lower, row_upper : ndarray (m,)
-        Infinite where there is none.
+        Sides of the linear rows, row_lower ≤ Ax ≤ row_upper; infinite where there is none.
     lower, upper : ndarray (n,)
+        Bounds of the variables; infinite where there is none.
     integer : ndarray of bool (n,)
+        Variables that must be integers.
     quadratic_rows : sequence of QuadraticRow
     indicators : sequence of IndicatorRow
     maximise : bool
@@ -166,8 +167,9 @@ class ImportedForm:
     ----------
     form : StandardForm
     pieces : tuple of ConstraintRows
+        The rows of each of the form's linear constraints, which come first.
     names : tuple of str
-        The package's linear rows.
+        Names of the package's linear rows.
     quadratic_rows : tuple of pairs
         Quadratic rows with the places of their constraints.
     indicator_places : tuple of int

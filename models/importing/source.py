@@ -26,7 +26,7 @@ from ..program.cones import Nonnegative, Zero
 from ..program.form import StandardForm
 
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
-AGREEMENT = 1e-9
+_AGREEMENT_TOLERANCE = 1e-9
 
 
 #: How binaries state what a form does not hold, by words of its names.
@@ -67,8 +67,8 @@ class ReturnedAnswer:
 
     Parameters
     ----------
-    ending : Termination
-        As far as the certificate and the comparison with the source support it.
+    termination : Termination
+        Why the solve ended, as far as the certificate and the comparison with the source support it.
     values : mapping of label to array
         Primal point by block; empty where there is none.
     multipliers : mapping of label to array, optional
@@ -81,7 +81,7 @@ class ReturnedAnswer:
         Why an answer is inaccurate; empty where it is not.
     """
 
-    ending: Termination
+    termination: Termination
     values: Mapping[str, FloatArray]
     multipliers: Mapping[str, FloatArray] | None
     reduced: Mapping[str, FloatArray] | None
@@ -153,7 +153,7 @@ class Evaluation:
         if self.remark:
             return self.remark
         a, b = self.objective, package_values.objective
-        if np.isfinite(a) and np.isfinite(b) and abs(a - b) > AGREEMENT * (self.size + package_values.size):
+        if np.isfinite(a) and np.isfinite(b) and abs(a - b) > _AGREEMENT_TOLERANCE * (self.size + package_values.size):
             return f"the objective is {b:.10g} there and {a:.10g} here"
         by_name = {row.name: row for row in package_values.rows}
         for row in self.rows:
@@ -162,14 +162,14 @@ class Evaluation:
                 continue
             if other.value.shape != row.value.shape:
                 return f"the constraint {row.name} has {other.value.size} rows there and {row.value.size} here"
-            excess = np.abs(row.value - other.value) - AGREEMENT * (row.size + other.size)
+            excess = np.abs(row.value - other.value) - _AGREEMENT_TOLERANCE * (row.size + other.size)
             if excess.size and excess.max() > 0.0:
                 k = int(excess.argmax())
                 return f"the constraint {row.name} has the value {other.value[k]:.10g} there and {row.value[k]:.10g} here"
         return ""
 
     def feasible(self, sizes: Evaluation, tol: float) -> bool:
-        """Return whether every violation is at most tol times the size of the row in the other evaluation (1 at least)."""
+        """Return whether every row's violation is at most tol · max(1, its size in ``sizes``), and the bounds' at most tol."""
         scale = {row.name: float(row.size.max(initial=0.0)) for row in sizes.rows}
         return self.bound_violation <= tol and all(row.violation <= tol * max(1.0, scale.get(row.name, 0.0)) for row in self.rows)
 
@@ -249,7 +249,8 @@ class Import:
     ----------
     source : Source
     points : tuple of ndarray
-        Where it was compared; the last one lies at the first of three distances where it violates a constraint, else at the last.
+        Points at which form and source were compared. The last one is moved outwards, three times at most, until it violates a
+        constraint.
     evaluations : tuple of Evaluation
         The source's own evaluations there, at the time of the import.
     disagreement : str
@@ -287,7 +288,7 @@ class Import:
         return any(_differ(self.source.evaluate_source(x), values) for x, values in pairs)
 
     def package_part(self, x: FloatArray) -> FloatArray:
-        """Return the part of a model's x that is the source's, inside its bounds, with whole integers."""
+        """Return the part of a model's x that is the source's, clipped to its bounds, with integers rounded."""
         form = self.source.form
         y = x if self.places is None else x[self.places]
         y = np.where(form.integer, np.round(y), y)
@@ -340,7 +341,7 @@ def difference_from_source(recipient: Recipient, returned: ReturnedAnswer) -> st
         not text
         and np.isfinite(own_objective)
         and abs(own_objective - form_objective)
-        > AGREEMENT * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
+        > _AGREEMENT_TOLERANCE * max(abs(own_objective), source.evaluate_form(record.package_part(x)).size)
     ):
         text = f"the objective (minimised) is {form_objective:.10g} there and {own_objective:.10g} in the result"
     return f"{source.package} has another program than was solved: {text}" if text else ""
@@ -373,7 +374,7 @@ def _points(source: Source) -> Iterator[FloatArray]:
     for _ in range(_OUTWARDS):
         x = _inside(form, reach * direction)
         package_values = source.evaluate_source(x)
-        if not package_values.feasible(package_values, AGREEMENT):
+        if not package_values.feasible(package_values, _AGREEMENT_TOLERANCE):
             break
         reach *= 30.0
     yield x
@@ -429,7 +430,7 @@ class _Rows:
         """Return a projection step against the gradient of the squared violations; None where all rows are met."""
         value = self.F @ x + self.g
         violated = np.where(self.equal, value, np.minimum(value, 0.0))
-        if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * AGREEMENT:
+        if float(np.abs(violated).max(initial=0.0)) <= 1e-3 * _AGREEMENT_TOLERANCE:
             return None
         direction = self.F.T @ violated
         squared_norm = float(direction @ direction)

@@ -205,10 +205,11 @@ def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
     return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(quotients, 0.0), quotients)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "big-m-trivial",
-        "the big-M model without integrality at a hundred times the valid M: how a loose M ends",
+        "the big-M model without integrality at a hundred times the valid M: how weak a loose M is",
         BigM("zero", factor=100.0),
         "Conic (4)",
         rank=10,

@@ -218,6 +218,7 @@ class Combined(BigMReduction[CombinedRelaxation], CertifiedConvexification[Combi
         return CombinedRelaxation(model.X, model.y, model.sample_weight, self.big_m_constants(model))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "conic", "the SDP: the best convexification over all γ in Γ; needs no M", Conic(), "Conic (21)", rank=80, default=True

@@ -13,7 +13,8 @@ all of it with τ = ½x'Px. *At least the continuous relaxation*: the two rows o
 least ½x'Px.
 
 *Triangle inequalities* of Z, all of them or those that solutions violate, round by round. For i < j < k: Z_ij + Z_ik - Z_jk ≤ z_i
-and its two turns, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean quadric polytope*, 1989, (3.2)-(3.5)).
+and its two cyclic permutations, and Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1 (Padberg: *The boolean quadric polytope*,
+1989, (3.2)-(3.5)).
 
 *Moments* of order two, for forms with linear rows, binaries and bounded variables (Lasserre: *Global optimization with
 polynomials and the problem of moments*, 2001, (4.5)). A variable y_α stands for the monomial x^α, degrees up to four, with
@@ -57,8 +58,8 @@ from ..margin_reduction import MarginToForm, as_margin, round_integers, scale_fi
 from ..reduction import Relaxation, without_warnings
 
 #: A monomial: its variables in order, with repetitions; and a polynomial: coefficients by monomial.
-Monomial = tuple[int, ...]
-Polynomial = dict[Monomial, float]
+_Monomial = tuple[int, ...]
+_Polynomial = dict[_Monomial, float]
 
 
 def _moments_obstacle(form: StandardForm) -> str:
@@ -75,14 +76,14 @@ class _Moments:
     """The monomials with their numbers in the relaxation, powers of binaries reduced."""
 
     binary: list[bool]
-    number: dict[Monomial, int] = field(default_factory=dict)
+    number: dict[_Monomial, int] = field(default_factory=dict)
 
-    def number_of(self, variables: Monomial) -> int:
+    def number_of(self, variables: _Monomial) -> int:
         """Return the number of a monomial; a new one if it has none yet."""
         reduced = tuple(i for i, k in sorted(Counter(variables).items()) for _ in range(1 if self.binary[i] else k))
         return self.number.setdefault(reduced, len(self.number))
 
-    def rows(self, polynomials: Sequence[tuple[Polynomial, Monomial, float]]) -> sp.coo_array:
+    def rows(self, polynomials: Sequence[tuple[_Polynomial, _Monomial, float]]) -> sp.coo_array:
         """Return rows scale · E[polynomial · monomial], over the monomials with numbers so far."""
         row_indices, column_indices, data = [], [], []
         for k, (polynomial, factor, scale) in enumerate(polynomials):
@@ -92,7 +93,7 @@ class _Moments:
                 data.append(scale * coefficient)
         return sp.coo_array((data, (row_indices, column_indices)), shape=(len(polynomials), len(self.number)))
 
-    def localised(self, polynomial: Polynomial, basis: list[Monomial]) -> sp.coo_array:
+    def localised(self, polynomial: _Polynomial, basis: list[_Monomial]) -> sp.coo_array:
         """Return the svec of E[polynomial · m m']."""
         row, column = svec_indices(len(basis))
         pairs = zip(row.tolist(), column.tolist(), strict=True)
@@ -115,7 +116,7 @@ def moment_form(form: StandardForm) -> StandardForm:
     binary = (form.integer & (form.lower == 0.0) & (form.upper == 1.0)).tolist()
     scale = np.maximum(np.maximum(np.abs(form.lower), np.abs(form.upper)), 1e-12)
     moments = _Moments(binary)
-    one: list[Monomial] = [(), *((j,) for j in range(n))]
+    one: list[_Monomial] = [(), *((j,) for j in range(n))]
     pairs = itertools.combinations_with_replacement(range(n), 2)
     two = [*one, *(pair for pair in pairs if not (pair[0] == pair[1] and binary[pair[0]]))]
     for monomial in one:
@@ -130,16 +131,16 @@ def moment_form(form: StandardForm) -> StandardForm:
     return _assembled(form, scale, moments, pieces)
 
 
-def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, Polynomial, bool]]:
+def _rows(form: StandardForm, scale: FloatArray) -> list[tuple[str, _Polynomial, bool]]:
     """Return label, polynomial in the scaled variables, and whether it is an equation, of every row and bound, scaled by size."""
-    rows: list[tuple[str, Polynomial, bool]] = []
+    rows: list[tuple[str, _Polynomial, bool]] = []
     for c in form.constraints:
         F = sp.csr_array(c.F)
         for i in range(c.rows):
             piece = slice(F.indptr[i], F.indptr[i + 1])
             columns, data = F.indices[piece], F.data[piece] * scale[F.indices[piece]]
             size = max(float(np.abs(data).max(initial=0.0)), abs(float(c.g[i])), 1e-12)
-            row: Polynomial = {(int(j),): float(v) / size for j, v in zip(columns, data, strict=True)}
+            row: _Polynomial = {(int(j),): float(v) / size for j, v in zip(columns, data, strict=True)}
             rows.append((f"{c.label} {i}", {**row, (): float(c.g[i]) / size}, isinstance(c.cone, Zero)))
     for j in range(form.n):
         rows.append((f"lower {j}", {(j,): 1.0, (): -float(form.lower[j] / scale[j])}, False))
@@ -171,13 +172,13 @@ def _assembled(
     return builder.form().replace(maximise=form.maximise)
 
 
-def _even(monomial: Monomial) -> bool:
+def _even(monomial: _Monomial) -> bool:
     return all(k % 2 == 0 for k in Counter(monomial).values())
 
 
-def _objective(form: StandardForm, scale: FloatArray) -> Polynomial:
+def _objective(form: StandardForm, scale: FloatArray) -> _Polynomial:
     """Return ½x'Px + q'x + r in the scaled variables."""
-    coefficients: Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
+    coefficients: _Polynomial = {(): float(form.r), **{(int(j),): float(form.q[j] * scale[j]) for j in np.flatnonzero(form.q)}}
     if form.quadratic is not None:
         P = sp.coo_array(sp.csr_array(form.quadratic.materialised))
         for i, j, value in zip(P.row.tolist(), P.col.tolist(), P.data.tolist(), strict=True):
@@ -197,7 +198,7 @@ def all_triangles(n: int) -> IntArray:
     return np.column_stack([np.repeat(triples, 4, axis=0), np.tile(np.arange(4), triples.shape[0])])
 
 
-def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
+def _triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
     """Return the triangle inequalities ``cuts`` as affine rows that are ≥ 0.
 
     ``binary`` has the columns of the binaries in x, and ``products[i]`` is x z_i, so that Z_ij is its entry of the j-th binary.
@@ -280,7 +281,7 @@ def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
     for a, b in itertools.combinations(range(binary.size), 2):
         builder.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
     if triangles.shape[0]:
-        builder.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
+        builder.require_nonnegative("triangles", _triangle_rows(triangles, binary, x, products))
     return builder.form().replace(maximise=form.maximise)
 
 
@@ -334,7 +335,7 @@ _KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 @dataclass(frozen=True)
 class FormReduction(MarginToForm):
-    """A reduction of every model whose form has integers; a composition also brings the bounds of |w_j| at an optimum."""
+    """A reduction of every model whose form has integers; of a `Margin`, also with bounds of |w_j| at an optimum."""
 
     reads: ClassVar[tuple[type[Model], ...]] = (Model,)
 
@@ -496,6 +497,7 @@ class Moments(FormReduction):
         return moment_form(form if composed is None else with_activity_bounds(form, composed))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
     Relaxation(

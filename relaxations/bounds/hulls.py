@@ -106,7 +106,7 @@ class UnionHull:
     bound: FloatArray
 
 
-def add_union_hull(
+def _add_union_hull(
     builder: Assembly, context: AssemblyContext, branches: tuple[ConvexPiece, ...], margin_bounds: bool
 ) -> UnionHull:
     """Add variables, rows and cost of the hull of the branches' union to a program, and return the variables.
@@ -168,7 +168,7 @@ class PointHullLoss(BoundingLoss):
 
     def add(self, builder: Assembly, context: AssemblyContext) -> Affine | None:
         """Add the hulls with the squares γ_i m_i²/z, and subtract γ_i (a_i'w)² from the objective."""
-        pieces = add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
+        pieces = _add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
         for q in pieces.squares:
             builder.cost(self.gamma, q)
         builder.gain_of_squares(self.gamma, context.argument)
@@ -184,10 +184,10 @@ class PointHullLoss(BoundingLoss):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the lines of the rows: the unions."""
-        return union_statement()
+        return _union_statement()
 
 
-def union_statement() -> tuple[Line, ...]:
+def _union_statement() -> tuple[Line, ...]:
     """Return the lines of a statement for the hull of a union."""
     return (
         Line("sum_k m_ik = y_i x_i'w", r"\textstyle\sum_k m_{ik} = y_i x_i^\top w", "whole"),
@@ -235,7 +235,7 @@ class LiftedHullLoss(BoundingLoss):
 
     def _add_union(self, builder: Assembly, context: AssemblyContext, W: Affine, branches: tuple[ConvexPiece, ...]) -> None:
         """Add a union of branches with the lifted squares of its margins."""
-        pieces = add_union_hull(builder, context, branches, self.margin_bounds)
+        pieces = _add_union_hull(builder, context, branches, self.margin_bounds)
         squares = W.premultiplied(svec_rank_one(context.argument.terms["w"].dense()))
         for q in pieces.squares:
             squares = squares - q
@@ -269,7 +269,7 @@ class LiftedHullLoss(BoundingLoss):
             ),
         )
         return (
-            *union_statement(),
+            *_union_statement(),
             Line("x_i'W x_i >= sum_k m_ik^2/z_ik", r"x_i^\top W x_i \ge \textstyle\sum_k m_{ik}^2/z_{ik}", "hull"),
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             *(pairs if self.pairs else ()),
@@ -367,7 +367,7 @@ class SingleHullLoss(BoundingLoss):
         tau = builder.variables("tau", 1, 0.0)
         builder.cost(1.0, tau)
         builder.gain_of_squares(self.mu, context.w)
-        pieces = add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
+        pieces = _add_union_hull(builder, context, self.of.convex_pieces(), self.margin_bounds)
         A = context.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = context.w.rows
@@ -400,7 +400,7 @@ class SingleHullLoss(BoundingLoss):
             r"\tau \ge \mu\|w\|_2^2 + \tfrac{\mu}{\|x_i\|^2}\bigl(\textstyle\sum_k m_{ik}^2/z_{ik} - (x_i^\top w)^2\bigr)",
             "hull 0, ...",
         )
-        return (*union_statement(), hull)
+        return (*_union_statement(), hull)
 
 
 _SQUARES = (
@@ -557,6 +557,7 @@ class PairHulls(AllHulls):
         return LiftedHullLoss(composed.loss, composed.regulariser.curvature(), chosen, self.margin_bounds)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "hulls-single", "each point's branches with the whole norm, one point at a time", OneHull(), "Conic Theorem 1", rank=62

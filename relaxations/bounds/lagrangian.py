@@ -298,6 +298,7 @@ def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:
     return float(np.sum(values["z"])), float(w[model.penalised] @ w[model.penalised])
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "lagrangian",

@@ -215,6 +215,7 @@ class Perspective(CertifiedConvexification[PerspectiveRelaxation]):
         return "" if self._rows is None else self._rows.caveat(model)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "perspective",

@@ -10,7 +10,7 @@ sums over the points with c_i ≠ 0, holds at every point of the problem. Its ri
 convex and falls with v, and v_± is concave. With W for ww', s² is d'Wd - 2σd'w + σ², d = Σ c_i y_i x_i, σ = tΣ c_i. One point
 alone, c = e_i, is the row of the SDP (Conic (21)).
 
-*Place in the order.* SDP ≤ SDP with these rows for pairs ≤ SDP with the hulls of the same pairs whose violated branch ends at t.
+*Strength.* SDP ≤ SDP with these rows for pairs ≤ SDP with the hulls of the same pairs whose violated branch ends at t.
 The first since rows are added. For the second take a feasible point of a pair's hull: cells kl of weight z_kl with parts s_kl of
 s, and lifted square at least Σ s_kl²/z_kl. Cells with s_kl > 0 have ζ_i = 1 or ζ_j = 1, so their weights sum to at most v_+, and
 by Cauchy and Schwarz Σ_{s_kl > 0} s_kl²/z_kl ≥ (Σ (s_kl)_+)²/v_+; likewise for s_kl < 0. `PairHulls` leaves that branch open.
@@ -126,6 +126,7 @@ class RankOne(AllHulls):
         return RankOneHullLoss(composed.loss, composed.regulariser.curvature(), (), self.margin_bounds, C)
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "rank-one",

@@ -138,6 +138,7 @@ class SinglePoint(CertifiedConvexification[SinglePointRelaxation]):
         return SinglePointRelaxation(model.X, model.y, float(model.sample_weight[0]))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "single-point",

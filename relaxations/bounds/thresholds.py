@@ -11,8 +11,8 @@ H(v) = N(v) + τ/(1-τ) Σ d_j v_j² + ||v||_X/ln(1/τ)
 
     F(w) ≥ ∫_τ^1 H(w/t) dt ≥ (1 - τ) inf H.
 
-That is a 0-1 problem, with two rows for each point: who is wrong at all, and who is wrong by as much as others must be right. How
-long w is has gone out of it, and branching on who is given up, which ramps allow no one, is possible again.
+That is a 0-1 problem with two rows for each point, one for a margin below 1 and one for a margin below -κ. The length of w no
+longer matters in it, so that a search can bound it by branching on which rows are violated. It cannot do so for a ramp.
 
 *Stated as a `ZeroOneSVM`.* Its margins are at least 1, so the second rows need a unit: a coefficient s with rows a_i'v - s ≥ 1,
 a_i'v + (d - 1)s ≥ 1, and one row s ≥ S that is too dear to violate. At s = S thresholds are S + 1 and 1 - (d - 1)S, those of
@@ -228,6 +228,7 @@ class _Steps:
         return ZeroOneSVM(y[:, None] * signed, y, np.concatenate([first * costs, depth * costs, [dear]]))
 
 
+#: The records of these relaxations, which `relaxations.registry` collects.
 RELAXATIONS = (
     Relaxation(
         "thresholds",

@@ -110,7 +110,7 @@ class Cell(Record):
 
 
 class BoundingCell(Cell):
-    """A cell with a lower bound of the problem's optimum.
+    """A cell with a lower bound of the problem's optimum, ``bound``, and the evidence for it, ``kind``.
 
     With a ``caveat`` the solved program's bound need not bound the optimum: it moves to ``target_bound``, and ``bound`` is None.
     """
@@ -211,7 +211,7 @@ class RelaxationCell(BoundingCell):
     bound : float or None
         Lower bound of the problem's optimum; None with a caveat.
     kind : str
-        "proved", "claimed by solver" or "none".
+        Evidence for the bound: "proved", "claimed by solver" or "none".
     argument : str
         Why a proved bound holds.
     caveat : str
@@ -294,7 +294,7 @@ class ExactCell(BoundingCell):
     bound : float or None
         Lower bound of the problem's optimum; None with a caveat.
     kind : str
-        "proved", "claimed by solver" or "none".
+        Evidence for the bound: "proved", "claimed by solver" or "none".
     nodes : int or None
         Nodes of the search tree.
     violations, misclassified : int or None
@@ -406,7 +406,7 @@ class KappaCell(Record):
     bound : float or None
         Lower bound of that problem's optimum.
     kind : str
-        "proved", "claimed by solver" or "none".
+        Evidence for the bound: "proved", "claimed by solver" or "none".
     recovered : float or None
         ||w||² of a classifier with at most ⌊κn⌋ violations: an upper bound.
     share : float or None

@@ -195,7 +195,7 @@ def _time(seconds: float) -> str:
     return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{seconds:.3g} s"
 
 
-TITLE = "Relaxation gaps"
+_TITLE = "Relaxation gaps"
 _DEFINITIONS = (
     "gap = (ζ - bound)/|ζ| (Cepeda, Gómez and Han, §2), ζ the optimum: for instances that of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
     "objectives are recomputed in float64 from the data; a bound is proved only from a dual point made exactly feasible"
@@ -230,7 +230,7 @@ class Document:
     @property
     def title(self) -> str:
         """Return the title: gaps of the 0-1 loss unless every row is a model as it was stated."""
-        return TITLE if self.scope is ReportScope.STATED else f"{TITLE} of the 0-1 loss"
+        return _TITLE if self.scope is ReportScope.STATED else f"{_TITLE} of the 0-1 loss"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -42,10 +42,16 @@ _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "streng
 
 @dataclass(frozen=True, eq=False)
 class ExactSolverTask(SolverTask[S]):
-    """The run of one exact solver with one seed: base class.
+    """The run of one exact solver with one seed, that of the options: base class.
 
-    ``w`` is the classifier that the solver starts from, if one is known. With ``proofs`` the cell has the proof log, if the
-    checker of the HTML page can read it.
+    Parameters
+    ----------
+    w : ndarray (p,) or None
+        Classifier that the solver starts from, if one is known.
+    solver : SolverSpec
+        The exact solver with its options.
+    proofs : bool
+        Whether the cell has the proof log, if the checker of the HTML page can read it.
     """
 
     w: FloatArray | None
@@ -75,7 +81,7 @@ class ExactSolverTask(SolverTask[S]):
         """Return the result, with the fields of its log."""
         solver = self.solver.solver
         warm = self.w is not None and solver is not None and Gives.WARM_START in solver.info.gives
-        return solve_with_log(model, self.solver, replace(options, start=self._start(model) if warm else None), self.proofs)
+        return _solve_with_log(model, self.solver, replace(options, start=self._start(model) if warm else None), self.proofs)
 
     @abstractmethod
     def _start(self, model: Model) -> dict[str, FloatArray]:
@@ -113,7 +119,14 @@ class ExactSolverTask(SolverTask[S]):
 class ExactTask(ExactSolverTask[InstanceProblem]):
     """The exact solve of the 0-1 problem in one encoding with one source of M.
 
-    Both are None for a solver that reads the data; ``constants`` is None for the encoding by indicators too.
+    Parameters
+    ----------
+    encoding : str or None
+        Encoding that the solver reads; None for a solver that reads the data.
+    constants : BigM or None
+        Source of the big-M constants; None for an encoding without M.
+    relaxation_solver : SolverSpec
+        Solver of the relaxation that the strengthened encoding needs.
     """
 
     w: FloatArray
@@ -197,7 +210,7 @@ class ModelExactTask(ExactSolverTask[ModelProblem]):
         return replace(cell, **log, incumbent=incumbent)
 
 
-def solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: bool) -> tuple[Result, dict[str, Any]]:
+def _solve_with_log(model: Model, spec: SolverSpec, options: Options, with_log: bool) -> tuple[Result, dict[str, Any]]:
     """Return the result of a solve, and the fields ``log`` and ``log_digest`` of `ExactCell` if the page can check a log."""
     # exempt (formulation): the checker of the page reads logs of this formulation
     readable = isinstance(model, ZeroOneSVM) and spec.solver is not None and spec.solver.info.name == "zero-one-bb"

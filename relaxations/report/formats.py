@@ -478,6 +478,7 @@ class ReportFormat:
     files: Callable[[Document, str], Mapping[str, str]]
 
 
+#: The file formats by their suffixes.
 FORMATS: Mapping[str, ReportFormat] = {
     ".html": ReportFormat("one self-contained page", lambda document, stem: {f"{stem}.html": render_html(document)}),
     ".md": ReportFormat("Markdown with its pictures beside it", _markdown_files),

@@ -45,10 +45,15 @@ class _Line:
 
 @dataclass(frozen=True, eq=False)
 class LamChoiceTask(Task[ReportProblem]):
-    """The choice of λ for one problem: ``problem_at`` returns the problem at a λ, and ``problem`` is the one at λ = 1.
+    """The choice of λ for one problem; ``problem`` is the problem at λ = 1.
 
     The heuristic's classifiers at a geometric sequence of λ have objectives that are affine in λ. Their lower envelope has the
     two ends as its first and its last breakpoint; λ is the geometric mean of these.
+
+    Parameters
+    ----------
+    problem_at : callable
+        Function of λ that returns the problem at this λ.
     """
 
     problem_at: Callable[[float], ReportProblem]

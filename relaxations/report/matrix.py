@@ -103,7 +103,14 @@ class MatrixRow:
 
 @dataclass(frozen=True)
 class Matrix:
-    """The main table: a row for each instance and λ, a column for each relaxation and each exact solver, by their names."""
+    """The main table: a row for each instance and λ, a column for each relaxation and each exact solver.
+
+    Parameters
+    ----------
+    relaxations, solvers : tuple of str
+        Headings of the columns: names of the relaxations and of the exact solvers.
+    rows : tuple of MatrixRow
+    """
 
     relaxations: tuple[str, ...]
     solvers: tuple[str, ...]

@@ -28,9 +28,9 @@ TIME_FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 VIRTUAL_BEST = "virtual best"
 
 #: Instances over which means are taken: a family at one λ.
-Group: TypeAlias = tuple[str, float | None]
+_Group: TypeAlias = tuple[str, float | None]
 #: A problem of a comparison: the instance, λ and the solver's seed.
-SeededProblem: TypeAlias = tuple[CellKey, int]
+_SeededProblem: TypeAlias = tuple[CellKey, int]
 
 
 def shifted_geometric_mean(values: Sequence[float] | FloatArray, shift: float) -> float:
@@ -185,15 +185,15 @@ class RelaxationMean:
     test_error: float | None
 
 
-def group_of(instance: InstanceCell) -> Group:
+def _group_of(instance: InstanceCell) -> _Group:
     """Return the family and λ of an instance, over which means are taken; λ is None if it was chosen for the instance."""
     return family_name(instance), parameter_value(instance, "lam") if instance.lam_low is None else None
 
 
-def _cells_by_variant(report: ReportData, group: Group | None = None) -> dict[str, dict[SeededProblem, ExactCell]]:
+def _cells_by_variant(report: ReportData, group: _Group | None = None) -> dict[str, dict[_SeededProblem, ExactCell]]:
     """Return the cells by variant and problem, without variants that never ran, or whose M is nowhere proved valid."""
-    table: dict[str, dict[SeededProblem, ExactCell]] = {}
-    members = {c.key for c in report.instances if group is None or group_of(c) == group} - report.trivial
+    table: dict[str, dict[_SeededProblem, ExactCell]] = {}
+    members = {c.key for c in report.instances if group is None or _group_of(c) == group} - report.trivial
     for cell in report.exacts:
         if cell.key in members:
             table.setdefault(cell.variant, {})[cell.key, cell.seed] = cell
@@ -205,7 +205,7 @@ def exact_ratios(report: ReportData) -> dict[str, FloatArray]:
     return _ratios(_cells_by_variant(report))
 
 
-def _ratios(table: dict[str, dict[SeededProblem, ExactCell]]) -> dict[str, FloatArray]:
+def _ratios(table: dict[str, dict[_SeededProblem, ExactCell]]) -> dict[str, FloatArray]:
     problems = sorted({p for cells in table.values() for p in cells})
     if not problems:
         return {}
@@ -217,20 +217,20 @@ def _ratios(table: dict[str, dict[SeededProblem, ExactCell]]) -> dict[str, Float
 def exact_means(report: ReportData) -> list[ExactMean]:
     """Return the means of each family, λ and exact variant, and of the virtual best if there are several."""
     rows = []
-    for group in dict.fromkeys(group_of(c) for c in report.instances):
+    for group in dict.fromkeys(_group_of(c) for c in report.instances):
         table = _cells_by_variant(report, group)
         ratios = _ratios(table)
         rows += [_exact_mean(report, group, variant, list(cells.values()), ratios[variant]) for variant, cells in table.items()]
         if len(table) > 1:
-            best = virtual_best(table)
+            best = _virtual_best(table)
             proved = np.array([1.0 if c.proven else np.inf for c in best.values()])
             rows.append(_exact_mean(report, group, VIRTUAL_BEST, list(best.values()), proved))
     return rows
 
 
-def virtual_best(table: Mapping[str, Mapping[SeededProblem, ExactCell]]) -> dict[SeededProblem, ExactCell]:
+def _virtual_best(table: Mapping[str, Mapping[_SeededProblem, ExactCell]]) -> dict[_SeededProblem, ExactCell]:
     """Return, for each problem, the run that proves it soonest; if none does, the run that leaves the smallest gap."""
-    best: dict[SeededProblem, list[ExactCell]] = {}
+    best: dict[_SeededProblem, list[ExactCell]] = {}
     for cells in table.values():
         for problem, cell in cells.items():
             best.setdefault(problem, []).append(cell)
@@ -258,7 +258,7 @@ def primal_dual_integral(cell: ExactCell) -> float | None:
     return times[0] + float(np.dot(gaps, np.maximum(np.diff(times), 0.0)))
 
 
-def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], fractions: FloatArray) -> ExactMean:
+def _exact_mean(report: ReportData, group: _Group, variant: str, cells: list[ExactCell], fractions: FloatArray) -> ExactMean:
     ran = [c for c in cells if not c.reason]
     claims = [c for c in ran if c.status == str(Status.OPTIMAL) and c.incumbent is not None]
     wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREEMENT_TOLERANCE * abs(c.incumbent or 0.0) for c in claims)
@@ -286,11 +286,11 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
 def relaxation_means(report: ReportData) -> list[RelaxationMean]:
     """Return the means of each family, λ and relaxation that bounds ζ on some instance."""
     rows = []
-    for group in dict.fromkeys(group_of(c) for c in report.instances):
+    for group in dict.fromkeys(_group_of(c) for c in report.instances):
         for name in dict.fromkeys(c.relaxation for c in report.relaxations):
             solved = [
                 r for r in report.rows
-                if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and group_of(r.instance) == group
+                if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and _group_of(r.instance) == group
                 and r.instance.key not in report.trivial
             ]  # fmt: skip
             if solved:

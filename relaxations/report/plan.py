@@ -250,7 +250,7 @@ def parse_big_m(value: str | float) -> BigM:
 
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
-GENERIC_SOLVER = "scip"
+_GENERIC_SOLVER = "scip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,7 +441,7 @@ class Plan:
         """Return the exact solvers of a model, each once: auto may pick one that is named as well."""
         specs = [resolve_auto(item, model, self.options) if item.auto else item for item in self.exact]
         if self.with_generic:
-            specs.append(resolve_solver(GENERIC_SOLVER))
+            specs.append(resolve_solver(_GENERIC_SOLVER))
         return list({item.label: item for item in specs}.values())
 
     def open_store(self, path: str | Path) -> CellStore:

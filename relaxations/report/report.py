@@ -252,8 +252,8 @@ def gap_report(
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin, progress_lines = time.perf_counter(), Progress(progress, options.time_limit)
-    with choose_executor(jobs, cluster) as team, announce_compilations(progress):
-        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), progress_lines))
+    with choose_executor(jobs, cluster) as executor, announce_compilations(progress):
+        cells, tasks, records = _computed(plan, Runner(executor, None if store is None else Path(store), progress_lines))
     progress_lines.end()
     cells_by_kind = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in cells_by_kind["relaxation"])

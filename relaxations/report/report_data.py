@@ -16,8 +16,10 @@ from .cells import Cell, CellKey, ExactCell, InstanceCell, KappaCell, Relaxation
 
 #: Lower end of an interval without a bound.
 _NOTHING = float("-inf")
-#: Largest rank ratio of a W that counts as of rank one; largest relative distance of bound and optimum that count as equal.
-RANK_ONE, EXACT = 1e-5, 1e-4
+#: Largest ratio of the first two eigenvalues of a W that counts as of rank one.
+_RANK_ONE = 1e-5
+#: Largest gap of a relaxation that counts as exact.
+EXACT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def rank_verdict(cell: RelaxationCell) -> str:
     if cell.rank_ratio is None or cell.bound is None or cell.recovered is None:
         return ""
     within_tolerance = cell.recovered - cell.bound <= EXACT * max(abs(cell.recovered), abs(cell.bound))
-    if cell.rank_ratio <= RANK_ONE:
+    if cell.rank_ratio <= _RANK_ONE:
         return "exact: rank one, confirmed by the recovered objective" if within_tolerance else "rank one"
     return "exact: bound and recovered objective agree" if within_tolerance else "not exact: rank above one"
 
@@ -200,7 +202,7 @@ def _merit(cell: ExactCell) -> tuple[bool, float, float]:
 _C = TypeVar("_C", bound=Cell)
 
 #: Name of the relaxation from which gap closed is measured for a model as stated.
-CONTINUOUS = "continuous"
+_CONTINUOUS = "continuous"
 
 
 @dataclass(frozen=True)
@@ -297,7 +299,7 @@ class ReportData:
         if cell.bound is not None and cell.bounds_optimum:  # else there is nothing to be a gap of
             distance = gap(cell.bound, zeta)
             relaxation_cells = self.relaxations_of(instance.key)
-            base = base_bound(relaxation_cells, str(self.meta.get("base", "")) if instance.lam is not None else CONTINUOUS)
+            base = base_bound(relaxation_cells, str(self.meta.get("base", "")) if instance.lam is not None else _CONTINUOUS)
             closed = None if base is None else gap_closed(cell.bound, base, zeta)
         return ReportRow(instance, cell, zeta, distance, closed, rank_verdict(cell))
 

@@ -1,4 +1,4 @@
-"""`Runner` runs tasks in parallel, keeps their records in a `CellStore` and prints progress, for gap reports and papers' tables.
+"""The parallel runner of the tasks of gap reports and papers' tables (`Runner`), with its store (`CellStore`) and progress lines.
 
 Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
 lie where the workers cannot see it, and no network file system has to lock it.
@@ -35,7 +35,7 @@ from ...solvers.parallel import Executor
 from ...status_line import StatusLine
 
 #: Layout of the file; another one is refused.
-STORE_VERSION = 2
+_STORE_VERSION = 2
 #: Field of a stored record: its digest, so that a number that was edited is not taken for one that was computed.
 _SEAL = "sha256"
 #: Seconds to wait while another report writes.
@@ -67,10 +67,10 @@ class CellStore:
                 connection.execute(
                     "CREATE TABLE cells (key TEXT PRIMARY KEY, kind TEXT NOT NULL, record TEXT NOT NULL) WITHOUT ROWID"
                 )
-                connection.execute(f"PRAGMA user_version = {STORE_VERSION}")
-            elif version != STORE_VERSION:
+                connection.execute(f"PRAGMA user_version = {_STORE_VERSION}")
+            elif version != _STORE_VERSION:
                 raise DataError(
-                    f"{self.path} is not a store of this version: its layout is {version}, not {STORE_VERSION}; start a new one",
+                    f"{self.path} is not a store of this version: its layout is {version}, not {_STORE_VERSION}; start a new one",
                     file=self.path,
                 )
 
@@ -166,6 +166,15 @@ class Progress:
         Whether to write lines.
     limit : float
         Seconds that a cell of an unknown kind may take.
+
+    Attributes
+    ----------
+    begin : float
+        Time of the start, by `time.perf_counter`.
+    jobs : int
+        Number of cells that run at a time.
+    done, total : int
+        Numbers of cells that are done, and of all that are planned or announced.
 
     Raises
     ------
@@ -264,7 +273,7 @@ class Runner:
 
     Parameters
     ----------
-    team : Executor
+    executor : Executor
         Runs several tasks at a time: in this process, by joblib, Dask or Ray.
     store : Path, optional
         File of the `CellStore` that keeps the records.
@@ -272,13 +281,13 @@ class Runner:
         Writes the lines.
     """
 
-    def __init__(self, team: Executor, store: Path | None, progress: Progress) -> None:
-        self.team, self.progress = team, progress
+    def __init__(self, executor: Executor, store: Path | None, progress: Progress) -> None:
+        self.executor, self.progress = executor, progress
         self.store = None if store is None else CellStore(store)
 
     def run(self, tasks: Sequence[StoredTask], later_tasks: Sequence[StoredTask] = ()) -> list[dict[str, Any]]:
         """Return the records of the tasks, in order. ``later_tasks`` are not run: they only enter the progress."""
-        size = self.team.size
+        size = self.executor.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
         self.progress.expect([(task.kind, task.label) for task in later_tasks])
         if tasks:
@@ -295,7 +304,7 @@ class Runner:
     def _done(self, tasks: Sequence[StoredTask]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Yield index, record, whether it was stored, and seconds of each task as it is done."""
         stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
-        requested: list[tuple[int, str]] = []  # index and key of what the team was given
+        requested: list[tuple[int, str]] = []  # index and key of what the executor was given
 
         def missing() -> Iterator[StoredTask]:
             for index, task in enumerate(tasks):
@@ -307,7 +316,7 @@ class Runner:
                 else:
                     stored.append((index, record, True, 0.0))
 
-        for number, (record, keep, seconds) in self.team.run(_perform, missing()):
+        for number, (record, keep, seconds) in self.executor.run(_perform, missing()):
             while stored:
                 yield stored.popleft()
             index, key = requested[number]

@@ -90,7 +90,7 @@ class Table:
     note: str = ""
 
 
-def read_columns(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
+def _read_columns(table: str, functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Column, ...]:
     """Return the columns of a table of ``columns.csv``.
 
     The column ``value`` is a function of a row, ``name()`` of ``functions``, or a path of attributes and places in tuples.
@@ -265,7 +265,8 @@ def _kind(row: ReportRow) -> str:
     return "none: no bound of ζ" if cell.target_bound is not None else f"none: the solve ended as {cell.status}"
 
 
-EXACT_COLUMNS = read_columns(
+#: Columns of the tables of exact solves, of the sweep over κ and of relaxations.
+EXACT_COLUMNS = _read_columns(
     "exacts",
     {
         "encoding": lambda row: "the data" if row[1].encoding == STRUCTURED else row[1].encoding,
@@ -274,14 +275,14 @@ EXACT_COLUMNS = read_columns(
         "left": lambda row: remaining_gap(row[1]),
     },
 )
-KAPPA_COLUMNS = read_columns("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _kappa_known_by, "missing": _missing})
-RELAXATION_COLUMNS = read_columns("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
+KAPPA_COLUMNS = _read_columns("kappas", {"optimum": _optimum, "gap": _gap, "known_by": _kappa_known_by, "missing": _missing})
+RELAXATION_COLUMNS = _read_columns("relaxations", {"m_range": _m_range, "bounds": _bounds, "kind": _kind})
 
 #: One row of the table of instances: the report, and an instance at one λ.
-InstanceRow = tuple[ReportData, InstanceCell]
+_InstanceRow = tuple[ReportData, InstanceCell]
 
 
-def _known_by(row: InstanceRow) -> str:
+def _known_by(row: _InstanceRow) -> str:
     report, instance = row
     exacts = report.exacts_of(instance.key)
     proved = list(dict.fromkeys(c.variant for c in exacts if c.proven))
@@ -298,9 +299,9 @@ def best_kind(cells: Sequence[ExactCell]) -> str:
     return next((kind.value for kind in (BoundKind.PROVED, BoundKind.STORED) if kind in kinds), BoundKind.CLAIMED.value)
 
 
-RELAXATION_MEANS = read_columns("relaxation-means", {})
-EXACT_MEANS = read_columns("exact-means", {})
-INSTANCE_COLUMNS = read_columns(
+_RELAXATION_MEAN_COLUMNS = _read_columns("relaxation-means", {})
+_EXACT_MEAN_COLUMNS = _read_columns("exact-means", {})
+_INSTANCE_COLUMNS = _read_columns(
     "instances",
     {
         "known_by": _known_by,
@@ -318,9 +319,9 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
         out = f"{len(report.trivial)} of {len(report.instances)} instances"
         means += f" {out}, whose best known classifier is the intercept, are left out."
     tables = [
-        Table("instances", "Instances", INSTANCE_COLUMNS, [(report, cell) for cell in report.instances]),
-        Table("relaxation-means", "Relaxations over instances", RELAXATION_MEANS, relaxation_means(report), means),
-        Table("exact-means", "Exact solves over instances", EXACT_MEANS, exact_means(report), means),
+        Table("instances", "Instances", _INSTANCE_COLUMNS, [(report, cell) for cell in report.instances]),
+        Table("relaxation-means", "Relaxations over instances", _RELAXATION_MEAN_COLUMNS, relaxation_means(report), means),
+        Table("exact-means", "Exact solves over instances", _EXACT_MEAN_COLUMNS, exact_means(report), means),
         Table("relaxations", "Relaxations", RELAXATION_COLUMNS, report.rows, "A row for each instance × relaxation."),
         Table("exacts", "Exact solves", EXACT_COLUMNS, exact_rows(report), "A row for each run."),
         Table("kappas", "Sweep over κ", KAPPA_COLUMNS, report.kappas, "The κ form: min ||w||² with at most κn violations."),

@@ -33,7 +33,7 @@ from .cells import InstanceCell, KappaCell, Record, RelaxationCell
 from .problems import InstanceProblem, ModelProblem, ReportProblem
 
 #: Version of the stored records, a part of the store's key: cells of another version are computed anew.
-LAYOUT = 2
+_RECORD_VERSION = 2
 #: Largest number of times that the points to keep are chosen again by the last classifier.
 _TURNS = 10
 
@@ -72,7 +72,7 @@ class Task(ABC, Generic[S]):
     @property
     def key_parts(self) -> dict[str, Any]:
         """Return all that determines the cell, for the store's key."""
-        return {"layout": LAYOUT, **self.problem.key_parts, "options": self.options.record()}
+        return {"layout": _RECORD_VERSION, **self.problem.key_parts, "options": self.options.record()}
 
     @abstractmethod
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -107,7 +107,7 @@ class SolverTask(Task[S]):
 
     def progress_text(self, record: dict[str, Any]) -> str:
         """Return status, bound, incumbent and seconds in words."""
-        return f"{self.problem.label}: {self.label}: {outcome_text(record['cell'], self.problem.optimum_name)}"
+        return f"{self.problem.label}: {self.label}: {_outcome_text(record['cell'], self.problem.optimum_name)}"
 
 
 def finite_or_none(value: float | None) -> float | None:
@@ -120,7 +120,7 @@ def count_or_none(figures: Mapping[str, float], name: str) -> int | None:
     return int(figures[name]) if name in figures else None
 
 
-def outcome_text(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
+def _outcome_text(cell: dict[str, Any], target: str = "the 0-1 optimum") -> str:
     """Return the record of a cell in a few words; ``target`` names the problem's optimum."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
@@ -224,7 +224,17 @@ def _sizes(composed: Margin) -> tuple[int, int, bool, int | None]:
 
 @dataclass(frozen=True, eq=False)
 class RelaxationTask(SolverTask[ReportProblem]):
-    """The solve of one relaxation; ``w``, if known, is the classifier whose objective bounds M."""
+    """The solve of one relaxation.
+
+    Parameters
+    ----------
+    w : ndarray (p,) or None
+        Classifier whose objective bounds M, if one is known.
+    reduction : Reduction
+        The relaxation.
+    solver : SolverSpec
+        Solver of the relaxation, with its options.
+    """
 
     w: FloatArray | None
     reduction: Reduction[Any]
@@ -286,8 +296,16 @@ class RelaxationTask(SolverTask[ReportProblem]):
 class KappaTask(SolverTask[InstanceProblem]):
     """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
 
-    ``w`` is the heuristic's classifier, from which recovery starts too; nothing else depends on λ. ``exact`` is False if the
-    report has no exact solver.
+    Parameters
+    ----------
+    w : ndarray (p,)
+        The heuristic's classifier, a further start of the recovery; nothing else depends on λ.
+    kappa : float
+        κ, the share of points that may violate their margin.
+    solver : SolverSpec
+        Solver of the relaxation, with its options.
+    exact : bool
+        Whether the 0-1 problem is solved exactly; False if the report has no exact solver.
     """
 
     w: FloatArray
@@ -382,4 +400,4 @@ class KappaTask(SolverTask[InstanceProblem]):
 
     def progress_text(self, record: dict[str, Any]) -> str:
         """Return status, bound and seconds in words."""
-        return f"{self.problem.name}: {self.label}: {outcome_text(record['cell'], 'the least ||w||² within the budget')}"
+        return f"{self.problem.name}: {self.label}: {_outcome_text(record['cell'], 'the least ||w||² within the budget')}"

@@ -714,7 +714,7 @@ class Result(Displayable):
         """
         recipient = recipient_of(problem)
         returned = ReturnedAnswer(
-            ending=termination_of(self),
+            termination=termination_of(self),
             values=self.values,
             multipliers=self.multipliers,
             reduced=self.reduced,
@@ -724,5 +724,5 @@ class Result(Displayable):
         differs = difference_from_source(recipient, returned)
         if differs:
             warnings.warn(MarginoptWarning(differs, name="problem"), stacklevel=2)
-            returned = replace(returned, ending=Termination.INACCURATE, message=differs)
+            returned = replace(returned, termination=Termination.INACCURATE, message=differs)
         return recipient.write_back(returned)

@@ -77,15 +77,15 @@ class TestListing:
         assert len(entries) == len(catalogue())
         wdbc = entries["wdbc"]
         assert (wdbc.n, wdbc.p, wdbc.classes, wdbc.available) == (569, 30, 2, True)
-        assert "scikit-learn" in wdbc.obtained
+        assert "scikit-learn" in wdbc.access
         assert entries["usps"].parts == ("train", "test")
-        assert "OpenML 554" in entries["mnist"].obtained
+        assert "OpenML 554" in entries["mnist"].access
         assert not entries["mnist"].available
         for name in ("heart", "australian"):
-            assert "keel" not in entries[name].obtained
+            assert "keel" not in entries[name].access
             assert "corrupt" in entries[name].note
         for entry in entries.values():
-            assert entry.obtained
+            assert entry.access
             assert entry.source
 
     def test_availability_follows_the_files(self, directory):
@@ -363,7 +363,7 @@ class TestRealFiles:
     def test_every_file_has_the_published_size(self):
         loaded = 0
         for entry in catalogue():
-            if entry.available and "MARGINOPT_DATA" in entry.obtained:
+            if entry.available and "MARGINOPT_DATA" in entry.access:
                 loaded += load(entry.name).X.shape == (entry.n, entry.p)
         assert loaded >= 10
 

@@ -19,4 +19,4 @@ def _read() -> Instance:
 
 
 #: Named in pyproject.toml under the same name.
-TWO_MOONS = DataSet("two-moons", 200, 2, 2, "marginopt-huber", _read, obtained="generated", note="not linearly separable")
+TWO_MOONS = DataSet("two-moons", 200, 2, 2, "marginopt-huber", _read, access="generated", note="not linearly separable")

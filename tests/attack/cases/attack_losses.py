@@ -26,7 +26,7 @@ from rational.flats import ONE, ZERO, Vector, dot, fractions, solved
 import marginopt as mo
 from marginopt import margin
 from marginopt.relaxations import relax, relaxations
-from marginopt.relaxations.registry import names_of_readers
+from marginopt.relaxations.registry import applicable_names
 from marginopt.solvers import registry
 
 Random = np.random.Generator
@@ -55,7 +55,7 @@ def relaxed(rng: Random) -> str:
     """Any relaxation of a drawn composition, or of a 0-1 model with a free intercept, beside its rational optimum."""
     problem = drawn(int(rng.integers(2**40)))
     optimum = problem.exact.optimum()
-    names = names_of_readers(problem.model)
+    names = applicable_names(problem.model)
     if optimum is None or not names:
         return ""
     name = names[int(rng.integers(len(names)))]
@@ -190,7 +190,7 @@ def semi_supervised(rng: Random) -> str:
         least_convex([tuple(s * v for v in fractions(x)) for s, x in zip(signs, X, strict=True)], fractions(costs), squares, 1)
         for signs in itertools.product(*([-1, 1] if u else [int(label)] for u, label in zip(unlabelled, y, strict=True)))
     )
-    names = names_of_readers(model)
+    names = applicable_names(model)
     if names and rng.random() < 0.5:
         name = names[int(rng.integers(len(names)))]
         bound = relax(model, relaxations()[name].reduction, "auto", time_limit=SECONDS)
