@@ -76,7 +76,7 @@ def measure(a: argparse.Namespace) -> None:
             print(
                 f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
                 f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {cpu:.2f} here + "
-                f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['slices']} |"
+                f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['subproblems']} |"
             )
             print(f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}")
             total = workers + cpu + scheduler
@@ -161,7 +161,7 @@ def killed(a: argparse.Namespace) -> None:
         rule.DistributedBoxEngine.add_result = watched
         with Client(cluster.address, set_as_default=False) as client:
             result = mo.solve(model, "zero-one-bb", **common, cluster=client)
-            told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['slices']} slices")
+            told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['subproblems']} slices")
             coming.join()
             removed = client.run_on_scheduler(_removals)
     print("\n".join(f"scheduler: {line}" for line in removed))
