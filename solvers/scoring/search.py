@@ -18,11 +18,11 @@ from .descent import ScoringIncumbent
 from .reduced_problem import ReducedScoringProblem, choose_branching, class_spread, greedy_feature_order
 from .tree import HALVES, new_stack, search_below, split_node
 
-#: Number of nodes bounded below one open node, a stretch, before the next one is taken.
-_STRETCH = 400
+#: Number of nodes bounded in a plunge, the depth-first search below one open node, before the next one is taken.
+_PLUNGE = 400
 #: Entries of the rows that nodes read between two readings of the clock, about.
 _READ = 2_000_000
-#: Nodes, at least, between two looks at the deadline, after which a run ends: they may be slow where flows have many pairs.
+#: Least number of nodes between two checks of the deadline: nodes may be slow where flows have many pairs.
 _FEW = 4
 #: Bytes of an open node: of its entry in the queue, and of its multipliers, about.
 _OF_NODE, _OF_PAIRS = 400, 20_000
@@ -41,7 +41,7 @@ class SupportsSearch:
     branching : {"auto", "supports", "signs", "pairs"}
         Branching rule; "auto" is that of `choose_branching`.
     deadline : float
-        By the clock of `time.perf_counter`. A stretch ends there, and its nodes stay open.
+        Value of `time.perf_counter` at which a plunge (the search below one open node) ends; its nodes stay open.
     split_listener : callable, optional
         Called with the splits of the tree, rows of `tree.NodeStack.splits`, in order.
     multiplier_listener : callable, optional
@@ -50,6 +50,7 @@ class SupportsSearch:
     Attributes
     ----------
     incumbent : ScoringIncumbent
+        The best system found so far.
     branching : str
         The branching rule, never "auto".
     """
@@ -66,30 +67,30 @@ class SupportsSearch:
         problem, order = reduced.problem, greedy_feature_order(reduced)
         self.reduced, self.deadline = reduced, deadline
         self._split_listener, self._multiplier_listener = split_listener, multiplier_listener
-        self._data, self.stack = scoring_data(reduced), new_stack(reduced, order, class_spread(reduced))
+        self._data, self._stack = scoring_data(reduced), new_stack(reduced, order, class_spread(reduced))
         self.incumbent = ScoringIncumbent(reduced, rng, order)
         self.branching = choose_branching(reduced) if branching == "auto" else branching
         self._relaxation = PairRelaxation(reduced) if self.branching == "pairs" else None
         box = (problem.lower.astype(np.int64), problem.upper.astype(np.int64), np.zeros(problem.lower.size, dtype=np.bool_))
         #: open nodes: bound in units, number, and the box with its marks and the certificate of its bound
         self._heap: list[tuple[int, int, tuple[Any, ...]]] = [(0, 0, (*box, 0, None))]
-        self._stretch_end = 0
-        self.stack.scalars.next = 1
+        self._plunge_end = 0
+        self._stack.scalars.next = 1
 
     @property
     def nodes(self) -> int:
         """The number of nodes bounded so far."""
-        return int(self.stack.scalars.nodes)
+        return int(self._stack.scalars.nodes)
 
     @property
     def done(self) -> bool:
         """True if no node is open."""
-        return not self._heap and not self.stack.scalars.top
+        return not self._heap and not self._stack.scalars.top
 
     @property
     def open_nodes(self) -> int:
         """The number of open nodes."""
-        return len(self._heap) + int(self.stack.scalars.top)
+        return len(self._heap) + int(self._stack.scalars.top)
 
     @property
     def memory(self) -> int:
@@ -99,7 +100,7 @@ class SupportsSearch:
     @property
     def bound(self) -> Fraction:
         """The proved lower bound of the optimum."""
-        k = self.stack
+        k = self._stack
         units = [int(u) for u in k.bound[: k.scalars.top]] + [node[0] for node in self._heap[:1]]
         return min(self.reduced.from_units(min(units)), self.incumbent.value) if units else self.incumbent.value
 
@@ -109,17 +110,18 @@ class SupportsSearch:
         return [node[-1] for _, _, node in self._heap if node[-1] is not None]
 
     def step(self, node_limit: float = math.inf) -> None:
-        """Go on below the current open node, else begin with that of least bound: at most ``node_limit`` nodes and a stretch;
-        with "pairs", bound and split one node.
+        """Search below the current open node, or below that of least bound, for at most ``node_limit`` nodes of a plunge.
+
+        With the branching rule "pairs" bound and split one node.
         """
-        k, certificate = self.stack, None
+        k, certificate = self._stack, None
         if not k.scalars.top:
             certificate = self._open()
         if self._relaxation is not None:
             certificate = self._split_by_pairs(
                 self._relaxation, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.forced[0].copy()), certificate
             )
-        elif self._below(min(int(min(node_limit, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
+        elif self._below(min(int(min(node_limit, _PLUNGE)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.scalars.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.needs_feature[t]), certificate)
@@ -127,29 +129,29 @@ class SupportsSearch:
         k.scalars.top = 0
 
     def _open(self) -> NodeCertificate | None:
-        """Take the open node of least bound, and begin a stretch."""
-        k = self.stack
+        """Take the open node of least bound, and begin a plunge."""
+        k = self._stack
         k.bound[0], k.number[0], (*marked_box, certificate) = heapq.heappop(self._heap)
         k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0] = marked_box
-        k.scalars.top, self._stretch_end = int(self._relaxation is None), self.nodes + _STRETCH
+        k.scalars.top, self._plunge_end = int(self._relaxation is None), self.nodes + _PLUNGE
         return certificate
 
     def _below(self, node_limit: int) -> bool:
-        """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the stretch goes on."""
-        k, end, batch = self.stack, min(self.nodes + node_limit, self._stretch_end), max(_FEW, node_limit // 16)
+        """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the plunge goes on."""
+        k, end, batch = self._stack, min(self.nodes + node_limit, self._plunge_end), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self._data, k, np.int64(self.incumbent.cut), min(batch, end - before), self.branching == "supports")
             self._process_results()
             if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False
-        return bool(k.scalars.top) and self.nodes < self._stretch_end
+        return bool(k.scalars.top) and self.nodes < self._plunge_end
 
     def _split_by_pairs(
         self, relaxation: PairRelaxation, box: ScoreBox, certificate: NodeCertificate | None
     ) -> NodeCertificate | None:
         """Bound the stack's first node, and replace it by its children below the cut; return the certificate of their bound."""
-        k = self.stack
+        k = self._stack
         if k.bound[0] < self.incumbent.cut and box.is_single_system:
             self.incumbent.offer_coefficients(box.lower)
             return certificate
@@ -171,7 +173,7 @@ class SupportsSearch:
 
     def _process_results(self) -> None:
         """Pass the splits of the last call to the listener, and offer its single systems to the incumbent."""
-        k = self.stack
+        k = self._stack
         if self._split_listener is not None and k.scalars.splits:
             self._split_listener(k.splits[: k.scalars.splits])
         k.scalars.splits = 0
