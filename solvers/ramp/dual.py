@@ -167,8 +167,8 @@ class RampProblem:
 def initial_margin_bounds(problem: RampProblem, cut: float) -> FloatArray:
     """Return lower bounds l_i that hold for the margins of at least one optimal w, if the optimum is below ``cut``.
 
-    |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For fixed other coefficients some best intercept puts a margin at a breakpoint of the loss. If
-    the loss rises again below its flat piece, a point's own loss bounds its margin, too.
+    |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For fixed other coefficients some best intercept puts a margin at a breakpoint of the loss.
+    If the loss rises again below its flat piece, a point's own loss bounds its margin, too.
     """
     view, inside = problem.view, problem.view.A.copy()
     if view.intercept:
