@@ -53,6 +53,8 @@ class SupportsSearch:
         The best system found so far.
     branching : str
         The branching rule, never "auto".
+    stack : tree.NodeStack
+        The arrays of the compiled search: the open nodes of the current plunge.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class SupportsSearch:
         problem, order = reduced.problem, greedy_feature_order(reduced)
         self.reduced, self.deadline = reduced, deadline
         self._split_listener, self._multiplier_listener = split_listener, multiplier_listener
-        self._data, self._stack = scoring_data(reduced), new_stack(reduced, order, class_spread(reduced))
+        self._data, self.stack = scoring_data(reduced), new_stack(reduced, order, class_spread(reduced))
         self.incumbent = ScoringIncumbent(reduced, rng, order)
         self.branching = choose_branching(reduced) if branching == "auto" else branching
         self._relaxation = PairRelaxation(reduced) if self.branching == "pairs" else None
@@ -75,22 +77,22 @@ class SupportsSearch:
         #: open nodes: bound in units, number, and the box with its marks and the certificate of its bound
         self._heap: list[tuple[int, int, tuple[Any, ...]]] = [(0, 0, (*box, 0, None))]
         self._plunge_end = 0
-        self._stack.scalars.next = 1
+        self.stack.scalars.next = 1
 
     @property
     def nodes(self) -> int:
         """The number of nodes bounded so far."""
-        return int(self._stack.scalars.nodes)
+        return int(self.stack.scalars.nodes)
 
     @property
     def done(self) -> bool:
         """True if no node is open."""
-        return not self._heap and not self._stack.scalars.top
+        return not self._heap and not self.stack.scalars.top
 
     @property
     def open_nodes(self) -> int:
         """The number of open nodes."""
-        return len(self._heap) + int(self._stack.scalars.top)
+        return len(self._heap) + int(self.stack.scalars.top)
 
     @property
     def memory(self) -> int:
@@ -100,7 +102,7 @@ class SupportsSearch:
     @property
     def bound(self) -> Fraction:
         """The proved lower bound of the optimum."""
-        k = self._stack
+        k = self.stack
         units = [int(u) for u in k.bound[: k.scalars.top]] + [node[0] for node in self._heap[:1]]
         return min(self.reduced.from_units(min(units)), self.incumbent.value) if units else self.incumbent.value
 
@@ -114,7 +116,7 @@ class SupportsSearch:
 
         With the branching rule "pairs" bound and split one node.
         """
-        k, certificate = self._stack, None
+        k, certificate = self.stack, None
         if not k.scalars.top:
             certificate = self._open()
         if self._relaxation is not None:
@@ -130,7 +132,7 @@ class SupportsSearch:
 
     def _open(self) -> NodeCertificate | None:
         """Take the open node of least bound, and begin a plunge."""
-        k = self._stack
+        k = self.stack
         k.bound[0], k.number[0], (*marked_box, certificate) = heapq.heappop(self._heap)
         k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0] = marked_box
         k.scalars.top, self._plunge_end = int(self._relaxation is None), self.nodes + _PLUNGE
@@ -138,7 +140,7 @@ class SupportsSearch:
 
     def _below(self, node_limit: int) -> bool:
         """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the plunge goes on."""
-        k, end, batch = self._stack, min(self.nodes + node_limit, self._plunge_end), max(_FEW, node_limit // 16)
+        k, end, batch = self.stack, min(self.nodes + node_limit, self._plunge_end), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self._data, k, np.int64(self.incumbent.cut), min(batch, end - before), self.branching == "supports")
@@ -151,7 +153,7 @@ class SupportsSearch:
         self, relaxation: PairRelaxation, box: ScoreBox, certificate: NodeCertificate | None
     ) -> NodeCertificate | None:
         """Bound the stack's first node, and replace it by its children below the cut; return the certificate of their bound."""
-        k = self._stack
+        k = self.stack
         if k.bound[0] < self.incumbent.cut and box.is_single_system:
             self.incumbent.offer_coefficients(box.lower)
             return certificate
@@ -173,7 +175,7 @@ class SupportsSearch:
 
     def _process_results(self) -> None:
         """Pass the splits of the last call to the listener, and offer its single systems to the incumbent."""
-        k = self._stack
+        k = self.stack
         if self._split_listener is not None and k.scalars.splits:
             self._split_listener(k.splits[: k.scalars.splits])
         k.scalars.splits = 0
