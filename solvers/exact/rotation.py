@@ -1,8 +1,8 @@
 """Orthonormal coordinates for branch and bound over boxes of w, rotated so that boxes give strong bounds.
 
-A box excludes a pair of points of opposite classes if no w in it gives both of them margin 1. The rotation makes boxes exclude
-many pairs. `zero-one-bb` and `margin-bb` compute the coordinates once, before the search: `constant_column` finds the intercept,
-`singular_basis` spans the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors.
+A box excludes a pair of points of opposite classes if no w in it gives both a margin of 1 or more. The rotation makes boxes
+exclude many pairs. `zero-one-bb` and `margin-bb` compute the coordinates once, before the search: `constant_column` finds the
+intercept, `singular_basis` spans the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors.
 `choose_coordinates` rotates a whole margin problem.
 """
 

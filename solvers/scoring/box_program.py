@@ -309,8 +309,11 @@ class PairSeparator:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
-    def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
-        """Return new pairs (p, 2) whose rows use, rho and wrong (`BoxSolution`) violate, the most violated of each kind first."""
+    def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, pairs: IntArray) -> IntArray:
+        """Return pairs, other than ``pairs`` (p, 2), whose rows a `BoxSolution`'s use, rho and wrong violate.
+
+        The most violated pairs of each kind of rows come first.
+        """
         decided = ~box.undecided & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
         scores = self.reduced.Z[:, columns] @ rho[columns]
@@ -319,7 +322,7 @@ class PairSeparator:
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
         shortfalls = self._violations(box, columns, use, scores, wrong, a, b)
-        known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
+        known_pairs, new_pairs = set(map(tuple, pairs.tolist())), []
         for shortfall in shortfalls:
             counts: dict[tuple[int, int], int] = {}
             violated = np.flatnonzero(shortfall > _VIOLATED)
@@ -428,7 +431,7 @@ class PairRelaxation:
     """Lower bounds of boxes by linear programs, to which violated pairs are added round by round."""
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced, self.exact_bound, self.separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
+        self._reduced, self._exact_bound, self._separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
 
     def bound(
         self, box: ScoreBox, certificate: NodeCertificate | None, cut: int, deadline: float = math.inf
@@ -440,7 +443,7 @@ class PairRelaxation:
         """
         best, values = None, []
         program = BoxProgram(
-            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if certificate is None else certificate.multipliers.pairs
+            self._reduced, box, np.zeros((0, 2), dtype=np.int64) if certificate is None else certificate.multipliers.pairs
         )
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
@@ -455,8 +458,8 @@ class PairRelaxation:
             slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
             if slow and not solved.is_integral:
                 break
-            new = self.separator.find(box, solved.use, solved.rho, solved.wrong, program.pairs)
+            new = self._separator.find(box, solved.use, solved.rho, solved.wrong, program.pairs)
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.exact_bound.lower_bound(box, best.multipliers), best)
+        return (0, None) if best is None else (self._exact_bound.lower_bound(box, best.multipliers), best)

@@ -393,7 +393,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return Branching(bound, [(bound, part)], record.values, closed)
 
     def _exclude_largest(self, part: NodeArrays, code: int, record: _Record) -> bool:
-        """Return True if dual points exclude a signed feature with any size as the largest coefficient."""
+        """Add dual points to the record that exclude a signed feature as the largest coefficient; return True if they suffice."""
         low, high, t = 0.0, math.inf, self._size or float(part["size"])
         finest = _SHARE * self._incumbent.tol
         for attempt in range(_SIZES):
