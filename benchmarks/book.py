@@ -33,13 +33,13 @@ from marginopt.solvers import Options
 
 @dataclass(frozen=True)
 class PlannedInstance:
-    """An instance before it is solved."""
+    """An instance of the book before it is solved; names and fields as in `marginopt.book.entries.Entry`."""
 
-    name: str
-    data: Mapping[str, Any]
-    model: str
-    parameters: Mapping[str, Any]
-    solver: str | None = None  #: whose bound is stated; by default the model's first solver
+    name: str  #: name of the entry
+    data: Mapping[str, Any]  #: kind and parameters of the data
+    model: str  #: name of the model in the book
+    parameters: Mapping[str, Any]  #: parameters of the model
+    solver: str | None = None  #: solver that proves the bound; by default the model's first solver
 
 
 #: Sizes (n, p) of drawn instances by model: those that the model's solver proves in seconds, and some beyond.
@@ -206,11 +206,13 @@ def _start(planned: PlannedInstance, limit: float, entries: Iterable[Entry]) -> 
     return {"w": np.concatenate([[point.b], point.w])}
 
 
+#: The book's file of entries, and its page.
 ENTRIES = Path(book.__file__).with_name("entries.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "book.md"
 
 
 def main() -> None:
+    """Solve the planned instances that the book lacks, and write the entries and the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=float, default=5.0, help="seconds a solve")
     parser.add_argument("--nodes", type=int, help="nodes a solve, which are the same on a busy machine")

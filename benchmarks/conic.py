@@ -27,11 +27,12 @@ from marginopt.models.kernels.threads import blas_threads
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import conic_path
 
+#: The cells (n, p) of Conic Table 2.
 CELLS = [(n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30)]
 
 
 def points(n: int, p: int, rng: np.random.Generator, sigma: float = 0.5) -> np.ndarray:
-    """Signed rows of §5.1.1's clustered data with a constant first feature: n × (p + 1)."""
+    """Draw signed rows (n, p + 1) of §5.1.1's clustered data with a constant first feature."""
     d = rng.uniform(-1, 1, p)
     centre = 0.5 * d / np.linalg.norm(d)
     k = int(0.45 * n)
@@ -45,7 +46,7 @@ def points(n: int, p: int, rng: np.random.Generator, sigma: float = 0.5) -> np.n
 
 
 def by_peer(peer: str, A: np.ndarray, kappas: np.ndarray, count: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Wall seconds of the whole path, scaled from ``count`` values of κ; their indices and the peer's optima."""
+    """Return a peer's wall seconds for the whole path, scaled from ``count`` values of κ, the values' indices and the optima."""
     chosen = np.unique(np.linspace(0, kappas.size - 1, min(count, kappas.size)).astype(int))
     begun = time.perf_counter()
     answers = list(PEERS[peer](A, kappas[chosen]))
@@ -57,7 +58,7 @@ def by_peer(peer: str, A: np.ndarray, kappas: np.ndarray, count: int) -> tuple[f
 
 
 def compare(A: np.ndarray, kappas: np.ndarray, peers: list[str], count: int) -> dict[str, float]:
-    """Seconds of the whole path by each solver, worst gap of ours, worst relative difference of a peer's objective."""
+    """Return the seconds of the whole path by each solver, our worst gap, and the worst relative difference of an optimum."""
     begun, spent = time.perf_counter(), time.process_time()
     ours = conic_path(ConicProblem(A, None, float(kappas[0])), kappas=kappas)
     figures = {
@@ -77,7 +78,7 @@ def compare(A: np.ndarray, kappas: np.ndarray, peers: list[str], count: int) -> 
 
 
 def published(path: Path | None) -> dict[str, float]:
-    """MOSEK's seconds for 100 problems, Conic Table 2."""
+    """Return MOSEK's published seconds for 100 problems (Conic Table 2) by cell, such as "100x3"; empty without a file."""
     if path is None:
         return {}
     with path.open(newline="") as file:
@@ -86,7 +87,7 @@ def published(path: Path | None) -> dict[str, float]:
 
 
 def scaling(largest: int) -> None:
-    """Seconds of one solve for n = 1e3 .. ``largest`` at p = 10, the exponent, and the process's peak of memory so far."""
+    """Print the seconds of a solve for n = 1e3 to ``largest`` at p = 10, the peak memory so far, and the growth exponent."""
     sizes = np.array([n for n in (1000, 3000, 10000, 30000, 100000, 300000) if n <= largest])
     seconds, spends = [], []
     for n in sizes:
@@ -107,7 +108,7 @@ def scaling(largest: int) -> None:
 
 
 def real(path: Path, rows: int, seed: int) -> np.ndarray:
-    """Signed rows of a random part of a two-class set, standardised, with a constant first feature."""
+    """Return signed rows of a random part of a two-class set, standardised, with a constant first feature."""
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(str(path))
@@ -118,14 +119,15 @@ def real(path: Path, rows: int, seed: int) -> np.ndarray:
     return y[chosen][:, None] * np.hstack([np.ones((len(chosen), 1)), dense])
 
 
-def tell(name: str, figures: dict[str, float], reference: float | None) -> None:
-    """One line."""
+def print_figures(name: str, figures: dict[str, float], reference: float | None) -> None:
+    """Print a line with the figures of `compare` and the published seconds."""
     shown = "  ".join(f"{key} {value:.3g}" for key, value in figures.items())
     against = "" if reference is None else f"  published {reference:g}, published/ours {reference / figures['conic-ipm']:.2f}"
     print(f"{name:>12}: {shown}{against}", flush=True)
 
 
 def arguments() -> argparse.Namespace:
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [f"{n}x{p}" for n, p in CELLS]
     parser.add_argument("--all", action="store_true", help="cells, the real set if given, scaling")
@@ -148,6 +150,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    """Print the chosen tables."""
     options = arguments()
     kappas = np.linspace(0, 0.5, options.kappas + 1)[1:]
     mosek = published(options.published) if options.kappas == 100 else {}
@@ -157,11 +160,11 @@ def main() -> None:
         n, p = (int(part) for part in cell.split("x"))
         A = points(n, p, np.random.default_rng(options.seed))
         peers = options.peers if options.peer_cells is None or cell in options.peer_cells else []
-        tell(cell, compare(A, kappas, peers, options.peer_problems), mosek.get(cell))
+        print_figures(cell, compare(A, kappas, peers, options.peer_problems), mosek.get(cell))
     if options.libsvm is not None:
         A = real(options.libsvm, options.rows, options.seed)
         peers = options.peers if options.peer_cells is None else []
-        tell(options.libsvm.name.split(".")[0], compare(A, kappas, peers, options.peer_problems), options.reference)
+        print_figures(options.libsvm.name.split(".")[0], compare(A, kappas, peers, options.peer_problems), options.reference)
     if options.scaling or options.all:
         scaling(options.largest)
 

@@ -31,8 +31,9 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import ConicProblem
 from marginopt.solvers import Status, solve
 
+#: Relative gap up to which a peer's answer counts as certified, and relative difference up to which it agrees.
 CERTIFIED = 1e-6
-#: What the peers are asked for.
+#: Tolerance that each peer is given.
 TOLERANCE = {"clarabel": 1e-8, "scs": 1e-7}
 
 
@@ -45,7 +46,7 @@ class Case:
 
 
 def cases(count: int, tiny: bool) -> Iterator[Case]:
-    """The problems, each from its own seed; the corners of the ranges are among them."""
+    """Yield the problems, each from its own seed; the extremes of the ranges are among them."""
     warnings.simplefilter("ignore")
     for k in range(count):
         rng = np.random.default_rng([6, k])
@@ -67,18 +68,18 @@ def cases(count: int, tiny: bool) -> Iterator[Case]:
             yield Case(name, ConicSVM(data.X, data.y, **form))
 
 
-def ask(peer: str, A: np.ndarray, problem: ConicProblem, limit: int, pipe: Connection) -> None:
-    """In the peer's own process, which the kernel ends when its processor time is over."""
+def run_peer(peer: str, A: np.ndarray, problem: ConicProblem, limit: int, pipe: Connection) -> None:
+    """Send a peer's answer through the pipe from its own process, which ends after ``limit`` processor seconds."""
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     kappas = None if problem.kappa is None else np.array([problem.kappa])
     pipe.send(next(iter(PEERS[peer](A, kappas, problem.lam, TOLERANCE[peer]))))
 
 
 def answer_within(peer: str, problem: ConicProblem, limit: int) -> PeerAnswer | None:
-    """The peer's answer in whitened coordinates, None after ``limit`` processor seconds or where it broke down."""
+    """Return the peer's answer; None after ``limit`` processor seconds or if its process broke down."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
-    child = context.Process(target=ask, args=(peer, problem.A, problem, limit, sending), daemon=True)
+    child = context.Process(target=run_peer, args=(peer, problem.A, problem, limit, sending), daemon=True)
     child.start()
     sending.close()
     try:
@@ -90,8 +91,8 @@ def answer_within(peer: str, problem: ConicProblem, limit: int) -> PeerAnswer | 
         child.join()
 
 
-def judged(problem: ConicProblem, answer: PeerAnswer) -> tuple[float, float]:
-    """Objective of the feasible point near the peer's and the bound that its multipliers prove."""
+def certified_values(problem: ConicProblem, answer: PeerAnswer) -> tuple[float, float]:
+    """Return the objective of the feasible point from the peer's (w, W), and the bound that its multipliers prove."""
     if not all(np.isfinite(part).all() for part in (answer.w, answer.W, answer.gamma, answer.v)):
         return np.inf, -np.inf
     objective = primal_point(problem, answer.w, answer.W).objective
@@ -101,6 +102,7 @@ def judged(problem: ConicProblem, answer: PeerAnswer) -> tuple[float, float]:
 
 
 def main() -> None:
+    """Print our gaps, each peer's certified answers and their differences, and all failures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--first", type=int, default=0)
@@ -131,7 +133,7 @@ def main() -> None:
                 text.append(f"{peer}: no answer in {arguments.limit} s")
                 continue
             tally[peer]["answered"] += 1
-            objective, bound = judged(reduced, result)
+            objective, bound = certified_values(reduced, result)
             gap = (objective - bound) / max(abs(objective), abs(bound))
             text.append(f"{peer} {result.value:.9g} {result.status} gap {gap:.1e} {result.seconds:.2f} s")
             if gap <= CERTIFIED:

@@ -18,20 +18,23 @@ from marginopt.models.program.cones import smat, svec, svec_indices, svec_rank_o
 
 @dataclass(frozen=True)
 class PeerAnswer:
-    """The answer of a peer: its optimum and status, its primal (w, W) and its dual (γ, v, μ), and its own seconds."""
+    """The answer of a peer to one problem."""
 
-    value: float
-    status: str
-    w: np.ndarray
-    W: np.ndarray
-    gamma: np.ndarray
-    v: np.ndarray
-    mu: float
-    seconds: float
+    value: float  #: the peer's optimum
+    status: str  #: the peer's status
+    w: np.ndarray  #: (p,) primal w
+    W: np.ndarray  #: (p, p) primal W
+    gamma: np.ndarray  #: (n,) multipliers γ
+    v: np.ndarray  #: (n,) multipliers v
+    mu: float  #: multiplier of the budget; λ in the λ form
+    seconds: float  #: wall seconds, the first one's with the building of the statement
 
 
 def statement(A: np.ndarray, order: np.ndarray, lam: float | None) -> tuple[np.ndarray, sp.csc_matrix, np.ndarray]:
-    """(c, F, g) of min c'x: rows ρ ≥ r (n), budget (κ form), cones (3n), svec of the lifted matrix (in ``order``)."""
+    """Return (c, F, g) of min c'x over Fx + g in cones: rows ρ ≥ r (n), budget (κ form), second-order cones (3n), lifted matrix.
+
+    The lifted matrix is stacked in svec's ``order``; ``lam`` of None is the κ form.
+    """
     n, p = A.shape
     m = svec_size(p)
     total = p + m + 2 * n
@@ -67,7 +70,10 @@ def statement(A: np.ndarray, order: np.ndarray, lam: float | None) -> tuple[np.n
 def _answer(
     A: np.ndarray, x: np.ndarray, y: np.ndarray, lam: float | None, value: float, status: str, begun: float
 ) -> PeerAnswer:
-    """Multipliers of the statement as (γ, v, μ): the triple (½(q + z), ½(q - z), ρ) has q's multiplier ½(y1 + y2)."""
+    """Return a peer's answer with its multipliers y as (γ, v, μ).
+
+    The multiplier of q in the triple (½(q + z), ½(q - z), ρ) is ½(y1 + y2).
+    """
     n, p = A.shape
     head = n + (lam is None)
     triple = y[head : head + 3 * n].reshape(n, 3)
@@ -79,7 +85,7 @@ def _answer(
 def by_clarabel(
     A: np.ndarray, kappas: np.ndarray | None = None, lam: float | None = None, tolerance: float = 1e-8
 ) -> Iterator[PeerAnswer]:
-    """One solver object, b updated."""
+    """Yield Clarabel's answer for each κ, or that for λ, from one solver object whose right-hand side is updated."""
     import clarabel
 
     n, p = A.shape
@@ -110,7 +116,10 @@ def by_clarabel(
 def by_scs(
     A: np.ndarray, kappas: np.ndarray | None = None, lam: float | None = None, tolerance: float = 1e-6
 ) -> Iterator[PeerAnswer]:
-    """One workspace, b updated, warm-started; SCS stacks the lower triangle by columns."""
+    """Yield SCS's answer for each κ, or that for λ, from one warm-started workspace whose right-hand side is updated.
+
+    SCS stacks the lower triangle by columns.
+    """
     import scs
 
     n, p = A.shape
@@ -133,4 +142,5 @@ def by_scs(
         begun = time.perf_counter()
 
 
+#: Generators of answers by the peer's name.
 PEERS = {"clarabel": by_clarabel, "scs": by_scs}

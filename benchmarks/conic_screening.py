@@ -22,11 +22,12 @@ from marginopt.models.conic_bound import dual_value
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import ConicPathPoint, conic_path
 
+#: Values of ε, by which the multipliers are scaled.
 EPSILONS = np.r_[0.0, np.logspace(-8, 0, 33)[:-1]]
 
 
-def fixed(problem: ConicProblem, upper: float, point: ConicPathPoint) -> np.ndarray:
-    """Points whose z is certainly 0."""
+def certain_zeros(problem: ConicProblem, upper: float, point: ConicPathPoint) -> np.ndarray:
+    """Return the mask (n,) of the points whose z is proved to be 0 at an optimum of at most ``upper``."""
     assert point.bound is not None
     A, p = problem.A, problem.A.shape[1]
     certain = np.zeros(A.shape[0], dtype=bool)
@@ -43,6 +44,7 @@ def fixed(problem: ConicProblem, upper: float, point: ConicPathPoint) -> np.ndar
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", nargs="+", default=["100x3", "200x5", "500x10", "1000x30"])
     parser.add_argument("--sigma", nargs="+", type=float, default=[0.05, 0.2, 0.5, 1.0])
@@ -65,7 +67,7 @@ def main() -> None:
                     w = point.point.values["w"]
                     spectrum = np.linalg.eigvalsh(point.point.values["W"] - np.outer(w, w))
                     zero.append(100.0 * float((A @ w > 1.0).mean()))
-                    certain.append(100.0 * float(fixed(problem, point.point.objective, point).mean()))
+                    certain.append(100.0 * float(certain_zeros(problem, point.point.objective, point).mean()))
                     rank.append(int((spectrum > 1e-5 * float(w @ w)).sum()))
                     size.append(spectrum[-1] / float(w @ w))
                 shown = f"{min(zero):.0f}-{max(zero):.0f} | {min(certain):.1f}-{max(certain):.1f} | {min(rank)}-{max(rank)}"

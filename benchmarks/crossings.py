@@ -1,4 +1,4 @@
-"""Where solvers cross, and what `auto` takes there: processor seconds by class of problem, size and density.
+"""Sizes at which one solver becomes faster than another, and the choice of `auto`: processor seconds by class of problem.
 
 python benchmarks/crossings.py [--limit 60]
 """
@@ -18,7 +18,7 @@ import marginopt as mo
 from marginopt.solvers.records import Options
 from marginopt.solvers.registry import choose_solver
 
-#: The gap that every solver is asked for.
+#: Relative gap that every solver must reach.
 TOL = 1e-6
 #: Seconds within which no solver counts as slower than another: imports and the measurement itself.
 _EQUAL = 0.02
@@ -27,13 +27,13 @@ _LONG = 5.0
 
 
 @dataclass(frozen=True)
-class Class:
-    """A class of problems: a model for each size, and the solvers that may be the fastest, the first for the model to warm up."""
+class ProblemClass:
+    """A class of problems and the solvers that may be the fastest on it."""
 
-    name: str
-    model: Callable[..., mo.Model]
-    sizes: tuple[tuple[float, ...], ...]
-    solvers: tuple[str, ...]
+    name: str  #: as in the printed table
+    model: Callable[..., mo.Model]  #: makes the model of a size
+    sizes: tuple[tuple[float, ...], ...]  #: arguments of ``model``; the first size warms the solvers up
+    solvers: tuple[str, ...]  #: names of solvers
 
 
 def dense(n: int, p: int, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
@@ -73,40 +73,42 @@ def _kernel(model: Callable[..., mo.Model]) -> Callable[[int, int], mo.Model]:
 
 
 CLASSES = (
-    Class(
+    ProblemClass(
         "hinge", lambda n, p: mo.HingeSVM(*dense(n, p), 2.0),
         ((200, 5), (1000, 10), (500, 100), (1000, 100), (5000, 20), (20000, 20), (1000, 300)),
         ("piqp", "clarabel", "linear-newton"),
     ),
-    Class(
+    ProblemClass(
         "hinge, text", lambda n, p, percent: mo.HingeSVM(*text(n, p, percent), 2.0),
         ((300, 500, 2.0), (1000, 500, 2.0), (1000, 2000, 1.0), (2000, 2000, 1.0), (5000, 4000, 0.5)),
         ("piqp", "clarabel", "linear-newton"),
     ),
-    Class(
+    ProblemClass(
         "squared hinge", lambda n, p: mo.Margin(*dense(n, p), loss="squared-hinge", regulariser="half-l2"),
         ((200, 5), (1000, 10), (1000, 100), (5000, 20)), ("piqp", "clarabel", "linear-newton"),
     ),
-    Class("hinge, kernel", _kernel(mo.L1SVMDual), ((100, 5), (400, 5), (1000, 20)), ("piqp", "clarabel", "smo-box")),
-    Class(
+    ProblemClass("hinge, kernel", _kernel(mo.L1SVMDual), ((100, 5), (400, 5), (1000, 20)), ("piqp", "clarabel", "smo-box")),
+    ProblemClass(
         "squared hinge, kernel", _kernel(mo.L2SVMDual), ((100, 5), (400, 5), (1000, 20)), ("auto-simplex", "smo", "mfw", "piqp")
     ),
-    Class("several classes", _classes, ((150, 5, 3), (500, 20, 3), (500, 20, 10), (1000, 50, 10)), ("piqp", "multiclass-ascent")),
-    Class(
+    ProblemClass(
+        "several classes", _classes, ((150, 5, 3), (500, 20, 3), (500, 20, 10), (1000, 50, 10)), ("piqp", "multiclass-ascent"),
+    ),
+    ProblemClass(
         "conic", lambda n, p: mo.ConicSVM(*dense(n, p), 1.0), ((50, 4), (200, 5), (200, 10)), ("conic-ipm", "clarabel"),
     ),
-    Class(
+    ProblemClass(
         "0-1", lambda n, p: mo.ZeroOneSVM(*dense(n, p), 1.0), ((20, 3), (40, 3), (60, 3), (40, 5)),
         ("zero-one-bb", "scip"),
     ),
-    Class(
+    ProblemClass(
         "at most k features", _sparse, ((100, 4, 2), (200, 6, 3), (100, 10, 3), (200, 20, 3), (300, 40, 4)),
         ("sparse-bb", "margin-bb", "scip"),
     ),
 )  # fmt: skip
 
 
-def measured(model: mo.Model, solver: str, limit: float) -> float:
+def processor_seconds(model: mo.Model, solver: str, limit: float) -> float:
     """Return processor seconds to a certified gap of `TOL`; infinite where the limit came first or the solver cannot."""
     best = np.inf
     for _ in range(2):  # the first run of a size may compile
@@ -127,12 +129,12 @@ def cells(limit: float) -> Iterator[tuple[str, str, dict[str, float]]]:
     """Yield the name, the choice of `auto` and the seconds of every solver, for each class and size."""
     for kind in CLASSES:
         for solver in kind.solvers:  # imports and compiled loops
-            measured(kind.model(*kind.sizes[0]), solver, limit)
+            processor_seconds(kind.model(*kind.sizes[0]), solver, limit)
         for size in kind.sizes:
             model = kind.model(*size)
             chosen = choose_solver(model, Options())[0]
             solvers = dict.fromkeys((*kind.solvers, chosen))
-            seconds = {solver: measured(model, solver, limit) for solver in solvers}
+            seconds = {solver: processor_seconds(model, solver, limit) for solver in solvers}
             yield f"{kind.name} {' × '.join(f'{number:,g}' for number in size)}", chosen, seconds
 
 

@@ -37,18 +37,22 @@ from marginopt.models.arrays import FloatArray
 from marginopt.relaxations import ReportRow, gap_report, relaxations
 from marginopt.relaxations.report.report_data import is_trivial
 
+#: Values of each parameter of the family.
 FAMILY = {"n": (20, 40, 60), "p": (2, 4, 8), "sigma": (0.25, 0.5, 1.0), "tau": (0.0, 0.1, 0.2)}
-#: The dearest, for up to 20 points.
+#: The most expensive relaxations, solved for up to 20 points.
 SMALL = ("products", "hulls-pairs")
-#: Too dear for 20 points, or a reader of other problems; `products-separated` has the bound of `products`.
+#: Relaxations that are too expensive for 20 points or of other problems; `products-separated` has the bound of `products`.
 LEFT_OUT = ("products-separated", "moments", "thresholds", "lagrangian-budget")
+#: Number of test points; seconds of each solve; number of resamples for an interval.
 FRESH, LIMIT, RESAMPLES = 20_000, 60.0, 1_000
+#: Relaxations in the picture.
 DRAWN = ("big-m", "big-m-incumbent", "single-point", "conic", "rank-one")
+#: A row of the study: values by column.
 Record = dict[str, Any]
 
 
 def draw(n: int, p: int, sigma: float, tau: float, seed: int) -> tuple[instances.Instance, instances.Instance]:
-    """Training points with flipped labels, and fresh ones without."""
+    """Draw training points with flipped labels, and test points without."""
     number = [n, p, round(100 * sigma), round(100 * tau), seed]
     generator = np.random.default_rng(number)
     clean = instances.gaussian_clusters(n, p, sigma, seed=generator)
@@ -59,8 +63,8 @@ def draw(n: int, p: int, sigma: float, tau: float, seed: int) -> tuple[instances
         clean = instances.gaussian_clusters(n, p, sigma, seed=generator)
 
 
-def solved(cell: dict[str, Any], seed: int, names: Sequence[str], store: Path) -> list[Record]:
-    """The rows of one instance; none where its optimum is trivial.
+def solve_instance(cell: dict[str, Any], seed: int, names: Sequence[str], store: Path) -> list[Record]:
+    """Solve one instance by every relaxation and return its rows; none if its optimum is trivial.
 
     Raises
     ------
@@ -89,12 +93,12 @@ def solved(cell: dict[str, Any], seed: int, names: Sequence[str], store: Path) -
         "recovered": exact.incumbent,
     }
     titles = {record.reduction.name: name for name, record in relaxations().items()}
-    rows = [{**common, **relaxed(row, titles)} for row in report.rows]
+    rows = [{**common, **relaxation_columns(row, titles)} for row in report.rows]
     return [{**first, "rank_ratio": None, "test_error": exact.test_error}, *rows]
 
 
-def relaxed(row: ReportRow, titles: dict[str, str]) -> Record:
-    """One relaxation's columns; ``gap`` is empty where its optimum bounds nothing."""
+def relaxation_columns(row: ReportRow, titles: dict[str, str]) -> Record:
+    """Return the columns of one relaxation; ``gap`` is None if its optimum is no bound."""
     cell = row.relaxation
     return {
         "relaxation": titles[cell.relaxation], "bound": cell.bound, "kind": cell.kind if cell.bound is not None else "none",
@@ -104,7 +108,7 @@ def relaxed(row: ReportRow, titles: dict[str, str]) -> Record:
 
 
 def study(args: argparse.Namespace) -> list[Record]:
-    """The rows of the family until the budget ends, in an order that makes those a sample of it."""
+    """Return the rows of the family until the budget ends, in random order, so that they are a sample of it."""
     names = [name for name, record in relaxations().items() if name not in LEFT_OUT]
     rows, begin = list[Record](), time.process_time()
     cells = [dict(zip(FAMILY, values, strict=True)) for values in itertools.product(*FAMILY.values())]
@@ -115,7 +119,7 @@ def study(args: argparse.Namespace) -> list[Record]:
         if spent > args.budget:
             print(f"{len(draws) - number} of {len(draws)} instances were not begun")
             break
-        rows += solved(cell, seed, names, args.store)
+        rows += solve_instance(cell, seed, names, args.store)
         print(f"{number + 1} of {len(draws)}, {spent:.0f} s of the processor: {cell}, seed {seed}", flush=True)
     return rows
 
@@ -124,22 +128,22 @@ def study(args: argparse.Namespace) -> list[Record]:
 
 
 def excess(row: Record) -> float:
-    """Test error above that of Bayes's rule."""
+    """Return the test error above that of Bayes's rule."""
     return float(row["test_error"] - row["bayes"])
 
 
 def instance_of(row: Record) -> tuple[Any, ...]:
-    """The instance's key."""
+    """Return the key of a row's instance."""
     return (*cell_of(row), row["seed"])
 
 
 def cell_of(row: Record) -> tuple[Any, ...]:
-    """The cell of the family."""
+    """Return the cell (n, p, σ, τ) of a row."""
     return tuple(row[name] for name in FAMILY)
 
 
 def grouped(rows: Iterable[Record], key: Callable[[Record], Any]) -> list[list[Record]]:
-    """Rows by key."""
+    """Return the rows in groups of equal keys."""
     groups: dict[Any, list[Record]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -147,7 +151,7 @@ def grouped(rows: Iterable[Record], key: Callable[[Record], Any]) -> list[list[R
 
 
 def correlation(pairs: Sequence[tuple[float, float]] | FloatArray) -> float:
-    """Spearman's correlation of pairs; 0 where one side is constant."""
+    """Return Spearman's correlation of pairs; 0 if one side is constant."""
     a, b = rankdata(np.asarray(pairs, dtype=np.float64), axis=0).T
     a, b = a - a.mean(), b - b.mean()
     size = float(np.sqrt((a @ a) * (b @ b)))
@@ -155,7 +159,7 @@ def correlation(pairs: Sequence[tuple[float, float]] | FloatArray) -> float:
 
 
 def interval(groups: Sequence[Any], statistic: Callable[[list[Any]], float]) -> str:
-    """The statistic of all groups, and the interval of 95% over resampled groups."""
+    """Return the statistic of all groups, and its interval of 95% over resampled groups, as text."""
     generator = np.random.default_rng(0)
     drawn = [
         statistic([groups[k] for k in generator.integers(len(groups), size=len(groups))]) for _ in range(RESAMPLES)
@@ -164,44 +168,44 @@ def interval(groups: Sequence[Any], statistic: Callable[[list[Any]], float]) -> 
     return f"{statistic(list(groups)):+.2f} [{low:+.2f}, {high:+.2f}]"
 
 
-def bounded(rows: Iterable[Record]) -> list[Record]:
-    """Rows with a gap and a classifier."""
+def rows_with_gap(rows: Iterable[Record]) -> list[Record]:
+    """Return the rows with a gap and a test error."""
     return [row for row in rows if row["gap"] is not None and row["test_error"] is not None]
 
 
 def within_instances(rows: Sequence[Record]) -> str:
-    """The mean over instances of the correlation of gap and test error among its relaxations."""
-    groups = grouped(bounded(rows), instance_of)
+    """Return the mean over instances of the correlation of gap and test error among the relaxations."""
+    groups = grouped(rows_with_gap(rows), instance_of)
     values = [correlation([(row["gap"], row["test_error"]) for row in group]) for group in groups]
     return interval(values, lambda sample: float(np.mean(sample)))
 
 
 def among_instances(rows: Sequence[Record]) -> str:
-    """The correlation of gap and excess test error among the instances of one relaxation."""
+    """Return the correlation of gap and excess test error among the instances of one relaxation."""
     return interval([(row["gap"], excess(row)) for row in rows], correlation)
 
 
 def within_cells(rows: Sequence[Record]) -> str:
-    """The same between instances of one cell: both numbers less their cell's mean; empty where no cell has two."""
+    """Return the same correlation within cells: both numbers less their cell's mean; empty if no cell has two instances."""
     groups = [np.array([(row["gap"], excess(row)) for row in group]) for group in grouped(rows, cell_of) if len(group) > 1]
     moved = [group - group.mean(axis=0) for group in groups]
     return interval(moved, lambda sample: correlation(np.concatenate(sample))) if moved else ""
 
 
 def with_ratio(rows: Sequence[Record]) -> str:
-    """The correlation of gap and rank ratio; empty without ratios."""
+    """Return the correlation of gap and rank ratio; empty without ratios."""
     pairs = [(row["gap"], row["rank_ratio"]) for row in rows if row["rank_ratio"] is not None]
     return interval(pairs, correlation) if pairs else ""
 
 
 def with_trait(rows: Sequence[Record], trait: Callable[[Record], float]) -> str:
-    """The correlation of the gap and a number of the instance, without interval."""
+    """Return the correlation of the gap and a number of the instance, without interval."""
     return f"{correlation([(row['gap'], trait(row)) for row in rows]):+.2f}"
 
 
 def lines(rows: Sequence[Record]) -> Iterator[str]:
-    """The tables in Markdown."""
-    by_name = {group[0]["relaxation"]: group for group in grouped(bounded(rows), lambda row: row["relaxation"])}
+    """Yield the lines of the tables, in Markdown."""
+    by_name = {group[0]["relaxation"]: group for group in grouped(rows_with_gap(rows), lambda row: row["relaxation"])}
     optimum = {instance_of(row): excess(row) for row in by_name["optimum"]}
     yield f"{len(optimum)} instances; within an instance, gap and test error: {within_instances(rows)}\n"
     yield "| relaxation | instances | gap, mean | gap ≤ 1e-4 | test error above Bayes, % | less the optimum's, points |"
@@ -227,8 +231,8 @@ def lines(rows: Sequence[Record]) -> Iterator[str]:
 
 
 def picture(rows: Sequence[Record]) -> str:
-    """Gap over n·p, gap over rank ratio, and test error over gap, as SVG."""
-    by_name = {group[0]["relaxation"]: group for group in grouped(bounded(rows), lambda row: row["relaxation"])}
+    """Return a picture as SVG: gap over n·p, gap over rank ratio, and test error over gap."""
+    by_name = {group[0]["relaxation"]: group for group in grouped(rows_with_gap(rows), lambda row: row["relaxation"])}
     figure = figure_of(12.0, 4.2)
     left, middle, right = figure.subplots(1, 3)
     for k, name in enumerate(DRAWN):
@@ -257,7 +261,7 @@ def picture(rows: Sequence[Record]) -> str:
 
 
 def read(path: Path) -> list[Record]:
-    """The rows of a file of the study."""
+    """Return the rows of a file of the study."""
     words = ("relaxation", "kind")
     with path.open(encoding="utf-8", newline="") as stream:
         return [

@@ -21,13 +21,14 @@ from simplex import available, last_line, make_data
 
 from marginopt.models.arrays import peak_memory
 
+#: Our solvers, QP solvers, and the largest size of the latter without --all-sizes.
 OURS = ("smo", "pga", "pga-sparse")
 QP = ("clarabel", "piqp", "proxqp")
 QP_LIMIT = 2000
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case in this process: warm up, measure."""
+    """Run a case in this process after a warm-up, and return its row."""
     X, y, gamma = make_data(case["data"], 100)
     measure({**case, "time_limit": 20.0}, X, y, gamma)
     X, y, gamma = make_data(case["data"], case["n"])
@@ -36,7 +37,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
-    """Seconds of build and solve, the solver's status, and the true gap of its point."""
+    """Return the seconds of building and solving, the solver's status, and the recomputed gap of its point."""
     import numpy as np
 
     from marginopt.models import RBF, ConvexHullsDual
@@ -70,7 +71,7 @@ def in_process(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown, the time beside SMO's."""
+    """Return a Markdown table: a row for each case, with its time over SMO's."""
     base = {(r["data"], r["n"], r["C"]): r["seconds"] for r in rows if r["peer"] == "smo" and "seconds" in r}
     head = ("data", "m", "C", "solver", "seconds", "/ smo", "true gap", "iterations", "support", "MB", "status")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
@@ -86,6 +87,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
+    """Run the cases, and write their rows and table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 2000, 5000])
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])

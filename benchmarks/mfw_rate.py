@@ -20,7 +20,7 @@ LEAST = 1e-8
 
 
 def problem(n: int, C: float) -> L2SVMDual:
-    """Labels of a noisy hyperplane in three features."""
+    """Return the L2-SVM dual of n points in three features, labelled by a noisy hyperplane."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)

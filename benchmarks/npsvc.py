@@ -26,14 +26,18 @@ import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the threads a
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+#: Clock of all times.
 clock = time.process_time
 
 
-# -- box QPs ------------------------------------------------------------------------------------------------------------
+# Box QPs.
 
 
 def class_problem(kind: str, m: int, c: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """H and the rows G of TWSVM's problem for one class of m points against m others; "rbf" over 500 columns of the kernel."""
+    """Return H and the rows G of TWSVM's problem for one class of m points against m others.
+
+    ``kind`` is "linear", or "rbf" for 500 columns of the kernel as features.
+    """
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
@@ -51,7 +55,7 @@ def class_problem(kind: str, m: int, c: float, seed: int = 0) -> tuple[np.ndarra
 
 
 def box_peers(m: int, c: float, tol: float) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Peers by name: from the dense ZZ' to λ."""
+    """Return the installed peers by name: functions from the dense ZZ' (m, m) to λ (m,)."""
 
     def clarabel(Q: np.ndarray) -> np.ndarray:
         import clarabel
@@ -91,7 +95,7 @@ def box_peers(m: int, c: float, tol: float) -> dict[str, Callable[[np.ndarray], 
 
 
 def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str, Any]:
-    """Seconds and true relative gaps (of the primal problem) of ours and every peer."""
+    """Return seconds and recomputed relative gaps of our solver and of every peer on one problem."""
     from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
     from marginopt.models.formulations.nonparallel.quadratic_factors import HingeFactor
     from marginopt.solvers.box.descent import box_minimum
@@ -120,9 +124,9 @@ def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str,
     peers = {name: theirs(peer) for name, peer in box_peers(m, c, tol).items()}
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in ("boxqp", *peers)}
     for _ in range(repeats):  # in turn, so that a busy machine slows everyone
-        rounds["boxqp"].append(measured(ours, 7, gap))
+        rounds["boxqp"].append(measure(ours, 7, gap))
         for name, run in peers.items():
-            rounds[name].append(measured(run, 1, gap))
+            rounds[name].append(measure(run, 1, gap))
     rows = {}
     for name, runs in rounds.items():
         ratios = [run["seconds"] / direct["seconds"] for run, direct in zip(runs, rounds["boxqp"], strict=True)]
@@ -131,8 +135,8 @@ def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str,
     return {"case": f"{kind} m={m} c={c:g}", "rows": rows}
 
 
-def measured(run: Callable[[], np.ndarray], repeats: int, quality: Callable[[np.ndarray], float]) -> dict[str, float]:
-    """Median process seconds, and the quality of the last point."""
+def measure(run: Callable[[], np.ndarray], repeats: int, quality: Callable[[np.ndarray], float]) -> dict[str, float]:
+    """Return the median processor seconds of ``run``, and the quality of its last point."""
     seconds = []
     for _ in range(repeats):
         start = clock()
@@ -141,11 +145,15 @@ def measured(run: Callable[[], np.ndarray], repeats: int, quality: Callable[[np.
     return {"seconds": float(np.median(seconds)), "reached": quality(point)}
 
 
-# -- Stiefel ------------------------------------------------------------------------------------------------------------
+# Quadratics on the Stiefel manifold.
 
 
 def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H, E and a start: a Gaussian symmetric matrix; a negative one (least squares); a decaying positive one with a small E."""
+    """Return H (n, n), E (n, d) and a start (n, d).
+
+    H is a Gaussian symmetric matrix ("indefinite"), negative definite (least squares, "negative"), or positive definite with
+    decaying eigenvalues and a small E ("positive").
+    """
     rng = np.random.default_rng(seed)
     if kind == "indefinite":
         A = rng.standard_normal((n, n))
@@ -161,7 +169,7 @@ def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarra
 
 
 def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[str, Any]:
-    """Seconds, iterations, stationarity and value of every method from the same start."""
+    """Return seconds, iterations, stationarity and value of every method from the same start."""
     from marginopt.models import StiefelQP
     from marginopt.solvers.records import Options
     from marginopt.solvers.stiefel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
@@ -185,10 +193,11 @@ def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[st
     return {"case": f"{kind} n={n} d={d}", "rows": rows}
 
 
-# -- the run ------------------------------------------------------------------------------------------------------------
+# The run.
 
 
 def show(case: dict[str, Any]) -> None:
+    """Print the results of `box_case` or `stiefel_case`."""
     print(case["case"])
     for name, row in case["rows"].items():
         more = f"  iterations {row['iterations']:6d}  value {row['value']:.8g}  {row['status']}" if "iterations" in row else ""
@@ -196,6 +205,7 @@ def show(case: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    """Run the cases and print their results; with --out write them as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=("box", "stiefel"))
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000])

@@ -37,14 +37,14 @@ import rows
 SEARCH = {"tiny": ("40", "2", "10"), "quick": ("250", "5", "10"), "normal": ("450", "5", "10"), "full": ("500", "6", "1")}
 
 
-def searched(a: argparse.Namespace) -> None:
-    """One process against two workers: a script of its own, since cells of peers shall not hold what it imports."""
+def run_search(a: argparse.Namespace) -> None:
+    """Compare one process with two workers, in a script of its own, so that its imports are not counted in peers' cells."""
     n, p, lam = SEARCH[a.effort]
     script = str(Path(__file__).parent / "scale" / "search.py")
     subprocess.run([sys.executable, script, "measure", "--n", n, "--p", p, "--lam", lam, "--repeat", "1"], check=True)
 
 
-#: Options and work of the tables, and what makes a cell of one in a process of its own.
+#: The module and the function of each table; the functions that compute a cell in a process of its own.
 TABLES = {
     "hinge": (kernels, kernels.hinge),
     "l2": (kernels, kernels.l2),
@@ -57,6 +57,7 @@ CELLS = {"linear": rows.cell, "ball": balls.cell, "growth": growth.cell, "millio
 
 
 def main() -> None:
+    """Print a table, or compute one cell of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     commands = parser.add_subparsers()
@@ -66,7 +67,7 @@ def main() -> None:
         command.add_argument("--limit", type=float, default=300.0, help="seconds for a cell, of the processor for peers")
         module.arguments(command)
         command.set_defaults(table=table)
-    commands.add_parser("search", help=searched.__doc__).set_defaults(table=searched)
+    commands.add_parser("search", help=run_search.__doc__).set_defaults(table=run_search)
     for command in commands.choices.values():
         command.add_argument("--effort", choices=("tiny", "quick", "normal", "full"), default="normal")
     a = parser.parse_args()

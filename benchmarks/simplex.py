@@ -25,15 +25,16 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-#: Peers by name: problem, largest size by default.
+#: Our solvers, QP solvers, and the largest sizes n of some solvers without --all-sizes.
 OURS = ("auto-simplex", "smo", "mfw", "fw", "cvm", "pairwise-fw", "blended-pairwise-fw")
 QP = ("clarabel", "piqp", "osqp", "proxqp")
 QP_LIMIT, ONE_CLASS_LIMIT, FIRST_ORDER_LIMIT = 2000, 5000, 5000
+#: Environment variables that set numbers of threads.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
-    """X, y and γ = 1/(mean squared distance)."""
+    """Return X, labels ±1, and γ = 1/(mean squared distance) of a drawn ("gauss", "clusters", "sparse") or a catalogue's set."""
     import numpy as np
     import scipy.sparse as sp
     from sklearn.datasets import make_classification
@@ -61,7 +62,7 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
 
 
 def real_data(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
-    """A set of the catalogue (a5a and w4a are sparse), or n of its points where it has more."""
+    """Return a two-class set of the catalogue, or n of its points if it has more."""
     from marginopt.instances.catalogue import load
 
     instance = load(kind)
@@ -73,19 +74,21 @@ def real_data(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
 
 
 def make_kernel(name: str, gamma: float) -> Any:
+    """Return the kernel of this name."""
     from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 
     return {"rbf": RBF(gamma), "linear": Linear(), "polynomial": Polynomial(3, gamma, 1.0)}[name]
 
 
 def svc_arguments(kernel: str, gamma: float) -> dict[str, Any]:
+    """Return the arguments of scikit-learn's SVC for a kernel."""
     if kernel == "rbf":
         return {"kernel": "rbf", "gamma": gamma}
     return {"kernel": "linear"} if kernel == "linear" else {"kernel": "poly", "degree": 3, "gamma": gamma, "coef0": 1.0}
 
 
 def spent(begin: float, cpu: float) -> dict[str, Any]:
-    """Seconds since then, and the most that the process has held so far: looking at the answer comes after it."""
+    """Return wall and processor seconds since two clock readings, and the peak memory of the process so far."""
     seconds = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
     from marginopt.models.arrays import peak_memory
 
@@ -93,6 +96,7 @@ def spent(begin: float, cpu: float) -> dict[str, Any]:
 
 
 def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    """Solve the L2-SVM dual by one of our solvers or a QP solver; return the columns of its row."""
     import numpy as np
 
     from marginopt.models.formulations.svm_duals import L2SVMDual
@@ -119,6 +123,7 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
 
 
 def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    """Train LIBSVM's or oneDAL's hinge SVC; return the columns of its row."""
     import numpy as np
 
     from marginopt.models.formulations.svm_duals import L1SVMDual
@@ -145,7 +150,7 @@ def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
 
 
 def box_quality(view: Any, a: Any) -> dict[str, float]:
-    """True relative gap, and the KKT violation max_low s∇ - min_up s∇ that LIBSVM's tolerance is about."""
+    """Return the recomputed relative gap, and the KKT violation max_low s∇ - min_up s∇ that LIBSVM's tolerance bounds."""
     gradient = (view.gram.product(a) + view.c) * view.signs
     below, above, positive = a < view.upper, a > 0, view.signs > 0
     rising, falling = (below & positive) | (above & ~positive), (above & positive) | (below & ~positive)
@@ -154,6 +159,7 @@ def box_quality(view: Any, a: Any) -> dict[str, float]:
 
 
 def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    """Solve LIBSVM's hinge problem by smo-box; return the columns of its row."""
     import numpy as np
 
     from marginopt.models.formulations.svm_duals import L1SVMDual
@@ -173,6 +179,7 @@ def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
 
 
 def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    """Solve the L2-SVM dual by LIBSVM's one-class machine; return the columns of its row."""
     import numpy as np
     from sklearn.svm import OneClassSVM
 
@@ -199,14 +206,14 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
 
 
 def touch(megabytes: int) -> None:
-    """Write to so much memory and free it: a virtual machine's first touch of a page can cost more than what is put there."""
+    """Write to so much memory and free it: the first access to a page can be expensive in a virtual machine."""
     import numpy as np
 
     np.ones((megabytes, 2**17))
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One case in this process: warm up, measure, recompute the gap."""
+    """Run a case in this process after a warm-up, and return its row."""
     runner = {"one-class": run_one_class, "svc": run_svc, "onedal": run_svc, "smo-box": run_box}.get(case["peer"], run_ours)
     X, y, gamma = make_data(case["data"], 2000 if runner in (run_ours, run_box) and case["peer"] not in QP else 300)
     runner({**case, "tol": 1e-9, "C": 100.0, "time_limit": 20.0}, X, y, gamma)
@@ -216,6 +223,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def available(peer: str) -> bool:
+    """Return whether a solver is installed."""
     if peer == "onedal":
         return importlib.util.find_spec("sklearnex") is not None
     if peer in ("svc", "one-class"):
@@ -226,6 +234,7 @@ def available(peer: str) -> bool:
 
 
 def too_large(peer: str, n: int, options: argparse.Namespace) -> bool:
+    """Return whether n is beyond a solver's largest size, unless --all-sizes is given."""
     limit = {"one-class": ONE_CLASS_LIMIT}.get(peer, QP_LIMIT if peer in QP else None)
     if peer in ("fw", "mfw", "cvm", "pairwise-fw", "blended-pairwise-fw"):
         limit = FIRST_ORDER_LIMIT
@@ -238,7 +247,7 @@ def in_process(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def last_line(script: list[str], threads: int, seconds: float) -> dict[str, Any]:
-    """The JSON that a script prints last, in a fresh process with so many threads; or why it printed none."""
+    """Run a script in a fresh process with so many threads; return the JSON of its last line, or the failure as ``status``."""
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     try:
         done = subprocess.run([sys.executable, *script], env=environment, capture_output=True, text=True, timeout=seconds)
@@ -250,7 +259,7 @@ def last_line(script: list[str], threads: int, seconds: float) -> dict[str, Any]
 
 
 def table(rows: list[dict[str, Any]], reference: str = "svc") -> str:
-    """Markdown: one row a case, time beside the reference's."""
+    """Return a Markdown table: a row for each case, with its time over the reference solver's."""
     key = ("data", "kernel", "n", "C")
     base = {tuple(r[k] for k in key): r["seconds"] for r in rows if r["peer"] == reference and "seconds" in r}
     head = ["data", "kernel", "n", "C", "solver", "tol", "seconds", "cpu", f"/ {reference}", "true gap"]
@@ -271,7 +280,7 @@ def table(rows: list[dict[str, Any]], reference: str = "svc") -> str:
 
 
 def exponents(rows: list[dict[str, Any]]) -> str:
-    """Growth exponents: least-squares slopes of log seconds over log n."""
+    """Return a Markdown table of growth exponents: least-squares slopes of log seconds over log n."""
     import numpy as np
 
     lines = ["| data | kernel | C | solver | tol | sizes | exponent |", "|---|---|---|---|---|---|---|"]
@@ -286,7 +295,7 @@ def exponents(rows: list[dict[str, Any]]) -> str:
 
 
 def picture(rows: list[dict[str, Any]], path: Path) -> None:
-    """Seconds over n, one panel for each data, kernel and C."""
+    """Write a picture of seconds over n, with a panel for each data, kernel and C."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -306,6 +315,7 @@ def picture(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the cases to run; ``tol`` of None is the gap that "svc" reaches."""
     rows: list[dict[str, Any]] = []
     for data, kernel, n, C in product(options.data, options.kernels, options.sizes, options.C):
         for peer in options.peers:
@@ -321,6 +331,7 @@ def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def main() -> None:
+    """Run the cases, and write their rows, table and picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 2000, 5000, 20000])
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])

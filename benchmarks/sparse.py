@@ -29,11 +29,12 @@ from marginopt.models.formulations.margin.problems import SparseProblem
 from marginopt.solvers.exact.search import Incumbent, TreeSearch
 from marginopt.solvers.sparse.search import SparseRule
 
+#: Relative gap of every search.
 TOLERANCE = 1e-4
 
 
 def rows(n: int, p: int, k: int, flipped: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows and labels."""
+    """Draw X (n, p) and labels ±1 of k features, a share ``flipped`` of which is wrong."""
     rng = np.random.default_rng(seed)
     noise = rng.standard_normal((n, p))
     X = noise.copy()
@@ -116,7 +117,7 @@ def main() -> None:
     parser.add_argument("--others", nargs="*", default=[])
     parser.add_argument("--curve", nargs="*", default=[])
     parser.add_argument("--loss", nargs="*", default=["hinge", "squared-hinge"])
-    parser.add_argument("--most", type=int, default=10)
+    parser.add_argument("--most", type=int, default=10, dest="max_nonzeros", help="largest k of --curve")
     options = parser.parse_args()
     if options.curve:
         print_curves(options)

@@ -40,48 +40,51 @@ from marginopt.relaxations.reduction import replace_fields
 from marginopt.relaxations.report.runner import digest
 from marginopt.solvers import solve
 
+#: Names of the encodings.
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")
 #: Seconds for the optimum by zero-one-bb.
 REFERENCE_LIMIT = 120.0
+#: Result of a run: values by name.
 Record = dict[str, Any]
-Where = tuple[int, int, float, float]
+#: n, p, σ and λ.
+CellKey = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One data seed of a cell (n, p, σ, λ), and what is solved on it."""
+    """One data seed of a cell (n, p, σ, λ), and the runs on it."""
 
-    where: Where
-    outliers: str
-    seed: int
-    solver: str
-    limit: float
-    solver_seeds: int
-    variants: tuple[str, ...]
+    cell: CellKey
+    outliers: str  #: kind of outliers of `instances.gaussian_clusters`
+    seed: int  #: seed of the data
+    solver: str  #: name of the solver
+    limit: float  #: seconds of a run
+    solver_seeds: int  #: number of seeds of the solver
+    variants: tuple[str, ...]  #: encodings, of `VARIANTS`
 
     @property
     def common(self) -> Record:
-        """Return what determines a run beside its variant and seed."""
-        return {"where": list(self.where), "outliers": self.outliers, "data": self.seed}
+        """The data that determine the runs, as stored keys hold them."""
+        return {"where": list(self.cell), "outliers": self.outliers, "data": self.seed}
 
     @property
     def reference_key(self) -> str:
-        """Key of the optimum."""
+        """The key of the optimum in the store."""
         return digest({"reference": self.common})
 
     @property
     def runs(self) -> Iterator[tuple[str, str, int]]:
-        """Key, variant, solver seed; the variants of one seed together."""
+        """The key in the store, the variant and the solver seed of each run; the variants of one seed together."""
         for seed, variant in itertools.product(range(self.solver_seeds), self.variants):
             parts = {**self.common, "seed": seed, "variant": variant, "limit": self.limit, "solver": self.solver, "clock": "cpu"}
             yield digest({"strengthened": parts}), variant, seed
 
 
 class PreparedProblem:
-    """A draw's models: big-M with the heuristic's incumbent; the strengthened one with the same, made when first asked for."""
+    """The models of a draw: big-M, and the strengthened one, made at its first use, both with the heuristic's incumbent."""
 
     def __init__(self, draw: Draw) -> None:
-        n, p, sigma, lam = draw.where
+        n, p, sigma, lam = draw.cell
         data = instances.gaussian_clusters(n, p, sigma, outliers=draw.outliers, seed=draw.seed)
         model = ZeroOneSVM(data.X, data.y, lam)
         self.draw = draw
@@ -89,7 +92,7 @@ class PreparedProblem:
         self._strong: tuple[ZeroOneSVM, float] | None = None
 
     def strong(self) -> tuple[ZeroOneSVM, float]:
-        """The strengthened model and its seconds."""
+        """Return the strengthened model and the processor seconds that it took."""
         if self._strong is None:
             begin = time.process_time()
             strong = strengthen(self.model, rounds=0)
@@ -97,14 +100,14 @@ class PreparedProblem:
         return self._strong
 
     def reference(self) -> Record:
-        """The optimum by our own solver, and whether it is trivial."""
+        """Return the optimum by zero-one-bb, and whether it is trivial."""
         result = solve(self.model, "zero-one-bb", time_limit=REFERENCE_LIMIT, threads=1)
         w = result.values["w"]
         trivial = bool(np.linalg.norm(w[1:]) <= 1e-6 * max(1.0, float(np.linalg.norm(w))))
         return {"status": str(result.status), "objective": self.model.objective(w), "trivial": trivial}
 
     def solve(self, variant: str, seed: int) -> Record:
-        """One solve."""
+        """Solve one variant with one seed of the solver; return the record of the run."""
         draw = self.draw
         chosen, before = self.strong() if variant.startswith("strengthened") else (self.model, 0.0)
         begin = time.process_time()
@@ -128,7 +131,7 @@ class PreparedProblem:
 
 
 def work(draw: Draw, path: str, deadline: float) -> float:
-    """All runs of one draw that the store does not have, until the deadline; the seconds it took."""
+    """Do the runs of one draw that the store lacks, until the deadline, a value of `time.time`; return the seconds."""
     store, begin = CellStore(path), time.perf_counter()
     prepared: PreparedProblem | None = None
     reference = store.get(draw.reference_key)
@@ -146,14 +149,14 @@ def work(draw: Draw, path: str, deadline: float) -> float:
 
 
 def line(draws: Sequence[Draw], store: CellStore) -> str:
-    """One row of the table: means of the complete draws that are not trivial, ratios to the first variant."""
+    """Return a row of the table: means of the complete draws that are not trivial, and ratios to the first variant."""
     variants = draws[0].variants
     references = [store.get(draw.reference_key) for draw in draws]
     rest = [(d, r) for d, r in zip(draws, references, strict=True) if r is not None and not r["trivial"]]
     texts = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
     complete = [(r, runs) for r, runs in texts if all(run is not None for run in runs.values())]
     known = sum(r is not None for r in references)
-    head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*draws[0].where, len(rest), known)
+    head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*draws[0].cell, len(rest), known)
     note = f" {len(complete)} of {len(rest)} draws complete |" if len(complete) < len(rest) else ""
     note += f" {len(draws) - known} draws not begun |" if known < len(draws) else ""
     if not complete:
@@ -175,7 +178,7 @@ def line(draws: Sequence[Draw], store: CellStore) -> str:
 
 
 def _differences(complete: Sequence[tuple[Record, dict[tuple[str, int], Record | None]]]) -> str:
-    """Proven optima that are not the reference's."""
+    """Return a note on proven optima that differ from the reference's."""
     worst = 0.0
     for reference, runs in complete:
         for run in runs.values():
@@ -185,6 +188,7 @@ def _differences(complete: Sequence[tuple[Record, dict[tuple[str, int], Record |
 
 
 def main() -> None:
+    """Do the runs that the store lacks, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", required=True, help="file that keeps the runs (SQLite)")
     parser.add_argument("--jobs", type=int, default=1, help="draws at a time")
@@ -204,10 +208,10 @@ def main() -> None:
     store = CellStore(args.store)
     cells = [
         [
-            Draw(where, args.outliers, seed, args.solver, args.limit, args.solver_seeds, tuple(args.variants))
+            Draw(cell, args.outliers, seed, args.solver, args.limit, args.solver_seeds, tuple(args.variants))
             for seed in range(args.data_seeds)
         ]
-        for where in itertools.product(args.n, args.p, args.sigma, args.lam)
+        for cell in itertools.product(args.n, args.p, args.sigma, args.lam)
     ]
     if not args.table:
         # data seeds outermost: where the budget ends, every cell has its first seeds

@@ -52,24 +52,25 @@ from marginopt.relaxations import strengthen
 from marginopt.solvers.certification.result import Result
 from marginopt.solvers.solve import solve
 
+#: Values of C in the published table.
 CONSTANTS = (1.0, 10.0, 100.0, 1e3, 1e4)
 
 
 def warm_up() -> None:
-    """Compile everything before anything is timed."""
+    """Solve small problems so that all loops are compiled before anything is timed."""
     for intercept, engine in itertools.product(("free", "penalised"), ("boxes", "conflicts")):
         data = instances.gaussian_clusters(30, 2, 0.5, seed=0)
         solve(ZeroOneSVM(data.X, data.y, 3.0, intercept=intercept), "zero-one-bb", engine=engine)
 
 
 def gap_of(result: Result) -> float:
-    """Relative gap of a result's own bound."""
+    """Return the relative gap between a result's objective and its bound; infinite without a bound."""
     bound = result.bound if result.bound is not None else -math.inf
     return max((result.objective - bound) / max(abs(result.objective), 1e-300), 0.0)
 
 
 def brooks(args: argparse.Namespace) -> None:
-    """One row for each training set and C, then one line for each (n, d, C) beside combinatorial Benders' cuts (600 s)."""
+    """Add a row for each training set and C, then print (n, d, C) beside combinatorial Benders' cuts (600 s)."""
     table = Rows(BROOKS, args.out)
     for n, d, C in itertools.product(args.n, args.d, args.C):
         keys = {number: (n, d, C, number, args.threads, args.limit, args.tol) for number in args.sets}
@@ -88,7 +89,7 @@ def brooks(args: argparse.Namespace) -> None:
 
 
 def instances_of(args: argparse.Namespace) -> Iterator[tuple[tuple[object, ...], ZeroOneSVM]]:
-    """The grid: what identifies each instance, and the model."""
+    """Yield the key of each instance of the grid, its values in the columns of a row, and its model."""
     grid = itertools.product(args.n, args.p, args.sigma, args.outliers, args.lam, range(args.seeds))
     for n, p, sigma, outliers, lam, seed in grid:
         data = instances.gaussian_clusters(n, p, sigma, outliers, seed=seed)
@@ -96,7 +97,7 @@ def instances_of(args: argparse.Namespace) -> Iterator[tuple[tuple[object, ...],
 
 
 def timed(name: str, model: ZeroOneSVM, args: argparse.Namespace, start: object = None) -> tuple[float, Result | None]:
-    """Seconds and the result; None where the solver cannot take the model."""
+    """Return the wall seconds of a solve and its result; NaN and None if the solver cannot read the model."""
     begin = time.perf_counter()
     try:
         result = solve(model, name, time_limit=args.limit, threads=args.threads or None, tol=args.tol, start=start)
@@ -107,7 +108,7 @@ def timed(name: str, model: ZeroOneSVM, args: argparse.Namespace, start: object 
 
 
 def rival_model(form: str, model: ZeroOneSVM, ours: Result) -> ZeroOneSVM:
-    """Their best case: everything that our optimum can tell them."""
+    """Return the model for a rival, tightened by our optimum, which is its best case."""
     tight = ZeroOneSVM(model.X, model.y, model.lam, upper_bound=ours.objective * (1 + 1e-6))
     if form == "tight":
         return tight
@@ -117,7 +118,7 @@ def rival_model(form: str, model: ZeroOneSVM, ours: Result) -> ZeroOneSVM:
 
 
 def clusters(args: argparse.Namespace) -> None:
-    """One row for each instance and solver."""
+    """Add a row for each instance and solver."""
     table = Rows(CLUSTERS, args.out)
     for key, model in instances_of(args):
         names = [("zero-one-bb", "")] + [(rival, form) for rival in args.rivals for form in args.forms]
@@ -148,7 +149,7 @@ GROUPS = (
 
 
 def targets(args: argparse.Namespace) -> None:
-    """One row for each run, then worst and median time over the seeds, σ and outliers, against what the solver is to meet."""
+    """Add a row for each run, then print worst and median time over seeds, σ and outliers beside the time allowed."""
     table = Rows(TARGETS, args.out)
     for (n, p, lam, seconds), tol in itertools.product(GROUPS, args.tols):
         if f"{n}x{p}" not in args.only:
@@ -167,7 +168,7 @@ def targets(args: argparse.Namespace) -> None:
 
 
 def real(args: argparse.Namespace) -> None:
-    """Real sets, every point of them, standardised; all features, or those most correlated with the label."""
+    """Add a row for each real set, standardised, with all features or those most correlated with the label."""
     table = Rows(REAL, args.out)
     for name, features in (("immunotherapy", (None,)), ("pima", (2, 3, 5, None)), ("breast-ljubljana", (2, 3, 5, 9))):
         try:
@@ -188,6 +189,7 @@ def real(args: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     first = commands.add_parser("brooks")

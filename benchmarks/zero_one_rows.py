@@ -10,12 +10,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of one table: the first ``keys`` of them say which run a row belongs to."""
+    """The columns of one table."""
 
-    names: tuple[str, ...]
-    keys: int
+    names: tuple[str, ...]  #: names in order
+    keys: int  #: number of columns, the first ones, that identify a run
 
 
+#: The columns of `zero_one.py`'s tables, by command.
 CLUSTERS = Columns(
     ("n", "p", "sigma", "outliers", "lam", "seed", "solver", "form", "threads", "seconds", "gap", "nodes", "objective"), 9
 )
@@ -27,12 +28,12 @@ REAL = Columns(
     ("data", "n", "p", "lam", "threads", "limit", "tol", "objective", "gap", "seconds", "nodes", "violated", "wrong"), 7
 )  # fmt: skip
 
-#: What a run that takes hours may not lose.
+#: A row of a table: texts by column.
 Cell = dict[str, str]
 
 
 def word(value: object) -> str:
-    """How a value stands in a file and in a key."""
+    """Return the text of a value in a file and in a key."""
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
@@ -69,7 +70,7 @@ class Rows:
         return tuple(word(value) for value in key) in self.known
 
     def add(self, *values: object) -> None:
-        """One row, all its columns in order."""
+        """Add a row, the values of all columns in order: print it, and append it to the file."""
         row = dict(zip(self._columns.names, (word(value) for value in values), strict=True))
         print(" ".join(f"{value:>10}" for value in row.values()), flush=True)
         self.known[self._key(row)] = row
@@ -78,12 +79,12 @@ class Rows:
                 file.write(",".join(row.values()) + "\n")
 
     def all(self) -> list[Cell]:
-        """Every row, those that the file had first."""
+        """Return every row, those from the file first."""
         return list(self.known.values())
 
 
 def read(columns: Columns, paths: Iterable[Path]) -> list[Cell]:
-    """The rows of several files of one table; of equal keys the last one counts."""
+    """Return the rows of several files of one table; of rows with equal keys the last one counts."""
     rows: dict[tuple[str, ...], Cell] = {}
     for path in paths:
         with path.open() as file:
@@ -96,7 +97,7 @@ def read(columns: Columns, paths: Iterable[Path]) -> list[Cell]:
 
 
 def columns_of(path: Path, kinds: Sequence[Columns] = (CLUSTERS, BROOKS, TARGETS, REAL)) -> Columns:
-    """Which table a file holds."""
+    """Return the columns of the table that a file holds."""
     with path.open() as file:
         names = tuple(file.readline().strip().split(","))
     for columns in kinds:

@@ -16,7 +16,7 @@ from marginopt.models.formulations.margin.scoring_system import ScoringSystem
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.solve import solve
 
-#: Data set and kind → the best value of MIPLIB 2017's table of November 2024, or nothing.
+#: Best value in MIPLIB 2017's table of November 2024 by data set and kind; None without one.
 PUBLISHED = {
     ("breastcancer", "regularized"): 35.76784210526315,
     ("breastcancer", "best"): None,
@@ -34,13 +34,14 @@ PUBLISHED = {
     ("adult", "max5"): 5642.121938895418,
     ("adult", "regularized"): 7022.953543474559,
 }
+#: Head of the printed table.
 HEAD = (
     f"{'instance':<26}{'points':>7}{'rows':>6}{'d':>4}  {'published':>16}  {'value':>16}  {'bound':>16}{'nodes':>9}{'seconds':>9}"
 )
 
 
 def instance(name: str, kind: str) -> ScoringSystem:
-    """The instance as its authors state it: intercept within 100 where whole features are scored."""
+    """Return the instance as its authors state it, with the intercept within ±100 for integer features."""
     with bz2.open(Path(os.environ["MARGINOPT_DATA"]) / "slim" / f"{name}.csv.bz2", "rt") as file:
         d = len(file.readline().split(",")) - 1
         table = np.loadtxt(file, delimiter=",")
@@ -51,7 +52,7 @@ def instance(name: str, kind: str) -> ScoringSystem:
 
 
 def rows(only: list[str], limit: float, out: Path | None) -> Iterator[str]:
-    """A line for each instance, and one for its proof where it is written; the seconds are of processor time."""
+    """Yield a line for each instance, and one for its proof if ``out`` is given; seconds are of the processor."""
     for (name, kind), published in PUBLISHED.items():
         if only and f"{name}-{kind}" not in only:
             continue
@@ -72,7 +73,7 @@ def rows(only: list[str], limit: float, out: Path | None) -> Iterator[str]:
 
 
 def slim(only: list[str], limit: float, out: Path | None = None) -> None:
-    """Print the table; what is compiled is compiled before. With ``out`` write the proofs there, and check them."""
+    """Print the table, after compiling all loops. With ``out`` write the proofs to that folder, and check them."""
     warm_up("supports-bb")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

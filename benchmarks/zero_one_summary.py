@@ -9,12 +9,13 @@ from pathlib import Path
 from zero_one_rows import BROOKS, CLUSTERS, TARGETS, Cell, columns_of, read
 from zero_one_tables import brooks_table, targets_table
 
+#: Our solver, and the factors of the performance profile.
 OURS = "zero-one-bb"
 FACTORS = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def by_instance(rows: list[Cell]) -> dict[tuple[str, ...], dict[str, Cell]]:
-    """Rows by instance, then by solver and form."""
+    """Return the rows by instance, then by solver and form."""
     cells: dict[tuple[str, ...], dict[str, Cell]] = defaultdict(dict)
     for row in rows:
         key = tuple(row[name] for name in ("n", "p", "sigma", "outliers", "lam", "seed"))
@@ -22,12 +23,13 @@ def by_instance(rows: list[Cell]) -> dict[tuple[str, ...], dict[str, Cell]]:
     return cells
 
 
-def mean_of_logs(values: list[float]) -> float:
+def geometric_mean(values: list[float]) -> float:
+    """Return the geometric mean of positive numbers."""
     return math.exp(sum(math.log(x) for x in values) / len(values))
 
 
 def times(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> dict[str, dict[tuple[str, ...], float]]:
-    """Seconds to proof by solver and instance; infinite where the limit came first."""
+    """Return the seconds to a proof by solver and instance; infinite if the limit came first."""
     values: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
     for key, rows in cells.items():
         for name, row in rows.items():
@@ -37,7 +39,7 @@ def times(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> dict[str
 
 
 def summarise(paths: list[Path], tol: float, threads: str | None, published: Path | None) -> None:
-    """The summary of files of one table, whichever it is."""
+    """Print the summary of files of one table, of the rows with this number of threads if it is given."""
     columns = columns_of(paths[0])
     rows = [row for row in read(columns, paths) if threads is None or row["threads"] == threads]
     if columns is CLUSTERS:
@@ -53,7 +55,7 @@ def summarise(paths: list[Path], tol: float, threads: str | None, published: Pat
 
 
 def compare(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> None:
-    """Shares solved, performance profile, ratios and growth."""
+    """Print shares solved, performance profile, ratios and growth."""
     seconds = times(cells, tol)
     print(f"{len(cells)} instances, relative gap {tol:g}\n\nproven within the limit")
     for name, runs in sorted(seconds.items()):
@@ -70,7 +72,7 @@ def compare(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> None:
 
 
 def ratios(seconds: dict[str, dict[tuple[str, ...], float]]) -> None:
-    """Geometric mean of their time over ours where both prove: everywhere, and at p = 3, sigma ≥ .5, n ≥ 100."""
+    """Print geometric means of other solvers' time over ours where both prove: of all, and at p = 3, sigma ≥ .5, n ≥ 100."""
     print("\ntheir time over ours, geometric mean where both prove")
     for name, runs in sorted(seconds.items()):
         if name == OURS:
@@ -79,12 +81,12 @@ def ratios(seconds: dict[str, dict[tuple[str, ...], float]]) -> None:
             k: t / seconds[OURS][k] for k, t in runs.items() if math.isfinite(t) and math.isfinite(seconds[OURS].get(k, math.inf))
         }
         hard = {k: ratio for k, ratio in both.items() if k[1] == "3" and float(k[2]) >= 0.5 and int(k[0]) >= 100}
-        shown = [f"{mean_of_logs(list(part.values())):.1f} over {len(part)}" if part else "none" for part in (both, hard)]
+        shown = [f"{geometric_mean(list(part.values())):.1f} over {len(part)}" if part else "none" for part in (both, hard)]
         print(f"  {name:<28} all: {shown[0]};  p = 3, sigma >= .5, n >= 100: {shown[1]}")
 
 
 def growth(runs: dict[tuple[str, ...], float]) -> None:
-    """Median seconds of ours by n and p."""
+    """Print our median seconds by n and p."""
     table: dict[tuple[int, int], list[float]] = defaultdict(list)
     for key, t in runs.items():
         table[int(key[0]), int(key[1])].append(t)

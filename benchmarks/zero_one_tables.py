@@ -10,7 +10,7 @@ from zero_one_rows import Cell
 
 
 def published_table(path: Path | None) -> dict[tuple[int, int, float], dict[str, str]]:
-    """Rows of Benders' cuts' table (set A) by n, d, C."""
+    """Return the rows of the published table of combinatorial Benders' cuts (set A) by n, d, C; empty without a file."""
     if path is None:
         return {}
     with path.open() as file:
@@ -30,7 +30,7 @@ def agreement(mean: float, row: dict[str, str], tol: float) -> str:
 
 
 def brooks_table(rows: list[Cell], published: Path | None) -> None:
-    """One line for each (n, d, C): proven, means, beside the published ones."""
+    """Print a line for each (n, d, C): runs proven and means, beside the published ones."""
     table = published_table(published)
     cells: dict[tuple[int, int, float], list[Cell]] = defaultdict(list)
     for row in rows:
@@ -71,7 +71,7 @@ def brooks_table(rows: list[Cell], published: Path | None) -> None:
 
 
 def targets_table(rows: list[Cell]) -> None:
-    """Median and worst seconds of each group against what is allowed."""
+    """Print the median and worst seconds of each group beside the time allowed."""
     groups: dict[tuple[int, int, float, float, float], list[Cell]] = defaultdict(list)
     for row in rows:
         key = (int(row["n"]), int(row["p"]), float(row["lam"]), -float(row["tol"]), float(row["allowed"]))

@@ -1,6 +1,6 @@
-"""One BLAS thread a process, set before NumPy is imported; with ``MARGINOPT_TEST_EFFORT=full`` as many as the machine has.
+"""Limit of BLAS to one thread in each process, set before NumPy is imported; no limit with ``MARGINOPT_TEST_EFFORT=full``.
 
-Every worker of the suite has a processor: threads that wait for each other on small matrices would take it from the others.
+The suite has a worker for each processor: threads that wait for each other on small matrices would slow the other workers down.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Headless Chromium over a pipe (the DevTools protocol), without another package."""
+"""Control of headless Chromium by the DevTools protocol over a pipe, without another package."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+#: Path of the browser; None if none is installed.
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 #: Moves two file descriptors to 3 and 4, where the browser looks for them, and becomes the browser.
@@ -26,7 +27,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 class Browser:
-    """One page of a browser that listens at file descriptors 3 and 4."""
+    """One page of a browser, controlled by file descriptors to write to and to read from."""
 
     def __init__(self, to_browser, from_browser):
         self._write, self._read = to_browser, from_browser
@@ -38,6 +39,7 @@ class Browser:
     _session = None
 
     def call(self, method, **parameters):
+        """Call a method of the protocol and return its result."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self._session is not None:
@@ -58,6 +60,7 @@ class Browser:
         return json.loads(text)
 
     def open(self, path: Path, width=1400, height=1000, scheme="light"):
+        """Load a file in a window of this size and colour scheme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.enable")
@@ -65,24 +68,27 @@ class Browser:
         self.wait("document.readyState === 'complete'")
 
     def evaluate(self, expression):
+        """Return the value of a JavaScript expression in the page."""
         reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in reply, reply
         return reply["result"].get("value")
 
     def wait(self, expression, seconds=120.0):
+        """Wait until a JavaScript expression is true."""
         end = time.monotonic() + seconds
         while not self.evaluate(expression):
             assert time.monotonic() < end, f"{expression} stays false"
             time.sleep(0.05)
 
     def screenshot(self, path: Path):
+        """Write a picture of the whole page, as PNG."""
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(shot["data"]))
 
 
 @contextmanager
 def browser(folder: Path):
-    """A browser whose profile is in a folder; it ends with the block."""
+    """Yield a browser whose profile is in a folder, and end it afterwards."""
     (read_in, write_in), (read_out, write_out) = os.pipe(), os.pipe()
     flags = [
         "--headless",

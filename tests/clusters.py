@@ -1,4 +1,4 @@
-"""Real clusters on this machine: a scheduler by address and workers that are processes of their own, loopback only."""
+"""Dask and Ray clusters on this machine, as processes that communicate by the loopback interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-#: Seconds that a process may take to say that it is there.
+#: Seconds that a process may take to start.
 PATIENCE = 120.0
 _WORDS = ("--host", "127.0.0.1", "--no-dashboard")
 #: Forks Dask's processes: to import Dask and the package takes each of them longer than its work. It has started no thread.
@@ -83,7 +83,7 @@ _server = cache(_Server)
 
 
 class Process:
-    """A forked process: what `subprocess.Popen` says of one."""
+    """A forked process of Dask, with some of the methods of `subprocess.Popen`."""
 
     def __init__(self, kind: str, nice: int, log: Path, *words: str) -> None:
         self.pid: int = _server().ask(kind, nice, str(log), *words)
@@ -103,14 +103,14 @@ class Process:
 
 @dataclass
 class DaskCluster:
-    """A scheduler's address and its workers."""
+    """A running Dask cluster."""
 
-    address: str
-    folder: Path
-    workers: list[Process] = field(default_factory=list)
+    address: str  #: address of the scheduler
+    folder: Path  #: folder of logs and workers' files
+    workers: list[Process] = field(default_factory=list)  #: all workers, also those that have ended
 
     def add(self, nice: int = 0) -> Process:
-        """One more worker."""
+        """Start and return one more worker, with this niceness."""
         name = f"w{len(self.workers)}"
         words = ("--nthreads", "1", "--no-nanny", "--name", name, "--local-directory", str(self.folder), self.address)
         self.workers.append(_started("worker", self.folder / f"{name}.log", r"Registered to:", words, nice)[0])
@@ -118,7 +118,7 @@ class DaskCluster:
 
 
 def kill(process: Process) -> None:
-    """End the process as the loss of its machine would."""
+    """Kill the process at once, as the loss of its machine would."""
     process.kill()
     process.wait(10)
 
@@ -138,7 +138,7 @@ def _started(kind: str, log: Path, says: str, words: tuple[str, ...], nice: int 
 
 @contextmanager
 def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
-    """A scheduler and its workers, all of them gone afterwards."""
+    """Yield a cluster with this number of workers, and end all its processes afterwards."""
     scheduler, output = _started("scheduler", folder / "scheduler.log", r"Scheduler at:.*\n", ("--port", "0", "--no-jupyter"))
     address = re.search(r"tcp://127\.0\.0\.1:\d+", output)
     assert address is not None
@@ -156,7 +156,7 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
 
 @contextmanager
 def ray_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Ray on this machine, two processors."""
+    """Start Ray on this machine with two processors, and end it afterwards."""
     import ray
 
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")

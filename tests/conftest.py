@@ -1,4 +1,4 @@
-"""Fixtures that every test may use. All but the clusters are session-scoped, so Hypothesis tests can take them."""
+"""Fixtures for all tests, marks of slow tests, and Hypothesis settings. Fixtures of data are session-scoped, for Hypothesis."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ settings.register_profile("marginopt", deadline=None, derandomize=True, max_exam
 settings.load_profile("marginopt")
 
 
-#: Test functions that take long, measured by ``make durations``, modules' fixtures whose set-up does, and files whose imports do.
+#: Slow test functions (measured by ``make durations``), slow fixtures of modules, and files with slow imports.
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """``make quick`` does not import a file all of whose tests are slow: what files import is half of what collecting costs."""
+    """Ignore files all of whose tests are slow in ``make quick``: imports are half of the time of the collection."""
     if config.option.markexpr != "not slow" or not collection_path.match("test_*.py"):
         return None
     file = collection_path.relative_to(config.rootpath).as_posix()
@@ -45,7 +45,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what slow.txt names, and what uses a fixture that it names: ``make quick`` leaves it out."""
+    """Mark the tests in slow.txt and those that use a fixture in it as slow, so that ``make quick`` omits them."""
     for item in items:
         file, function = item.nodeid.split("[")[0].split("::", 1)
         used = item.fixturenames if isinstance(item, pytest.Function) else []
@@ -55,13 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def first_interrupt() -> None:
-    """Tests that press Ctrl-C follow each other faster than persons do."""
+    """Forget earlier interrupts, so that a Ctrl-C counts as the first one: tests send it in quick succession."""
     forget_interrupt()
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    """A Dask cluster of a module's own: its tests kill workers."""
+    """A Dask cluster for one module, since its tests kill workers."""
     pytest.importorskip("distributed")
     with dask_cluster(tmp_path_factory.mktemp("dask")) as dask:
         yield dask
@@ -69,7 +69,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
 
 @pytest.fixture
 def client(cluster: DaskCluster) -> Iterator[Any]:
-    """A client of the module's cluster, two workers at least there."""
+    """A client of the module's cluster with at least two workers."""
     from distributed import Client
 
     while len([w for w in cluster.workers if w.poll() is None]) < 2:
@@ -80,7 +80,7 @@ def client(cluster: DaskCluster) -> Iterator[Any]:
 
 
 def run_to_end(steps: Generator[Any, None, Any]) -> Any:
-    """Run an algorithm that works in pieces (`Steps`) to its end; what it returns."""
+    """Run an algorithm that is a generator of steps to its end; return its result."""
     while True:
         try:
             next(steps)
@@ -90,20 +90,20 @@ def run_to_end(steps: Generator[Any, None, Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def drain() -> Callable[[Generator[Any, None, Any]], Any]:
-    """`run_to_end`."""
+    """The function `run_to_end`, as a fixture."""
     return run_to_end
 
 
 @dataclass(frozen=True)
 class TinyPoints:
-    """A labelled data set; the first column of X is constant."""
+    """A labelled data set."""
 
-    X: np.ndarray
-    y: np.ndarray
+    X: np.ndarray  #: (n, p + 1) points after a column of ones
+    y: np.ndarray  #: (n,) labels ±1
 
     @property
     def A(self) -> np.ndarray:
-        """Signed rows."""
+        """The signed rows y_i x_i."""
         return self.y[:, None] * self.X
 
 
@@ -129,12 +129,12 @@ def separable() -> TinyPoints:
 
 
 def check_kkt(form: StandardForm, result: Result, tol: float) -> None:
-    """Assert the optimality conditions in the documented signs (`marginopt.conformance.solver_laws`)."""
+    """Assert that a result satisfies the optimality conditions within ``tol`` (`marginopt.conformance.solver_laws`)."""
     broken = broken_conditions(form, result, tol)
     assert not broken, "; ".join(broken)
 
 
 @pytest.fixture(scope="session")
 def assert_kkt() -> Callable[[StandardForm, Result, float], None]:
-    """``assert_kkt(form, result, tol)``: the optimality conditions in the documented signs; see `check_kkt`."""
+    """The function `check_kkt`, as a fixture."""
     return check_kkt

@@ -1,4 +1,4 @@
-"""How much of a law is tried: a part by default, and all of it with ``MARGINOPT_TEST_EFFORT=full`` (`make test-full`)."""
+"""Effort of the tests: a part of the cases by default, all of them with ``MARGINOPT_TEST_EFFORT=full`` (`make test-full`)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import pytest
 
 Cell = TypeVar("Cell")
 
+#: Whether all cases are tested.
 FULL = os.environ.get("MARGINOPT_TEST_EFFORT", "") == "full"
-#: A dear test whose law has a cheaper cell that always runs.
+#: Mark of an expensive test that runs at full effort only; a cheaper case of it always runs.
 at_full_effort = pytest.mark.skipif(not FULL, reason="at full effort alone: make test-full")
 
 
 def trials(few: int, full: int) -> int:
-    """Return the number of trials of a law: ``full`` where the environment asks for it, ``few`` otherwise."""
+    """Return the number of trials of a test: ``full`` at full effort, ``few`` otherwise."""
     return full if FULL else few
 
 
 def part(cells: Iterable[Cell], few: int, kind: Callable[[Cell], Hashable] | None = None, turn: int = 0) -> list[Cell]:
-    """Return ``few`` cells, evenly spread from the first to the last, in their order; all where the environment asks for it.
+    """Return ``few`` of the cases ``cells``, evenly spread and in their order; all of them at full effort.
 
-    With ``kind``, each kind of cell has so many; a kind with fewer has all of its own. ``turn`` moves all of them on, each kind
-    by one more: rows that take some of the same columns each take others.
+    With ``kind``, so many of each kind are returned. ``turn`` shifts the choice, for each further kind by one more, so that calls
+    with different turns choose different cases.
     """
     cells = list(cells)
     if FULL:

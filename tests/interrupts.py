@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a search of somebody else's solver."""
+"""Ctrl-C during the search of another package's solver: a process that is interrupted, and its result."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+#: Script of the process: solves a hard 0-1 problem by the solver ``argv[1]``, and creates the file ``argv[2]`` at an incumbent.
 INTERRUPTED = """
 import sys, numpy as np
 from pathlib import Path
@@ -25,9 +26,9 @@ print("result:", r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 
 
 
 def interrupted(solver: str, folder: Path) -> str:
-    """Send Ctrl-C once an incumbent and a bound are there; what the process says of the result.
+    """Run `INTERRUPTED`, send Ctrl-C once there is an incumbent and a bound, and return the printed line of the result.
 
-    Solvers may write lines of their own, before or (from C's buffers) after it.
+    Solvers may print lines of their own, before or (from C's buffers) after it.
     """
     flag = folder / "ready"
     child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, solver, str(flag)], stdout=subprocess.PIPE, text=True)
@@ -48,7 +49,7 @@ def interrupted(solver: str, folder: Path) -> str:
 
 
 def _interrupted(child: subprocess.Popen[str]) -> str:
-    """Return what the process printed; whoever sees no reaction to Ctrl-C for ten seconds presses it again."""
+    """Send Ctrl-C, again after ten seconds without an end, and return the output of the process."""
     for _ in range(4):
         child.send_signal(signal.SIGINT)
         try:

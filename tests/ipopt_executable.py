@@ -1,4 +1,4 @@
-"""Ipopt as the executable that Pyomo calls: CasADi's wheel has the library, and reads what Pyomo writes.
+"""An executable ``ipopt`` for Pyomo, from the library in CasADi's wheel.
 
 ``python ipopt_executable.py problem.nl -AMPL [option=value ...]`` writes ``problem.sol`` with multipliers in the signs of
 Ipopt's own AMPL executable. ``install(folder)`` puts a script called ``ipopt`` into a folder, which the caller puts first on
@@ -25,7 +25,7 @@ _OUTCOMES = {
 
 
 def install(folder: Path) -> Path:
-    """Write the script ``ipopt`` into a folder."""
+    """Write the script ``ipopt`` into a folder and return its path."""
     script = folder / "ipopt"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W ignore "{Path(__file__).resolve()}" "$@"\n', encoding="utf-8")
     script.chmod(0o755)
@@ -50,7 +50,7 @@ def _settings(arguments: list[str]) -> dict[str, Any]:
 
 
 def solve(stub: Path, arguments: list[str]) -> None:
-    """Read ``stub.nl``, solve it, write ``stub.sol``."""
+    """Read ``stub.nl``, solve it with options ``name=value``, and write ``stub.sol``."""
     import casadi
 
     builder = casadi.NlpBuilder()

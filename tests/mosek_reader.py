@@ -1,6 +1,6 @@
-"""A MOSEK task, or a file that MOSEK reads, as a standard form. Shares nothing with the writer, and needs no licence.
+"""Reader of MOSEK tasks and of files that MOSEK reads, as standard forms. It shares no code with the writer and needs no licence.
 
-What MOSEK holds is read through its own interface and regrouped by names: ``margin[0]``, ``margin[1]``, .. become one
+The content of a task is read through MOSEK's interface and grouped by names: ``margin[0]``, ``margin[1]``, .. become one
 labelled block or constraint. Semidefinite cones are re-sorted entry by entry from MOSEK's documented order. Each matrix variable
 is a symmetric block of its name, in a cone of this name and ⪰ 0.
 """
@@ -26,7 +26,7 @@ _NAME = re.compile(r"^(?P<label>.*?)(?:\[(?P<index>\d+(?:,\d+)*)\])?$", re.DOTAL
 
 
 def read_task(path: str | Path) -> StandardForm:
-    """The form in a file that MOSEK reads (``.task``, ``.ptf``, ``.jtask``, ``.mps``, ``.lp``, ``.cbf``).
+    """Return the form in a file that MOSEK reads (``.task``, ``.ptf``, ``.jtask``, ``.mps``, ``.lp``, ``.cbf``).
 
     Raises
     ------
@@ -44,7 +44,7 @@ def read_task(path: str | Path) -> StandardForm:
 
 
 def form_of_task(task: Any) -> StandardForm:
-    """The form that a task holds.
+    """Return the form that a task holds.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Programs of every kind that MOSEK takes, and its conventions written down once more: ``from mosek_tasks import FORMS``."""
+"""Forms of every kind that MOSEK reads, and an independent statement of its conventions: ``from mosek_tasks import FORMS``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ X, Y = clouds(4, 12, 2, 0.0, order="turns", first=-1.0)
 
 
 def mixed_cones(quadratic=False):
-    """Every cone beside rows, with two second-order stacks and semidefinite cones of order 3."""
+    """Return a form with every cone beside rows, a stack of two second-order and one of two semidefinite cones of order 3."""
     rng = np.random.default_rng(1)
     n, d = 4, svec_size(3)
     constraints = (
@@ -54,7 +54,7 @@ def mixed_cones(quadratic=False):
 
 
 def two_matrices():
-    """A stack of two matrices of order 2 with a constant entry each, in rows, a cone and the objective, beside other columns."""
+    """Return a form with two semidefinite matrices of order 2, a constant entry in each, and other columns."""
     rng = np.random.default_rng(5)
     n, d = 6, svec_size(2)
     entries = np.zeros((2 * d, n))
@@ -71,6 +71,7 @@ def two_matrices():
     return StandardForm("two matrices", blocks, rng.normal(size=n), constraints, *bounds, np.zeros(n, bool), None, 0.5)
 
 
+#: Forms by name.
 FORMS = {
     "hinge": HingeSVM(X, Y, lam=0.7).form,
     "l2": L2SVMDual(X, Y, 2.0).form,
@@ -88,10 +89,10 @@ MATRICES = {"conic, lambda": ("lifted",), "conic, kappa": ("lifted",), "two matr
 
 
 def stated_by_hand(name):
-    """The form as somebody would write it for MOSEK: matrices for the columns that are their entries, ``x = T u``.
+    """Return a form of `FORMS` in new variables u, x = T u: matrix variables replace the columns that are their entries.
 
-    The rows of a constraint in `MATRICES` are one column each, u_i = v x_j, or constant, u_i = g_i, which is an equation of
-    the entry.
+    Each row of a constraint in `MATRICES` is an entry u_i = v x_j of a matrix variable, or constant, which gives an equation
+    u_i = g_i.
     """
     form, labels = FORMS[name], MATRICES.get(name, ())
     chosen = [form.constraint(label) for label in labels]
@@ -134,14 +135,15 @@ def stated_by_hand(name):
     return StandardForm(form.name, tuple(blocks), form.q @ T, (*others, *new), lower, upper, integer, form.quadratic, form.r)
 
 
-#: Those that need no integers: the open conic solver answers them.
+#: Names of the forms without integers, which Clarabel solves.
 REAL = [name for name, form in FORMS.items() if not form.integer.any()]
 
 
 def insert(task, form, x, z, zeta, labels=()):
-    """Put our solution into a task by the documented conventions, written here independently of the reader's code.
+    """Put a solution of ``form`` into a task by MOSEK's documented conventions; return the kind of MOSEK's solution.
 
-    ``labels`` are the semidefinite constraints that are matrix variables in the task.
+    The solution is x, the constraints' multipliers z by label, and the bounds' multipliers zeta. ``labels`` are the semidefinite
+    constraints that are matrix variables in the task.
     """
     which = mosek.soltype.itr
     rows = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
@@ -188,7 +190,7 @@ def insert(task, form, x, z, zeta, labels=()):
 
 @contextmanager
 def solved(name):
-    """A task with our solution of a form of `FORMS` in it, the solution, and which of MOSEK's it is."""
+    """Yield the task of a form of `FORMS` that holds Clarabel's solution, the result, and the kind of MOSEK's solution."""
     form = FORMS[name]
     result = solve_problem(form, "clarabel", Options(tol=1e-8))
     with to_mosek(form) as task:
@@ -200,6 +202,6 @@ def solved(name):
 
 
 def form_of_new(form):
-    """Return what a new task of a form holds, as MOSEK reads it."""
+    """Return the form that a new task of a form holds, read back from MOSEK."""
     with to_mosek(form) as task:
         return form_of_task(task)

@@ -1,4 +1,4 @@
-"""Optima found by means of their own, which no code of ours shares: ``from oracles import least_norm``."""
+"""Optima found by other methods, which share no code with the solvers: ``from oracles import least_norm``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from marginopt.models import ZeroOneSVM
 
 __all__ = ["COUNT", "enumerated", "least_norm", "least_square", "within_budget"]
 
-#: Instances of each question that are compared with enumeration.
+#: Number of instances of each kind that are compared with enumeration.
 COUNT = trials(6, 300)
 
 
 def least_norm(A: np.ndarray, penalised: np.ndarray | None = None) -> np.ndarray | None:
-    """argmin Σ penalised w_j² subject to A w ≥ 1: least-distance programming by Lawson and Hanson's NNLS; None without a point.
+    """Return argmin Σ w_j² over the penalised j subject to A w ≥ 1, by Lawson and Hanson's NNLS; None without a feasible point.
 
-    A free w_j has a tiny price instead of none.
+    A w_j that is not penalised has a tiny penalty instead of none.
     """
     p = A.shape[1]
     if not len(A):
@@ -35,18 +35,21 @@ def least_norm(A: np.ndarray, penalised: np.ndarray | None = None) -> np.ndarray
 
 
 def least_square(A: np.ndarray, penalised: np.ndarray) -> float:
-    """The optimum of that problem; inf where no w keeps all rows."""
+    """Return the optimum of `least_norm`'s problem; inf if no w satisfies all rows."""
     w = least_norm(A, penalised)
     return np.inf if w is None else float(w[penalised] @ w[penalised])
 
 
 def within_budget(A: np.ndarray, penalised: np.ndarray, k: int) -> float:
-    """The least norm over all choices of k rows that are violated; inf where no w keeps the others of any choice."""
+    """Return the least optimum of `least_norm`'s problem without k of the rows, over all choices; inf if none is feasible."""
     return min(least_square(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
 
 
 def enumerated(model: ZeroOneSVM) -> float:
-    """The 0-1 optimum: an optimal w is the least-norm one of its active margins, of which at most p are needed."""
+    """Return the optimum of a 0-1 problem by enumeration of active margins.
+
+    An optimal w has the least norm among the w with its active margins, of which at most p are needed.
+    """
     A, d = model.y[:, None] * np.asarray(model.X), model.penalised.astype(float)
     n, p = A.shape
     starts = [np.zeros(p)] + [b * np.eye(p)[0] for b in (-1.0, 1.0) if model.intercept == "free"]

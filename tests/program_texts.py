@@ -1,4 +1,4 @@
-"""Small program files in the text formats, which tests read as they are and with one line changed."""
+"""Small program files in the formats LP, MPS and NL, which tests read unchanged and with one line changed."""
 
 from __future__ import annotations
 

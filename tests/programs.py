@@ -1,4 +1,4 @@
-"""Small programs for the tests of solvers: bare forms that reach the corners. Known optima of formulations are in the laws."""
+"""Small programs for the tests of solvers: standard forms with every kind of row, bound and status; known optima."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, Quadratic
 from marginopt.solvers.records import Options, Status
 from marginopt.solvers.solve import solve_problem
 
+#: Solvers of convex quadratic programs.
 QP = ("clarabel", "scs", "highs", "osqp", "piqp", "proxqp", "daqp")
 INF = np.inf
 
+#: Eleven points with a constant first feature; `Y11` are their labels.
 X11 = np.array(
     [
         [1.0, -0.7548729826433764, 0.4187327449214847],
@@ -28,7 +30,7 @@ X11 = np.array(
     ]
 )
 Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
-#: Formulations on these points and their optima, by enumeration.
+#: Formulations on these points and their optima, found by enumeration.
 KNOWN = {
     "hinge": (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
     "zero-one penalised": (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
@@ -37,6 +39,7 @@ KNOWN = {
 
 
 def form_of(q, constraints=(), lower=None, upper=None, P=None, integer=None, r=0.0):
+    """Return the form min q'x + ½x'Px + r subject to constraints (label, F, g, cone), F x + g in the cone, and bounds."""
     q = np.asarray(q, float)
     n = q.size
     rows = tuple(Constraint(label, sp.csr_array(np.array(F, float)), np.array(g, float), K) for label, F, g, K in constraints)
@@ -54,19 +57,19 @@ def form_of(q, constraints=(), lower=None, upper=None, P=None, integer=None, r=0
 
 
 def form_with_rows(F, **changes):
-    """min Σ x_j subject to F x + 1 ≥ 0, and changes of this form."""
+    """Return min Σ x_j subject to F x + 1 ≥ 0, with ``changes`` of its fields."""
     m, n = F.shape
     return form_of(np.ones(n), [("rows", F, np.ones(m), Nonnegative(m))]).replace(**changes)
 
 
 def bounded_qp(r=0.0):
-    """x2 at its upper bound, x1 free inside its row, multipliers of every kind."""
+    """Return a quadratic program whose optimum has x2 at its upper bound, x1 free, and multipliers of every kind."""
     rows = [("sum", [[1, 1, 1]], [-1], Zero(1)), ("floor", [[1, 0, 0], [0, 1, 0]], [0.5, 1], Nonnegative(2))]
     return form_of([1, -5, 0], rows, [-INF, 0, 0], [INF, 0.7, INF], np.diag([1.0, 2, 3]), r=r)
 
 
 def random_qp(seed, rank):
-    """Feasible by construction, P of the given rank, every kind of row and bound."""
+    """Return a feasible quadratic program of 12 variables with P of the given rank and every kind of row and bound."""
     rng = np.random.default_rng(seed)
     n = 12
     R = rng.normal(size=(rank, n))
@@ -80,13 +83,14 @@ def random_qp(seed, rank):
 
 
 def hard_zero_one(n, p):
-    """Labels at random: no solver of mixed-integer programs ends soon."""
+    """Return a 0-1 problem with random labels, which no solver of mixed-integer programs solves soon."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
     return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
 
 
 def knapsack(n=20, seed=0):
+    """Return a knapsack problem of n binary variables and five capacities."""
     rng = np.random.default_rng(seed)
     weight = rng.integers(10, 60, (5, n))
     rows = [("capacity", -weight, weight.sum(axis=1) // 3, Nonnegative(5))]
@@ -94,6 +98,7 @@ def knapsack(n=20, seed=0):
     return form_of(value, rows, np.zeros(n), np.ones(n), integer=np.ones(n, bool))
 
 
+#: Forms without a feasible point, and without a finite optimum.
 INFEASIBLE = {
     "linear": form_of([1, 1], [("apart", [[1, 0], [-1, 0]], [-1, 0], Nonnegative(2))], [0, 0], [5, 5]),
     "quadratic, bounds against a row": form_of([1, 1], [("sum", [[1, 1]], [1], Zero(1))], [0, 0], None, np.eye(2)),
@@ -102,7 +107,7 @@ UNBOUNDED = {
     "linear": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))]),
     "quadratic": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))], P=np.diag([1.0, 0])),
 }
-#: Linear programs and integer ones without an optimum, for solvers of integer programs.
+#: Linear and integer programs without an optimum, and the status that a solver must return.
 WITHOUT_OPTIMUM = (
     (form_of([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
     (form_of([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], integer=[1, 1]), Status.INFEASIBLE),
@@ -112,4 +117,5 @@ WITHOUT_OPTIMUM = (
 
 
 def solve(form, name, **options):
+    """Return the result of the solver of this name with these options."""
     return solve_problem(form, name, Options(**options))

@@ -1,4 +1,4 @@
-"""Proof logs of small problems, and forgeries of them that are sealed anew."""
+"""Proof logs of `zero-one-bb` for small problems, and damaged copies of them with a valid seal."""
 
 import copy
 import hashlib
@@ -15,6 +15,7 @@ from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
 def problem_of(seed, n, p, free, lam):
+    """Return a 0-1 problem of two clouds with random weights around ``lam``; with ``free`` the intercept is not penalised."""
     rng = np.random.default_rng(seed)
     X, y = clouds(rng, n, p, 0.4, order="turns", spread=0.6)
     penalised = np.ones(p + 1, dtype=bool)
@@ -23,6 +24,7 @@ def problem_of(seed, n, p, free, lam):
 
 
 def write(problem, path, seconds=30.0, **native):
+    """Run `zero-one-bb` with a proof log at ``path`` for at most ``seconds``; return the outcome and the answer."""
     algorithm = ZeroOneBB(proof=str(path), **native)
     state = algorithm.init(problem, Options(), np.random.default_rng(0))
     outcome = algorithm.advance(state, 0.05)
@@ -34,7 +36,7 @@ def write(problem, path, seconds=30.0, **native):
 
 
 def write_part(problem, path, bound, nodes):
-    """Write the log of a conflict pass towards ``bound`` that ends after so many nodes; return the bound that it claims."""
+    """Write the log of a conflict search for the bound ``bound`` that ends after ``nodes`` nodes; return the claimed bound."""
     reduced = reduce_problem(problem)
     recorder = ConflictLogWriter(str(path), reduced, bound, np.ones(len(reduced.weights)))
     recorder.merge(recorder.prover.work(1e9, nodes))
@@ -42,18 +44,18 @@ def write_part(problem, path, bound, nodes):
 
 
 def sealed(records):
-    """The text of a log, with the seal that fits it."""
+    """Return the text of a log of these records with a valid seal."""
     text = "".join(json.dumps(record) + "\n" for record in records)
     return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
 
 
 def read(path):
-    """The records of a log without its seal."""
+    """Return the records of a log without its seal."""
     return [json.loads(line) for line in path.read_text().splitlines()][:-1]
 
 
 def damage(rng, log):
-    """A log with one random change; returns what was done."""
+    """Return the kind of a random change, and a copy of a box search's log (its records) with that change."""
     log = copy.deepcopy(log)
     nodes = list(range(1, len(log) - 1))
     record = log[int(rng.choice(nodes))]
@@ -89,7 +91,7 @@ def damage(rng, log):
 
 
 def damage_pairs(rng, entry, kind, n):
-    """Pairs that the box does not exclude, paid twice, too dearly, or in another order."""
+    """Change the pairs of a round ``entry``: add pairs that the box does not exclude, repeat or reorder pairs, change prices."""
     if kind == "price":
         entry[4] = [price * float(rng.choice([0.5, 3.0])) for price in entry[4]]
         entry[3], entry[4] = entry[3] + entry[3], entry[4] + entry[4]
@@ -101,7 +103,7 @@ def damage_pairs(rng, entry, kind, n):
 
 
 def damage_conflicts(rng, log):
-    """The same for a log of the conflict search, of the penalised form or of one with a budget."""
+    """Return what `damage` does for a log of the conflict search, of the penalised form or of one with a budget."""
     log = copy.deepcopy(log)
     header, n = log[0], len(log[0]["A"])
     conflicts = [record for record in log if "conflict" in record]

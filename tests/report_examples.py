@@ -1,4 +1,4 @@
-"""Gap reports made of cells, nothing of which was solved."""
+"""Gap reports with made-up numbers, for the tests of their tables and sentences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _M = "M is below its smallest value proved valid at 3 of 3 points"
 
 
 def made_up() -> GapReport:
+    """Return a report of two instances and three relaxations, with solved, stopped and refused cells."""
     instances = tuple(
         InstanceCell(name, 0.5, "made | up <here>", 50, 3, True, 25, 12.0, 9, 4, 0.1) for name in ("first & best", "second")
     )
@@ -47,7 +48,10 @@ def made_up() -> GapReport:
 
 
 def swept(sigmas: int = 2, ps: int = 6) -> GapReport:
-    """A family at several σ and p; the weak bound has the gap p/10 at the first σ and p/20 at the others, the strong one half."""
+    """Return a report of a family over σ and p with a weak and a strong bound.
+
+    With σ = 0, 1, .. the gap of the weak bound is 0.1 p/(1 + σ), that of the strong bound half of it.
+    """
     instances, relaxations, exacts = [], [], []
     for p in range(1, ps + 1):
         for k in range(sigmas):

@@ -1,7 +1,7 @@
-"""Scripts run one after another, each in a process of its own, which is a fork of one that has imported what most of them import.
+"""Runner of scripts, each in a fork of a process that has imported the packages that most scripts import.
 
-To import the packages takes longer than most scripts do. The process that is forked has imported them and solved nothing, so that
-no script sees what another one did.
+Importing the packages takes longer than most scripts do. The forked process has solved nothing, so that no script sees the
+effects of another one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ sys.argv, sys.path[0] = [script], os.path.dirname(script)
 runpy.run_path(script, run_name="__main__")
 """
 
-#: Runs commands (their words are the second argument, in JSON) by a module's ``main`` in one interpreter; prints what each says.
+#: Script that runs commands (``argv[2]``, lists of words in JSON) by ``main`` of the module ``argv[1]``; prints their outputs.
 COMMANDS = """
 import contextlib, importlib, io, json, sys
 main, outputs = importlib.import_module(sys.argv[1]).main, []
@@ -58,7 +58,7 @@ print(json.dumps(outputs))
 
 @contextmanager
 def script_runner() -> Iterator[Callable[[Path, Path], str]]:
-    """Give a function that runs a script in a folder and returns what went wrong: "" or the end of standard error."""
+    """Yield a function of a script and a folder that runs the script there and returns "" or the end of standard error."""
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     if not hasattr(os, "fork"):
         yield functools.partial(_alone, environment)

@@ -1,8 +1,8 @@
-"""Which tests are slow, by measured time: reads pytest's table of durations and writes ``slow.txt``, one function a line.
+"""Script of ``make durations``: reads pytest's table of durations and writes the slow tests to ``slow.txt``, one a line.
 
-``make durations`` runs it. A function's time is that of all its cases together; what takes `LIMIT` seconds or more is slow.
-A module's fixture that is slow to set up is named by hand and kept: its time is charged to whichever test asks first. So is a
-file whose imports are slow (PyTorch's): they are charged to nobody.
+A test function is slow if all its cases together take `LIMIT` seconds or more. Slow fixtures of modules and files with slow
+imports (PyTorch's) are added to slow.txt by hand and kept: pytest counts the time of a fixture with the first test that uses it,
+and that of imports with none.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-#: Seconds of all cases of one test function: what is left takes a minute.
+#: Seconds from which on a test function is slow; all others together take a minute.
 LIMIT = 0.15
+#: The file of slow tests.
 LISTED = Path(__file__).with_name("slow.txt")
 _ROW = re.compile(r"^\s*([0-9.]+)s (?:call|setup|teardown)\s+(\S+?::[^\[\s]+)")
 
 
 def totals(lines: Iterable[str]) -> Counter[str]:
-    """Seconds by test function, from the lines that ``pytest --durations=0`` prints."""
+    """Return the seconds of each test function, from the lines that ``pytest --durations=0`` prints."""
     seconds: Counter[str] = Counter()
     for line in lines:
         row = _ROW.match(line)

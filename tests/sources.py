@@ -1,4 +1,4 @@
-"""Where the package's modules lie and what they import, read once for all laws: ``from sources import imports_of``."""
+"""Files, imports and syntax trees of the package's modules, read once for all laws: ``from sources import imports_of``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ __all__ = [
     "statements_of",
 ]
 
+#: Root of the repository.
 ROOT = Path(__file__).parents[1]
-#: Folders of the repository by the package that they are installed as. ``src`` keeps the face out of the way of a Python that is
-#: started in the root: a folder ``marginopt`` there would shadow the installed package.
+#: Folders of the repository by the package that they are installed as. ``marginopt`` itself is in ``src``, since a folder
+#: ``marginopt`` in the root would shadow the installed package when Python is started there.
 PARTS = {
     "marginopt": ROOT / "src" / "marginopt",
     "marginopt.models": ROOT / "models",
@@ -34,7 +35,7 @@ PARTS = {
     "marginopt.relaxations": ROOT / "relaxations",
     "marginopt.instances": ROOT / "instances",
 }
-#: The papers' protocols, which a clone has and no wheel: laws of the code hold there too.
+#: Folder of the papers' protocols, which are in the repository but not in the wheel.
 REPRODUCTION = ROOT / "reproduction"
 
 
@@ -64,13 +65,15 @@ class Imported:
     Parameters
     ----------
     line : int
+        Its line number.
     base : str or None
-        What stands between "from" and "import", without its dots; None for a plain import.
+        The module between "from" and "import", without leading dots; None for a plain import.
     level : int
-        Dots before it.
+        Number of leading dots.
     names : tuple of str
+        The imported names.
     top : bool
-        Whether it stands at the top of the file: not in a function, nor for types alone.
+        Whether the statement is at the top level of the file: not in a function, nor for types alone.
     """
 
     line: int
@@ -80,13 +83,13 @@ class Imported:
     top: bool
 
     def absolute(self, package: list[str]) -> str:
-        """The module between "from" and "import" as a file of the package sees it."""
+        """Return the dotted name of the module between "from" and "import", for a file in the package with these parts."""
         above = package[: len(package) - self.level + 1] if self.level else []
         return ".".join([*above, *([self.base] if self.base else [])])
 
 
 def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
-    """Every statement inside a node, at any depth; expressions hold none and are not entered."""
+    """Yield every statement inside a node, at any depth."""
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for inner in getattr(node, field, ()):
             if isinstance(inner, ast.stmt):
@@ -96,7 +99,7 @@ def statements_of(node: ast.AST) -> Iterator[ast.stmt]:
 
 @cache
 def imports_of(path: Path) -> tuple[Imported, ...]:
-    """Every import of a file, inside functions as well."""
+    """Return every import of a file, also those in functions."""
     tree = _tree(path)
     result, top = [], set(map(id, tree.body))
     for node in statements_of(tree):
@@ -134,15 +137,21 @@ def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
 class Exemptions:
     """The places that a comment exempts from a law: ``# exempt (length): compiled as one function``.
 
-    The comment stands on a line of its own above the place, or (one or two of them) above the statement that holds it. At the top
-    of a file it exempts the file, at the top of an ``__init__.py`` the folder.
+    The comment is on a line of its own above the place, or (one or two of them) above the statement that holds it. At the top
+    of a file it exempts the file, at the top of an ``__init__.py`` the folder. ``(file, line) in exemptions`` tells whether a
+    line is exempt.
 
     Parameters
     ----------
     law : str
-        In parentheses in the comment.
+        The word in parentheses in the comment.
     sources : mapping of str to str, optional
-        Texts by path; those of the project where they are not given.
+        Texts by path; by default those of the project.
+
+    Attributes
+    ----------
+    lines, used : set of (str, int)
+        File and line number of every comment, and of those that have exempted a place.
     """
 
     def __init__(self, law: str, sources: dict[str, str] | None = None) -> None:
@@ -157,7 +166,7 @@ class Exemptions:
         self.used: set[tuple[str, int]] = set()
 
     def __contains__(self, place: tuple[str, int]) -> bool:
-        """Return whether a file's line is exempt; what exempts it is remembered as used."""
+        """Return whether a file's line is exempt, and record the comments that exempt it as used."""
         file, line = place
         folders = file.split("/")[:-1]
         homes = [file, *("/".join([*folders[:k], "__init__.py"]) for k in range(1, len(folders) + 1))]
@@ -167,7 +176,7 @@ class Exemptions:
 
     @property
     def idle(self) -> list[str]:
-        """The comments that exempted nothing."""
+        """The comments that have exempted no place, as "file:line"."""
         return [f"{file}:{line}" for file, line in sorted(self.lines - self.used)]
 
 

@@ -1,4 +1,4 @@
-"""A checker of VIPR files, version 1.1, written from the format's text alone: it shares nothing with the package."""
+"""A checker of VIPR files, version 1.1, written from the format's description: it shares no code with the package."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 __all__ = ["Checked", "WrongCertificateError", "check"]
 
+#: Coefficients of a linear expression by variable, or multipliers by line.
 Terms = dict[int, Fraction]
 
 
@@ -17,11 +18,11 @@ class WrongCertificateError(Exception):
 
 @dataclass(frozen=True)
 class Checked:
-    """The claim that the file proves: the bounds of the optimum (None where it is open), or that there is no point."""
+    """The claim that a file proves."""
 
-    lower: Fraction | None
-    upper: Fraction | None
-    infeasible: bool
+    lower: Fraction | None  #: lower bound of the optimum; None without one
+    upper: Fraction | None  #: upper bound of the optimum; None without one
+    infeasible: bool  #: whether there is no feasible point
 
 
 @dataclass(frozen=True)
@@ -101,12 +102,12 @@ def _split(a: _Constraint, b: _Constraint, integers: set[int]) -> None:
 
 
 def check(path: Path) -> Checked:
-    """Verify every line of the file.
+    """Verify every line of the file and return the proved claim.
 
     Raises
     ------
     WrongCertificateError
-        One does not hold, or the last does not say what was to be proved.
+        A line does not hold, or the last line is not the claim.
     """
     words = _Words(path.read_text())
     words.expect("VER")

@@ -53,7 +53,7 @@ def conic(n: int) -> Gap:
 
 def conic_peer(peer: str, n: int) -> Gap:
     """By Clarabel or SCS, in the coordinates in which the penalty is a norm."""
-    from conic_agreement import TOLERANCE, judged
+    from conic_agreement import TOLERANCE, certified_values
     from conic_peers import PEERS
 
     from marginopt.models.conic_bound import coordinates
@@ -64,7 +64,7 @@ def conic_peer(peer: str, n: int) -> Gap:
     result = next(iter(PEERS[peer](problem.A, None, problem.lam, TOLERANCE[peer])))
 
     def gap() -> float:
-        objective, bound = judged(problem, result)
+        objective, bound = certified_values(problem, result)
         return (objective - bound) / abs(objective)
 
     return gap

@@ -3,7 +3,7 @@
 ``python benchmarks/scale/search.py measure`` starts a Dask scheduler and worker processes on this machine and solves one problem
 in one process and on the cluster, the optimum known, so that both search the same tree. On a machine that others use wall time
 says little: the processor time of all processes (workers, scheduler, coordinator) against that of one says what the division
-costs, and the log of slices where the workers waited, and which share of their slices they had a processor.
+costs, and the log of subproblems where the workers waited, and which share of their subproblems they had a processor.
 
 ``... killed`` shows what happens where a worker is killed.
 
@@ -11,7 +11,7 @@ costs, and the log of slices where the workers waited, and which share of their 
 checkpoint, and has the one proof log of all legs checked to its end, on the cluster and by one process.
 
 ``... simulate`` records the tree of the same problem (nodes, children, work of each) and drives the coordinator's own rule for
-handing out slices (`solvers.zero_one.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
+handing out subproblems (`solvers.zero_one.distributed_boxes`) by a simulated clock for 2 to 1,024 workers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def measure(a: argparse.Namespace) -> None:
         Client(cluster.address, set_as_default=False, direct_to_workers=True) as client,
     ):
         mo.solve(stated(150, 5, 10.0), "zero-one-bb", **common | {"start": None}, cluster=client)  # loads the workers
-        print("| run | status | bound | nodes | wall s | processor s | MB | slices |\n|---|---|---|---|---|---|---|---|")
+        print("| run | status | bound | nodes | wall s | processor s | MB | subproblems |\n|---|---|---|---|---|---|---|---|")
         for _ in range(a.repeat):
             begin, used = time.perf_counter(), time.process_time()
             one = mo.solve(model, "zero-one-bb", **common)
@@ -75,8 +75,8 @@ def measure(a: argparse.Namespace) -> None:
             workers, scheduler = sum(v for who, v in spent.items() if who), spent[""]
             print(
                 f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
-                f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {cpu:.2f} here + "
-                f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['slices']} |"
+                f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in subproblems) + {cpu:.2f} here + "
+                f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['subproblems']} |"
             )
             print(f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}")
             total = workers + cpu + scheduler
@@ -90,7 +90,7 @@ def processors(client: Any) -> dict[str, float]:
 
 
 class Log:
-    """The time of every slice, as the coordinator records it."""
+    """The time of every subproblem, as the coordinator records it."""
 
     def __enter__(self) -> Log:
         self.rows: list[tuple[str, float, float, float]] = []  # worker, end, wall and processor seconds
@@ -109,11 +109,11 @@ class Log:
         rule.DistributedBoxEngine.add_result = self._take_in  # type: ignore[method-assign]
 
     def idle(self, workers: int) -> str:
-        """Where the workers' time went: before their first slice, between slices, after their last."""
+        """Where the workers' time went: before their first subproblem, between subproblems, after their last."""
         if not self.rows:
-            return "no slice was handed out: the coordinator ended the search alone"
+            return "no subproblem was handed out: the coordinator ended the search alone"
         whole = self.end - self.begin
-        lines = ["| worker | slices | in slices | had a processor | before the first | between | after the last |"]
+        lines = ["| worker | subproblems | in subproblems | had a processor | before the first | between | after the last |"]
         lines.append("|---|---|---|---|---|---|---|")
         for who in sorted({row[0] for row in self.rows}):
             mine = [row for row in self.rows if row[0] == who]
@@ -122,7 +122,7 @@ class Log:
             busy = sum(row[3] for row in mine) / wall
             lines.append(f"| {who.rpartition(':')[2]} | {len(mine)} | {wall / whole:.1%} | {busy:.1%} | {shares} |")
         took = np.array([row[2] for row in self.rows])
-        return "\n".join(lines) + f"\nseconds of a slice: median {np.median(took):.3f}, most {took.max():.3f}"
+        return "\n".join(lines) + f"\nseconds of a subproblem: median {np.median(took):.3f}, most {took.max():.3f}"
 
 
 def killed(a: argparse.Namespace) -> None:
@@ -137,7 +137,7 @@ def killed(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    batch_size.TARGET_SECONDS = 0.2  # seconds of a slice: a search of seconds shall have many
+    batch_size.TARGET_SECONDS = 0.2  # seconds of a subproblem: a search of seconds shall have many
     begin, arrived, take_in = time.perf_counter(), [0], rule.DistributedBoxEngine.add_result
 
     def told(text: str) -> None:
@@ -151,17 +151,20 @@ def killed(a: argparse.Namespace) -> None:
             arrived[0] += 1
             if arrived[0] % 8 == 0 or arrived[0] in (9, 10):
                 who = result.worker.rpartition(":")[2]
-                told(f"slice {number} back from {who}: {result.counts['nodes']} nodes; {self.open_count} open, {self.nodes} done")
+                told(
+                    f"subproblem {number} back from {who}: {result.counts['nodes']} nodes; "
+                    f"{self.open_count} open, {self.nodes} done"
+                )
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._dispatcher.in_progress)}")
+                told(f"SIGKILL to worker {victim.pid}; subproblems under way: {sorted(self._dispatcher.in_progress)}")
                 coming.start()
 
         rule.DistributedBoxEngine.add_result = watched
         with Client(cluster.address, set_as_default=False) as client:
             result = mo.solve(model, "zero-one-bb", **common, cluster=client)
-            told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['slices']} slices")
+            told(f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes, {result.details['subproblems']} subproblems")
             coming.join()
             removed = client.run_on_scheduler(_removals)
     print("\n".join(f"scheduler: {line}" for line in removed))
@@ -178,7 +181,7 @@ def continued(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    # a search of seconds shall have many slices
+    # a search of seconds shall have many subproblems
     batch_size.TARGET_SECONDS, batch_size.LEAST_SECONDS, batch_size.FIRST_BATCH_NODES = 0.2, 0.05, 32
     take_in, arrived = rule.DistributedBoxEngine.add_result, [0]
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
@@ -189,7 +192,9 @@ def continued(a: argparse.Namespace) -> None:
             if arrived[0] == 4:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._dispatcher.in_progress)}", flush=True)
+                print(
+                    f"  SIGKILL to worker {victim.pid}; subproblems under way: {sorted(self._dispatcher.in_progress)}", flush=True
+                )
 
         rule.DistributedBoxEngine.add_result = watched
         remaining, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
@@ -200,7 +205,7 @@ def continued(a: argparse.Namespace) -> None:
                 where = {"cluster": client, "checkpoint": remaining, "proof": str(log)}
                 result = mo.solve(model, "zero-one-bb", **common, **where, node_limit=one.nodes // 4)
                 text = f"{result.status}, bound {result.bound:.12g}, {result.nodes} nodes so far"
-                print(f"leg {leg}: {text}, {arrived[0]} slices", flush=True)
+                print(f"leg {leg}: {text}, {arrived[0]} subproblems", flush=True)
                 cluster.add()
             print(f"the log has {log.stat().st_size / 1e6:.1f} MB")
             reports = []

@@ -1,4 +1,4 @@
-"""Recorded trees of the box search, and the coordinator's own rule for slices driven by a simulated clock."""
+"""Recorded trees of the box search, and the coordinator's own rule for subproblems driven by a simulated clock."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def recorded(model: mo.ZeroOneSVM, w: np.ndarray) -> Tree:
 class Costs:
     """The assumptions besides the tree.
 
-    ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each slice, out and in; ``per_node``:
-    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded. Workers have
-    loaded what they run: they are ready when their answer comes.
+    ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each subproblem, out and in;
+    ``per_node``: its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded.
+    Workers have loaded what they run: they are ready when their answer comes.
     """
 
     latency: float = 1e-3
@@ -102,7 +102,7 @@ class Outcome:
     workers: int
     seconds: float = 0.0
     alone: float = 0.0
-    slices: int = 0
+    subproblems: int = 0
     coordinator: float = 0.0
     most: float = 0.0
     least: float = 0.0
@@ -111,8 +111,8 @@ class Outcome:
         speed = self.alone / self.seconds
         idle = 1.0 - self.alone / (self.workers * self.seconds)
         return (
-            f"| {self.workers:5d} | {self.alone:9.4g} | {self.seconds:9.4g} | {speed:7.1f} | {idle:6.1%} | {2 * self.slices:8d} "
-            f"| {self.coordinator / self.seconds:6.1%} | {self.least / max(self.most, 1e-300):5.2f} |"
+            f"| {self.workers:5d} | {self.alone:9.4g} | {self.seconds:9.4g} | {speed:7.1f} | {idle:6.1%} "
+            f"| {2 * self.subproblems:8d} | {self.coordinator / self.seconds:6.1%} | {self.least / max(self.most, 1e-300):5.2f} |"
         )
 
 
@@ -122,8 +122,8 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     outcome = Outcome(workers, alone=float(seconds.sum()))
     pool, clock = _head(tree, seconds, costs)
     busy = np.zeros(workers)
-    free = list(range(workers))  # workers without a slice
-    queued: list[tuple[list[int], float]] = []  # slices that wait at the cluster
+    free = list(range(workers))  # workers without a subproblem
+    queued: list[tuple[list[int], float]] = []  # subproblems that wait at the cluster
     events: list[tuple[float, int, int, list[int], int, float]] = []  # arrival, order, worker, nodes, given, spent
     shares = BatchSize()
     order, flying, coordinator = 0, 0, clock
@@ -139,7 +139,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
         done, _, worker, rest, problem, took = heapq.heappop(events)
         shares.update(problem, len(rest), took)
         free.append(worker)
-        if queued:  # the next slice waits at the worker already
+        if queued:  # the next subproblem waits at the worker already
             nodes, length = queued.pop(0)
             free.remove(worker)
             spent, more = _searched(tree, seconds, nodes, length)
@@ -183,14 +183,14 @@ def _handed(
             break
         queued.append((nodes, length))
         flying += 1
-        outcome.slices += 1
+        outcome.subproblems += 1
         outcome.coordinator += 0.5 * costs.handling
         now += 0.5 * costs.handling
     return flying, now
 
 
 def _searched(tree: Tree, seconds: np.ndarray, nodes: list[int], length: float) -> tuple[float, list[int]]:
-    """A slice: seconds spent, and what is still open."""
+    """A subproblem: seconds spent, and what is still open."""
     stack, spent = list(reversed(nodes)), 0.0
     while stack and spent < length:
         node = stack.pop()

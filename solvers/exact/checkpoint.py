@@ -45,14 +45,16 @@ class Checkpoint(ABC, Generic[S]):
     Parameters
     ----------
     path : path-like
+        Path of the file.
     digest : str
         The digest of the searched problem; a file of another problem is rejected.
     tol : float
         Tolerance of the search. A file of another tolerance is rejected, since that search has pruned other nodes.
     """
 
-    #: The solver, and the names of its numbers in the order of the file.
+    #: Name of the solver, for messages.
     solver: str
+    #: Names of the file's scalars in the order of the file, "layout" and "tol" among them.
     numbers: ClassVar[tuple[str, ...]]
 
     def __init__(self, path: str | os.PathLike[str], digest: str, tol: float) -> None:
@@ -76,7 +78,7 @@ class Checkpoint(ABC, Generic[S]):
         return time.monotonic() >= self._next_time
 
     def new_part_path(self) -> Path:
-        """Return the path of a new log's part file, different from that of the current checkpoint's log."""
+        """Return a path for the part file of a new log, different from that of the log to which the current file refers."""
         names = [f"{self.path.name}.log{k}" for k in (0, 1)]
         return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
 
@@ -167,7 +169,7 @@ class Checkpoint(ABC, Generic[S]):
                 )
             if bytes(arrays["problem"]).decode() != self._digest:
                 raise DataError(
-                    f"{self.path} keeps the search of another problem (other data, costs or intercept)", file=self.path
+                    f"{self.path} holds the search of another problem (other data, costs or intercept)", file=self.path
                 )
             if numbers["tol"] != self._tol:
                 raise InputError(

@@ -23,12 +23,10 @@ from ..parallel.executor import AsynchronousExecutor, Job, TaskResult
 
 #: Node numbers in the proof log that are reserved for each subproblem: its nodes are numbered from a multiple of this on.
 NUMBERS_PER_SUBPROBLEM = 1 << 26
-
-
-#: Seconds of a subproblem: with work for all workers, with little work, and at most where this process is the bottleneck. The
-#: fixed cost of a subproblem makes shorter ones more expensive than the idle time that they avoid.
+#: Time limits of a subproblem in seconds: the usual one, the least one (towards the end of a search), and the largest one (where
+#: this process is the bottleneck). Shorter subproblems would cost more than the idle time that they avoid.
 TARGET_SECONDS, LEAST_SECONDS, MOST_SECONDS = 1.5, 0.2, 30.0
-#: Most nodes of the first subproblems: enough that they seldom finish before their time limit.
+#: Largest number of nodes of the first subproblems: enough that they seldom finish before their time limit.
 FIRST_BATCH_NODES = 256
 #: Number of batches per worker into which the pool is divided. Few suffice, since unfinished subproblems are divided anew.
 _BATCHES_PER_WORKER = 1.25
@@ -63,14 +61,14 @@ class BatchSize:
         self.seconds_per_node = self._seconds / self._nodes
 
     def next_batch(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:
-        """Return the number of nodes and the seconds of each of the next subproblems.
+        """Return the number of nodes and the time limit in seconds of each of the next subproblems.
 
         Parameters
         ----------
         waiting : int
             Open nodes in the pool.
         slots : int
-            Number of subproblems in parallel.
+            Number of subproblems that the workers solve in parallel.
         handling : float
             Seconds of this process per subproblem. Shorter subproblems would make this process the bottleneck.
         """
@@ -95,7 +93,7 @@ MOST_INVALID_RESULTS = 8
 
 
 class SubproblemOutcome(Protocol):
-    """Protocol of a subproblem's result: the part that the dispatcher reads."""
+    """Protocol of a subproblem's result: the attributes that the dispatcher reads."""
 
     @property
     def nodes(self) -> Sized:
@@ -131,11 +129,20 @@ class NodePool(Protocol):
         """Raise ValueError, or another error of malformed data, unless ``outcome`` is a valid result."""
 
     def add_result(self, number: int, outcome: Any) -> None:
-        """Add a result: its open nodes, its incumbent, its part of the proof."""
+        """Add the result of subproblem ``number``: its open nodes, its incumbent, its part of the proof."""
 
 
 class Dispatcher:
     """The dispatcher of one search, which keeps every worker of an executor busy with subproblems of a pool.
+
+    Parameters
+    ----------
+    executor : AsynchronousExecutor
+        The workers.
+    pool : NodePool
+        The search.
+    job : callable
+        The function that a worker calls with a subproblem and a number of threads.
 
     Attributes
     ----------
@@ -148,7 +155,7 @@ class Dispatcher:
     """
 
     def __init__(self, executor: AsynchronousExecutor, pool: NodePool, job: Job) -> None:
-        self._team, self._pool, self._job = executor, pool, job
+        self._executor, self._pool, self._job = executor, pool, job
         self._batch_size = BatchSize()
         self.in_progress: dict[int, Any] = {}
         self.last_number, self.has_ready_worker = 0, False
@@ -157,24 +164,24 @@ class Dispatcher:
         self._workers: set[str] = set()
 
     def statistics(self) -> dict[str, float]:
-        """Return the counts of subproblems and workers, and the seconds of handling, processor and wall time."""
-        counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
+        """Return the numbers of dispatched subproblems and of workers, and the seconds that this process and the workers took."""
+        counts = {"subproblems": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
         return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
 
     def preload_workers(self, job: Job, task: Any) -> None:
         """Make every worker load its code and fetch the data before its first subproblem; later calls do nothing."""
         if self._preload_count:
             return
-        for _ in range(self._team.slots):
+        for _ in range(self._executor.slots):
             self._preload_count += 1
-            self._team.submit(-self._preload_count, job, task)
+            self._executor.submit(-self._preload_count, job, task)
 
     def exchange(self, seconds: float) -> None:
         """Dispatch subproblems, wait at most ``seconds`` for results, add them to the pool, and dispatch again."""
         start = time.perf_counter()
         self._dispatch()
         self._handling_seconds += time.perf_counter() - start
-        results = self._team.collect(seconds) if self.in_progress or not self.has_ready_worker else []
+        results = self._executor.collect(seconds) if self.in_progress or not self.has_ready_worker else []
         start = time.perf_counter()
         for completed in results:
             self._receive(completed)
@@ -204,7 +211,7 @@ class Dispatcher:
         """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
         self._failures += 1
         if self._failures > MOST_INVALID_RESULTS:
-            message = f"workers of the cluster are broken: {self._failures} subproblems came back as nothing"
+            message = f"workers of the cluster are broken: {self._failures} subproblems came back without a valid result"
             raise SolverError(f"{message}: {describe_read_error(error)}") from error
         self._submit(self.in_progress.pop(number), LEAST_SECONDS)
 
@@ -212,15 +219,15 @@ class Dispatcher:
         self.last_number += 1
         self.in_progress[self.last_number] = nodes
         self._dispatched += 1
-        self._team.submit(self.last_number, self._job, self._pool.task(self.last_number, nodes, seconds))
+        self._executor.submit(self.last_number, self._job, self._pool.task(self.last_number, nodes, seconds))
 
     def _dispatch(self) -> None:
         """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
         waiting = self._pool.queue_length
         if not waiting:
             return
-        slots = self._team.size
-        missing = (1 + self._team.ahead) * slots - len(self.in_progress)
+        slots = self._executor.size
+        missing = (1 + self._executor.ahead) * slots - len(self.in_progress)
         if missing <= 0:
             return
         batch, seconds = self._batch_size.next_batch(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
@@ -231,8 +238,8 @@ class Dispatcher:
             self._submit(nodes, seconds)
 
     def release(self) -> None:
-        """Cancel the subproblems in progress; their nodes count as open."""
-        self._team.cancel()
+        """Cancel the subproblems in progress; their nodes stay open."""
+        self._executor.cancel()
 
 
 def _require(condition: bool, message: str) -> None:
@@ -244,18 +251,18 @@ def check_numbers(*values: Any, minimum: float = -math.inf) -> None:
     """Raise ValueError unless every value is a float or an integer within 60 bits, and at least ``minimum``."""
     for value in values:
         _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
-        _require(value >= minimum, f"{value!r} is not a valid number of it")
+        _require(value >= minimum, f"{value!r} is below {minimum:g}")
 
 
 def check_worker_fields(seconds: Any, processor_seconds: Any, effort: Any, worker: Any) -> None:
-    """Raise ValueError unless seconds and effort are finite and nonnegative, and the worker's name is a string."""
+    """Raise ValueError unless times and effort (counted work) are finite and nonnegative and the worker's name is a string."""
     check_numbers(seconds, processor_seconds, effort, minimum=0.0)
     _require(math.isfinite(seconds + processor_seconds + effort) and type(worker) is str, "invalid times or an invalid name")
 
 
 def check_counts(counts: Mapping[str, Any], names: Iterable[str]) -> None:
     """Raise ValueError unless the counts have exactly these names and are nonnegative integers within 60 bits."""
-    _require(set(counts) == set(names), "other counts than a slice has")
+    _require(set(counts) == set(names), "other counts than a subproblem has")
     _require(all(type(count) is int and 0 <= count < 1 << 60 for count in counts.values()), "invalid counts")
 
 

@@ -24,7 +24,7 @@ from ...errors import DataError, WriteError
 from ...files import READ_ERRORS, atomic_file, describe_read_error
 from ...models.arrays import FloatArray, IntArray
 
-#: Characters that are collected before they are written: one system call for each megabyte.
+#: Characters that are buffered before they are written: one system call for each megabyte.
 _BUFFERED = 1 << 20
 #: Level of gzip's compression. The highest levels take five times as long as the search and save a tenth.
 _PACKED = 1
@@ -50,6 +50,7 @@ class LogFile:
     Parameters
     ----------
     path : str
+        Path of the finished log.
     part : Path, optional
         File of the records until the log is sealed.
     position : LogPosition, optional
@@ -257,10 +258,10 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    """Dual multipliers α = numbers · 2^exponent as a log stores them: float64 holds them, and their balance, exactly."""
+    """Dual multipliers α = numbers · 2^exponent as a log stores them: float64 represents them and sums of them exactly."""
 
     numbers: IntArray  #: (n,) integers from 0 to 2^31 - 1
-    exponent: int
+    exponent: int  #: of the power of two
 
     @classmethod
     def nearest(cls, alpha: FloatArray, limits: FloatArray) -> DualPoint:

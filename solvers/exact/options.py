@@ -21,11 +21,11 @@ from .check.checker import ProofChecker
 
 @dataclass(frozen=True)
 class Limits:
-    """Tolerance and limits of one run."""
+    """Tolerance and limits of one run of an exact solver; None is no limit."""
 
     tol: float = 1e-6  #: relative gap at which the search ends
     nodes: int | None = None  #: largest number of nodes
-    memory: float | None = None  #: largest number of bytes of the open nodes
+    memory: float | None = None  #: largest memory of the open nodes in bytes
     deadline: float = math.inf  #: value of ``time.perf_counter`` at which the run ends, its preparation included
 
     @property

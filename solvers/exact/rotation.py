@@ -1,8 +1,9 @@
-"""Orthonormal coordinates for branch and bound over boxes of w, rotated so that a box excludes many pairs of opposite points.
+"""Orthonormal coordinates for branch and bound over boxes of w, rotated so that boxes give strong bounds.
 
-`zero-one-bb` and `margin-bb` compute them once, before the search: `constant_column` finds the intercept, `singular_basis` spans
-the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors. `choose_coordinates` rotates a whole
-margin problem.
+A box excludes a pair of points of opposite classes if no w in it gives both a margin of 1 or more. The rotation makes boxes
+exclude many pairs. `zero-one-bb` and `margin-bb` compute the coordinates once, before the search: `constant_column` finds the
+intercept, `singular_basis` spans the data, `rotated_basis` rotates that basis, and `basis_errors` bounds the rounding errors.
+`choose_coordinates` rotates a whole margin problem.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ def singular_basis(block: FloatArray, full: bool) -> FloatArray:
 
 
 def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
-    """Return an orthonormal basis with a small 1-norm of sums of opposite rows, rotated from Q or from the features' axes.
+    """Return an orthonormal basis in which the sums of two rows of opposite classes have small 1-norms.
+
+    It is rotated from Q or from the features' axes.
 
     Parameters
     ----------
     block : ndarray (n, p)
-        Penalised columns of the rows.
+        Penalised columns of the signed rows y_i x_i.
     Q : ndarray (p, k)
         Singular vectors of the block.
     labels : ndarray (n,) or None
@@ -129,22 +132,23 @@ def _sparsify(Q: FloatArray, sums: FloatArray) -> FloatArray:
 class RotatedCoordinates:
     """A margin problem in coordinates v = V'w, in which boxes bound margins more tightly, with bounds of the rounding errors."""
 
-    #: the rotated problem. Its norm of v is that of w up to the rounding of the atoms, which the loops allow for.
+    #: the problem in v. Its norm of v is that of w up to the rounding of the atoms, which the loops allow for.
     problem: MarginProblem
     V: FloatArray  #: (p, p) orthogonal up to rounding; the identity on a free intercept
     skew: FloatArray  #: (n, p) margins of v and of w differ by at most skew |v|
     stretch: float  #: ||v||² is at most (1 + stretch) ||w||²
 
     def rotate(self, w: FloatArray) -> FloatArray:
-        """Return v of w."""
+        """Return the coordinates v = V'w of a point w."""
         return np.asarray(self.V.T @ w)
 
     def coordinate_bounds(self, value: float) -> tuple[FloatArray, FloatArray]:
-        """Return bounds (p,), (p,) of v at some optimal point, if the optimum is below ``value``.
+        """Return lower and upper bounds (p,), (p,) of v at some optimal point, if the optimum is below ``value``.
 
         They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
-        objective is piecewise linear in an intercept. Some optimal intercept stands at a corner of a point's loss, at margin 1 of
-        a demanded or counted point, at a binding row, at an end of its domain, or, for an integer, within 1 of one of these.
+        objective is piecewise linear in an intercept. Some optimal intercept is at a breakpoint of a point's loss, at margin 1 of
+        a kept point or of a point in a budget, at a binding row, at an end of its domain, or, for an integer, within 1 of one of
+        these.
         """
         problem, has_square = self.problem, self.problem.curvature > 0.0
         squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
@@ -167,7 +171,7 @@ class RotatedCoordinates:
         return lower, upper
 
     def margin_errors(self, value: float) -> FloatArray:
-        """Return the possible error of margins of points better than ``value``."""
+        """Return bounds (n,) of the difference between margins of v and of w where the objective is below ``value``."""
         return (
             np.asarray(self.skew @ np.abs(self.coordinate_bounds(value)).max(axis=0))
             if self.skew.any()
@@ -175,24 +179,24 @@ class RotatedCoordinates:
         )
 
     def loss_error(self, value: float) -> float:
-        """Return the possible error of the losses of points better than ``value``; ∞ if losses jump and margins are inexact."""
+        """Return a bound of the error of the losses where the objective is below ``value``; ∞ if losses jump and margins err."""
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
         return float((problem.costs * problem.per_point(lambda loss: loss.largest_slope)) @ errors)
 
     def original_bound(self, bound: float) -> float:
-        """Return a bound of the rotated problem as a bound of the problem."""
+        """Return the lower bound of the original problem that a lower bound of the rotated problem proves."""
         return float(bound / (1.0 + self.stretch)) if np.isfinite(bound) else bound
 
 
 def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return a problem in its own coordinates, v = w, without rounding errors."""
+    """Return a problem in its original coordinates, v = w, without rounding errors."""
     return RotatedCoordinates(problem, np.eye(problem.A.shape[1]), np.zeros(problem.A.shape), 0.0)
 
 
 def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return a problem in coordinates rotated to its rows; in its own if its squares differ or anything restricts w."""
+    """Return a problem in coordinates rotated to its rows; in the original ones if its squares differ or w is restricted."""
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept

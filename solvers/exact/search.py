@@ -3,8 +3,8 @@
 A problem supplies one class, its `BoundingRule`: the root, a point's objective, and the bound and the children of a node. A node
 is a set of arrays of fixed shapes, so that a checkpoint saves it and any process continues it. `TreeSearch` takes the node of the
 least bound first. With remote workers it becomes the pool of open nodes of a `Dispatcher`: a worker searches a few nodes for a
-limited time and returns those that remain open. The log has one record for each processed node, with its number, its parent and
-its side; `TreeChecker` reads it.
+limited time and returns those that remain open. The log has one record for each processed node, with its number, its parent's
+number and its place among the parent's children; `TreeChecker` reads it.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from .log_file import LogPosition, LogWriter
 P = TypeVar("P")
 #: The data of a node: arrays by name, of the same shapes and types in all nodes of a problem.
 NodeArrays: TypeAlias = Mapping[str, Any]
-#: Share of the incumbent's value, which is rounded, by which the proved bound stays below it.
+#: Relative distance by which the proved bound stays below the incumbent's value, since that value is rounded.
 _ROUNDING = 1e-12
 #: Bytes of a node's objects beside its arrays, about.
 _NODE_BYTES = 400.0
-#: Nodes after which workers load their code, since shorter searches need none, and after which nodes are dispatched even if no
-#: worker is ready.
+#: Processed nodes after which the workers load their code (shorter searches need no workers), and after which nodes are
+#: dispatched even if no worker is ready.
 PRELOAD_NODES, DISPATCH_NODES = 20, 500
 
 
@@ -117,7 +117,7 @@ class BoundingRule(ABC, Generic[P]):
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
     lower_bound: float = -math.inf
-    #: Value of ``time.perf_counter`` from which a node that takes long is bounded with less effort; workers have none.
+    #: Value of ``time.perf_counter`` from which a node that takes long is bounded with less effort; infinite in workers.
     deadline: float = math.inf
 
     def __init__(self, problem: P) -> None:
@@ -194,11 +194,11 @@ def _unpacked(rule: BoundingRule[Any], arrays: Mapping[str, Any]) -> list[Node]:
     shapes |= {f"part_{name}": ((m, *a.shape), a.dtype) for name, a in root.items()}
     valid = all(arrays[name].shape == shape and arrays[name].dtype == kind for name, (shape, kind) in shapes.items())
     if not valid or np.isnan(bounds).any() or (origins < 0).any():
-        raise ValueError("its open nodes are none of this problem")
+        raise ValueError("its open nodes are not nodes of this problem")
     parts = [{name: np.array(arrays[f"part_{name}"][k]) for name in root} for k in range(m)]
     nodes = [Node(float(bounds[k]), parts[k], (int(origins[k, 0]), int(origins[k, 1]))) for k in range(m)]
     if not all(rule.accepts(node.arrays) for node in nodes):
-        raise ValueError("its open nodes are none of this problem")
+        raise ValueError("its open nodes are not nodes of this problem")
     return nodes
 
 
@@ -236,7 +236,7 @@ class SearchCheckpoint(Checkpoint[StoppedSearch]):
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """A task for a worker: search some open nodes for a limited time."""
+    """The message that makes a worker search some open nodes for a limited time."""
 
     rule: type[BoundingRule[Any]]  #: class of the bounding rule
     problem: Any  #: data of the rule
@@ -259,17 +259,17 @@ class SubproblemResult:
     explored: int  #: number of nodes that the worker processed
     seconds: float  #: wall time of the worker
     processor_seconds: float  #: processor time of the worker
-    log: bytes  #: lines of the proof log, compressed by zlib
-    worker: str  #: machine and process of the worker
+    log: bytes  #: lines of the proof log, compressed by zlib; empty without a log
+    worker: str  #: name of the worker (`dispatcher.worker_name`)
 
 
 def load_code(task: Subproblem, threads: int | None) -> None:
-    """Import and compile the rule's loops in a worker."""
+    """Import and compile the loops of the task's rule in a worker, which ignores ``threads``."""
     task.rule.load()
 
 
 def solve_subproblem(task: Subproblem, threads: int | None) -> SubproblemResult:
-    """Search the nodes of a subproblem with one thread until its time is over."""
+    """Search the nodes of a subproblem until its time is over, with one thread whatever ``threads`` is."""
     start, processor_start = time.perf_counter(), time.thread_time()
     rule, lines = task.rule(task.problem), list[str]()
     nodes = _unpacked(rule, task.nodes.arrays)
@@ -297,6 +297,7 @@ class TreeSearch:
     ----------
     rule : BoundingRule
     incumbent : Incumbent
+        Updated by the search; without a value it begins at the rule's `first_point`.
     nodes : sequence of Node, optional
         Open nodes to continue with; the root by default.
     next_id : int
@@ -309,6 +310,7 @@ class TreeSearch:
     closed_bound : float
         Least bound of the nodes closed so far.
     log : TreeLog or None
+        The proof log.
     record_listener : callable or None
         Called with the record of each processed node.
     """
@@ -340,26 +342,26 @@ class TreeSearch:
         search.explored, search.closed_bound = stopped.explored, stopped.closed_bound
         return search
 
-    def _flying(self) -> list[Node]:
+    def _dispatched_nodes(self) -> list[Node]:
         return [] if self._dispatcher is None else [node for nodes in self._dispatcher.in_progress.values() for node in nodes]
 
     @property
     def open_nodes(self) -> list[Node]:
         """The open nodes; those of subproblems in progress as they were dispatched."""
-        return [*(node for *_, node in sorted(self._heap, key=lambda item: item[:2])), *self._flying()]
+        return [*(node for *_, node in sorted(self._heap, key=lambda item: item[:2])), *self._dispatched_nodes()]
 
     @property
     def open_count(self) -> int:
         """The number of open nodes."""
-        return len(self._heap) + len(self._flying())
+        return len(self._heap) + len(self._dispatched_nodes())
 
     @property
     def bound(self) -> float:
-        """The proved lower bound."""
-        flying_bound = min((node.bound for node in self._flying()), default=math.inf)
+        """The proved lower bound of the optimum."""
+        dispatched_bound = min((node.bound for node in self._dispatched_nodes()), default=math.inf)
         value = self.incumbent.value
         rounded = value - _ROUNDING * abs(value) if value < math.inf else value
-        return min(self.closed_bound, self._heap[0][0] if self._heap else math.inf, flying_bound, rounded)
+        return min(self.closed_bound, self._heap[0][0] if self._heap else math.inf, dispatched_bound, rounded)
 
     @property
     def done(self) -> bool:
@@ -377,7 +379,7 @@ class TreeSearch:
         return 0 if self._dispatcher is None else int(self._dispatcher.statistics()["workers"])
 
     def checkpoint_content(self, position: LogPosition | None) -> CheckpointContent:
-        """Return the content of a checkpoint at this position of the log."""
+        """Return the content of a checkpoint of the search as it is; ``position`` is the end of its log, None without one."""
         next_id = (
             self.next_id
             if self._dispatcher is None
@@ -457,7 +459,7 @@ class TreeSearch:
         unpack_log_lines(result.log)
 
     def add_result(self, number: int, result: SubproblemResult) -> None:
-        """Add a result: its open nodes, its point with a recomputed value, its part of the proof."""
+        """Add the result of subproblem ``number``: its open nodes, its point with a recomputed value, its part of the proof."""
         if result.w is not None:
             self.incumbent.offer(result.w, self.rule.objective(result.w))
         self.closed_bound, self.explored = min(self.closed_bound, result.closed_bound), self.explored + result.explored
@@ -466,6 +468,6 @@ class TreeSearch:
             self.log.merge(unpack_log_lines(result.log))
 
     def release(self) -> None:
-        """Cancel the subproblems in progress; their nodes count as open."""
+        """Cancel the subproblems in progress; their nodes stay open."""
         if self._dispatcher is not None:
             self._dispatcher.release()

@@ -1,4 +1,4 @@
-"""`write_vipr`, which proves the optimum of a mixed-integer linear program in the VIPR format, for the field's checkers."""
+"""VIPR certificates of mixed-integer linear programs: `write_vipr` proves an optimum and writes the proof for other checkers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ...models.program.form import StandardForm
 from .vipr_tree import Branch, LinearProgram, ProofNode, RationalSum, Tree, branch_and_bound
 
 
-def least_leaf_bound(root: ProofNode) -> Fraction | None:
-    """Return the least bound of the leaves below a root, which the tree proves; None if every leaf is empty."""
-    sides = [node.proof.side for node in _leaves(root) if not node.empty]
+def _least_leaf_bound(root: ProofNode) -> Fraction | None:
+    """Return the least bound of the leaves below a root, which the tree proves; None if every leaf is infeasible."""
+    sides = [node.proof.side for node in _leaves(root) if not node.infeasible]
     return min(sides) if sides else None
 
 
-def certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
+def _certificate_lines(program: LinearProgram, tree: Tree) -> Iterator[str]:
     """Yield the lines of the VIPR file (version 1.1): the program, its best point, and a derivation for each node and branch."""
     form = program.form
-    bound = least_leaf_bound(tree.root)
+    bound = _least_leaf_bound(tree.root)
     yield "VER 1.1"
     yield f"VAR {form.n}"
     yield from ("_".join(name.split()) for name in form.names())
@@ -101,7 +101,7 @@ class _Derivations:
         while stack:
             node, opened = stack.pop()
             if not node.children:
-                shown[node.path] = self._leaf(node, assumed), node.empty
+                shown[node.path] = self._leaf(node, assumed), node.infeasible
             elif not opened:
                 for child in node.children:
                     assumed[child.path] = self._assumption(child.path[-1])
@@ -122,7 +122,7 @@ class _Derivations:
         lower, upper = dict(self._ends.lower), dict(self._ends.upper)
         for depth, branch in enumerate(node.path, 1):
             (lower if branch.above else upper)[branch.variable] = assumed[node.path[:depth]]
-        if node.empty:
+        if node.infeasible:
             return self._line(f"G {node.proof.side} 0 {self._sum(node.proof, lower, upper)}")
         return self._line(f"G {self._bound} OBJ {self._sum(node.proof, lower, upper)}")
 
@@ -148,11 +148,13 @@ class ViprCertificate:
     Parameters
     ----------
     path : Path
+        Path of the file.
     bound : Fraction, optional
         The proved bound of the optimum; None if the file proves that there is no point.
     value : Fraction, optional
         Objective of the best exactly feasible point; None without one.
     nodes : int
+        Number of nodes of the search tree.
     """
 
     path: Path
@@ -184,7 +186,7 @@ def write_vipr(
     time_limit: float | None = None,
     node_limit: int | None = None,
 ) -> ViprCertificate:
-    """Prove the optimum of a mixed-integer linear program in the VIPR format, which the field's checkers read.
+    """Prove the optimum of a mixed-integer linear program and write the proof in the VIPR format.
 
     A branch and bound whose bounds are sums of rows and bounds of variables with rational multipliers: no step of the file rests
     on rounding, and ``viprchk`` (Cheung, Gleixner, Steffy) verifies it without this package. The numbers of the form are taken as
@@ -197,15 +199,18 @@ def write_vipr(
         With a linear objective, linear rows and any integers: scoring systems, L1-regularised 0-1 and ramp losses, programs read
         from files or taken from CVXPY, Pyomo and others.
     path : str or Path
+        Path of the file to write.
     start : mapping of str to ndarray, optional
         Values by label, from another solver: a good point to begin with.
     time_limit : float, optional
         Seconds. Open nodes are then written with their bounds: the file proves the bound reached.
     node_limit : int, optional
+        Largest number of nodes, with the same effect.
 
     Returns
     -------
     ViprCertificate
+        The proved bound, the best value and the path of the file.
 
     Raises
     ------
@@ -235,9 +240,9 @@ def write_vipr(
     except OverflowError:
         raise SolverError(f"numbers of {form.name} are beyond float64 in its relaxations: scale it") from None
     with atomic_file(target) as file:
-        for line in certificate_lines(program, tree):
+        for line in _certificate_lines(program, tree):
             file.write(line.encode() + b"\n")
-    bound, value = least_leaf_bound(tree.root), None if tree.best is None else program.value(tree.best)
+    bound, value = _least_leaf_bound(tree.root), None if tree.best is None else program.value(tree.best)
     sign, constant = (-1 if form.maximise else 1), Fraction(form.r)
     return ViprCertificate(
         target,

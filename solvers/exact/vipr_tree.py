@@ -40,9 +40,9 @@ class LinearProgram:
 
     exact: RationalForm  #: the form in rational arithmetic
     rows: list[LinearConstraint]  #: in the order of the form's rows
-    cost: Vector  #: (n,)
-    lower: Bounds  #: None where there is no bound
-    upper: Bounds  #: None where there is no bound
+    cost: Vector  #: (n,) objective coefficients
+    lower: Bounds  #: (n,) lower bounds; None where there is none
+    upper: Bounds  #: (n,) upper bounds; None where there is none
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
@@ -92,12 +92,12 @@ _SMALL = 1e-7
 class RationalSum:
     """The sum Σ rows[i] · row i + Σ reduced[j] · bound of j, which reads cost'x ≥ side, or 0 ≥ side."""
 
-    rows: dict[int, Fraction]  #: multipliers; of inequalities they are positive
-    reduced: dict[int, Fraction]  #: a positive one multiplies the lower bound of its variable, a negative one the upper
-    side: Fraction
+    rows: dict[int, Fraction]  #: multipliers of the rows by index; those of inequalities are positive
+    reduced: dict[int, Fraction]  #: reduced costs: positive ones multiply lower bounds, negative ones upper bounds
+    side: Fraction  #: right-hand side
 
 
-def bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> RationalSum | None:
+def _bounding_sum(program: LinearProgram, y: FloatArray, cost: Vector, lower: Bounds, upper: Bounds) -> RationalSum | None:
     """Return the sum with multipliers near y whose left side is ``cost``; None if it needs a bound that a variable lacks.
 
     Any y ≥ 0 (of inequalities) gives a true inequality; the nearer to optimal multipliers, the larger its right side.
@@ -186,7 +186,7 @@ class NodeRelaxation:
 
 
 class RelaxationSolver:
-    """A HiGHS model whose bounds change from node to node."""
+    """The linear relaxations of nodes in HiGHS: one model whose bounds of variables change from node to node."""
 
     def __init__(self, program: LinearProgram) -> None:
         import highspy
@@ -308,19 +308,19 @@ class Branch:
 
 @dataclass(eq=False)
 class ProofNode:
-    """A node with the sum that proves cost'x ≥ side on it, or (``empty``) that no point satisfies it."""
+    """A node with the rational sum that proves its bound cost'x ≥ side, or its infeasibility."""
 
-    path: tuple[Branch, ...]  #: from the root
+    path: tuple[Branch, ...]  #: branches from the root to the node
     proof: RationalSum  #: of the bound, or of infeasibility
-    empty: bool  #: whether no point satisfies the node
-    children: tuple[ProofNode, ...] = ()  #: two or none: the one below and the one above
+    infeasible: bool  #: whether the sum proves that no point satisfies the node
+    children: tuple[ProofNode, ...] = ()  #: two or none: that with x ≤ value and that with x ≥ value
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The whole search tree."""
+    """The search tree of `branch_and_bound` at its end."""
 
-    root: ProofNode
+    root: ProofNode  #: the root, whose ``children`` lead to all other nodes
     nodes: int  #: number of nodes
     best: Vector | None  #: (n,) the best exactly feasible point found; None without one
 
@@ -353,7 +353,7 @@ class _Search:
 
     def is_fathomed(self, node: ProofNode) -> bool:
         """Return whether the node cannot improve the best value."""
-        return node.empty or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
+        return node.infeasible or float(node.proof.side) >= self.cutoff - _GAP * max(1.0, abs(self.cutoff))
 
     def node(self, path: tuple[Branch, ...]) -> tuple[ProofNode, FloatArray | None]:
         """Return the node of a path with its relaxation solved and its sum computed, and the relaxation's point."""
@@ -368,11 +368,11 @@ class _Search:
 
     def _proof(self, relaxation: NodeRelaxation, lower: Bounds, upper: Bounds) -> RationalSum | None:
         if relaxation.x is not None:
-            return bounding_sum(self.program, relaxation.y, self.program.cost, lower, upper)
+            return _bounding_sum(self.program, relaxation.y, self.program.cost, lower, upper)
         zeros = [Fraction(0)] * len(self.program.cost)
         size = float(np.abs(relaxation.y).max(initial=0.0))
         for ray in (relaxation.y / size, -relaxation.y / size) if size > 0.0 else ():
-            empty = bounding_sum(self.program, ray, zeros, lower, upper)
+            empty = _bounding_sum(self.program, ray, zeros, lower, upper)
             if empty is not None and empty.side > 0:
                 return empty
         return None
@@ -407,7 +407,7 @@ class _Search:
 
     def update_gains(self, branch: Branch, parent: ProofNode, child: ProofNode, x: FloatArray) -> None:
         """Record the increase of the bound for a unit of the variable."""
-        if child.empty:
+        if child.infeasible:
             return
         distance = abs(branch.value - x[branch.variable])
         if distance > _WHOLE:

@@ -1,4 +1,4 @@
-"""The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its record, the problems that it takes, and presolve."""
+"""The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its description, the problems that it reads, and presolve."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = ["SOLVERS", "RampBB"]
 class RampBB(ExactSearch[MarginProblem]):
     """Exact branch and bound for ramp losses with the L1 norm, or that of kernel weights, with any number of coefficients.
 
-    A node decides for some points whether they are given up. It is bounded by a linear program. Sets of points that no w
-    keeps (conflicts) give it rows, of which each pays a whole ramp; lower bounds of margins, which follow from the
-    incumbent, give the slopes of the other losses. Incumbents come from the convex-concave procedure.
+    A node decides for some points whether they are given up: pay the whole ramp. It is bounded by a linear program, to which sets
+    of points that no w keeps together (conflicts) add valid inequalities. Lower bounds of margins, which follow from the
+    incumbent, give the slopes of the losses. Incumbents come from the convex-concave procedure.
 
     Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
     """

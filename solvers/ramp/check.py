@@ -40,14 +40,16 @@ from ..exact.check.checker import TreeChecker
 from ..exact.check.trees import NodeRules
 from ..margin.check.logged_problem import LoggedMarginProblem, exact_value, least_combination
 
+#: Name and version of the log format.
 FORMAT, VERSION = "marginopt-ramp-proof", 1
+#: Value of ``split`` of a node that is closed.
 _CLOSED = -1
 #: Factor above every product of a few roundings.
 _ABOVE = 1.0 + 2.0**-48
 
 
 def ramp_obstacle(view: MarginProblem) -> str | None:
-    """Return the reason why `ramp-bb` refuses a problem; None for one ramp and a norm of all coefficients but the intercept."""
+    """Return the reason why `ramp-bb` cannot read a problem; None for one ramp and a norm of all but the intercept."""
     loss = view.loss
     if view.other_losses or loss.symmetric or loss.margins.size != 2 or not np.array_equal(loss.below, loss.at):
         return "it reads ramps alone, one for all points"
@@ -60,13 +62,13 @@ def ramp_obstacle(view: MarginProblem) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class LoggedRampProblem(LoggedMarginProblem):
-    """A problem that a log or a model states, without points of cost 0; a log's has conflicts."""
+    """A ramp problem that a log or a model states, without points of cost 0; a log states conflicts, too."""
 
-    conflicts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    conflicts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))  #: (K, n) multipliers u of the conflicts
 
     @property
     def field_arrays(self) -> dict[str, tuple[FloatArray, ...]]:
-        """Every field but the conflicts as arrays: these are part of the proof, not of the problem."""
+        """Every field but the conflicts as arrays: conflicts are part of the proof, not of the problem."""
         return {name: arrays for name, arrays in super().field_arrays.items() if name != "conflicts"}
 
 
@@ -158,7 +160,7 @@ class RampRules(NodeRules[_OpenNode]):
         return sum_down(round_down(self._height * self._problem.costs[given_up]))
 
     def children(self, record: dict[str, Any], state: _OpenNode) -> list[_OpenNode]:
-        """Return the two parts of a node, with the margins and the bound that the record proves."""
+        """Return the two children of a node, with the margin bounds and the bound that the record proves."""
         assert state is not None
         n, split, paid = len(self._problem.A), int(record["split"]), self._paid(state.given_up)
         node = _Node(state.given_up, state.lower.copy(), state.floor)

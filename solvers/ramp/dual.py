@@ -43,12 +43,12 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class RampConflicts:
-    """The data of K conflicts as arrays, rounded to the safe side."""
+    """The data of K conflicts as arrays, rounded so that their inequalities Σ L_i ρ̄_i + η ||w|| ≥ t hold."""
 
-    loads: FloatArray  #: (K, n) L of points that may be given up
-    kept_loads: FloatArray  #: (K, n) L of points that are kept
-    thresholds: FloatArray  #: (K,) t
-    dual_norms: FloatArray  #: (K,) η
+    loads: FloatArray  #: (K, n) loads L of points that may be given up
+    kept_loads: FloatArray  #: (K, n) loads L of points that are kept
+    thresholds: FloatArray  #: (K,) right-hand sides t
+    dual_norms: FloatArray  #: (K,) factors η of the norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class RampProblem:
     view : MarginProblem
         All costs positive, one ramp, atoms for all coefficients but a free intercept, no squares and no restrictions.
     conflicts : tuple of DualPoint
-        The multipliers u.
+        The multipliers u (n,) of each conflict.
     """
 
     view: MarginProblem
@@ -68,16 +68,16 @@ class RampProblem:
 
     @property
     def height(self) -> float:
-        """The loss h of a point that is given up."""
+        """The loss h at the margin q: a point that is given up pays h or more."""
         return self.view.loss.height
 
     @property
-    def corner(self) -> float:
-        """The margin q at which ρ is h: a point that is given up has at most this margin."""
+    def full_loss_margin(self) -> float:
+        """The margin q at which the loss is h: a point that is given up has at most this margin, a kept one at least."""
         return float(self.view.loss.margins[0])
 
     @property
-    def reach(self) -> float:
+    def zero_loss_margin(self) -> float:
         """The margin r from which on the loss is 0."""
         return float(self.view.loss.margins[1])
 
@@ -89,7 +89,7 @@ class RampProblem:
 
     def shortfall_per_loss(self, lower: FloatArray) -> FloatArray:
         """Return σ_i = (r - min(l_i, q))/h, an upper bound of (r - m_i)_+ per unit of the loss ρ̄_i."""
-        return (self.reach - np.minimum(lower, self.corner)) / self.height
+        return (self.zero_loss_margin - np.minimum(lower, self.full_loss_margin)) / self.height
 
     def dual_norm_bound(self, signed: FloatArray, target: int | None = None) -> float:
         """Return an upper bound of the dual norm max_j |x_j'V| of V = Σ signed_i a_i, or of V - a_i, i the ``target``."""
@@ -107,16 +107,17 @@ class RampProblem:
     def conflict_arrays(self) -> RampConflicts:
         """The data of all conflicts as arrays."""
         u = np.array([point.alpha for point in self.conflicts]).reshape(len(self.conflicts), len(self.view.A))
-        thresholds = self.reach * u.sum(axis=1)
-        kept_loads = u * ((self.reach - self.corner) / self.height * (1.0 + 1e-12))
+        thresholds = self.zero_loss_margin * u.sum(axis=1)
+        kept_loads = u * ((self.zero_loss_margin - self.full_loss_margin) / self.height * (1.0 + 1e-12))
         loads = np.where(u > 0.0, np.maximum(kept_loads, thresholds[:, None] / self.height * (1.0 + 1e-12)), 0.0)
         dual_norms = np.array([self.dual_norm_bound(row) for row in u])
         return RampConflicts(loads, kept_loads, thresholds - 1e-12 * np.abs(thresholds), dual_norms)
 
     def rounded_multipliers(self, multipliers: FloatArray, signs: FloatArray, target: int | None = None) -> DualPoint | None:
-        """Return multipliers (of the points, then of the conflicts) as whole multiples that balance a free intercept exactly.
+        """Return multipliers (of the points, then of the conflicts) rounded so that V_b = 0 holds exactly for a free intercept.
 
-        ``signs`` is -1 for points that are given up, 1 for the others. None if they are too far from balance.
+        ``signs`` is -1 for points that are given up, 1 for the others. With a ``target`` V - a_i, i the target, replaces V. None
+        if the multipliers are too far from V_b = 0.
         """
         point = DualPoint.nearest(multipliers, np.full(multipliers.size, math.inf))
         n, numbers, exponent = len(signs), (point.numbers + 1) >> 1, point.exponent + 1  # leaves a bit for the balance
@@ -141,7 +142,7 @@ class RampProblem:
     ) -> tuple[float, float]:
         """Return D, rounded down, and the least θ ≥ ``theta`` that the multipliers allow.
 
-        With a ``target`` D is that of the margin of this point; ``lower`` and ``given_up`` are the node's.
+        ``lower`` (n,) are the node's lower bounds l of the margins. With a ``target`` D is that of the margin of this point.
         """
         view, n = self.view, len(self.view.A)
         beta, weights = point.alpha[:n], point.alpha[n:]
@@ -150,10 +151,10 @@ class RampProblem:
             1.0 + 1e-12
         )
         theta = max(share, theta, 1e-290)
-        loads = np.where(lower >= self.corner, weights @ conflicts.kept_loads, weights @ conflicts.loads)
+        loads = np.where(lower >= self.full_loss_margin, weights @ conflicts.kept_loads, weights @ conflicts.loads)
         excess = np.maximum(beta * self.shortfall_per_loss(lower) + loads - theta * view.costs, 0.0)
         terms = (
-            self.reach * float(beta[~given_up].sum()), -self.corner * float(beta[given_up].sum()),
+            self.zero_loss_margin * float(beta[~given_up].sum()), -self.full_loss_margin * float(beta[given_up].sum()),
             float(weights @ conflicts.thresholds), -self.height * float(loads[given_up].sum()),
             -self.height * float(excess[~given_up].sum()),
         )  # fmt: skip
@@ -166,8 +167,8 @@ class RampProblem:
 def initial_margin_bounds(problem: RampProblem, cut: float) -> FloatArray:
     """Return lower bounds l_i that hold for the margins of at least one optimal w, if the optimum is below ``cut``.
 
-    |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For other coefficients as they are, some best intercept lies where a loss turns. A second
-    slope bounds the margin by the point's own loss.
+    |a_i'w| ≤ ||w|| max_j |x_j'a_i|. For fixed other coefficients some best intercept puts a margin at a breakpoint of the loss.
+    If the loss rises again below its flat piece, a point's own loss bounds its margin, too.
     """
     view, inside = problem.view, problem.view.A.copy()
     if view.intercept:

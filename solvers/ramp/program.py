@@ -6,7 +6,7 @@ The relaxation in w, weights β of the atoms and losses ξ_i = c_i ρ_i is
                                 Σ_i L_ki ξ_i/c_i ≥ t_k for each conflict,    a_i'w ≤ q and ξ_i = h c_i where i is given up.
 
 Symbols are those of `solvers.ramp.dual`: the loss ρ is h at the margin q and 0 from r on, σ_i = (r - min(l_i, q))/h, c_i is the
-cost of point i, L and t are loads and thresholds of conflicts. The dual simplex method goes on from the basis of the node before.
+cost of point i, L and t are loads and thresholds of conflicts. The dual simplex method starts from the basis of the last node.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def _add_columns(highs: Any, costs: FloatArray, lower: FloatArray, upper: FloatA
 class RampSolution:
     """A solution of a node's program, or the multipliers that prove it infeasible."""
 
-    value: float  #: objective, or the margin of `least_margin`; ∞ for an infeasible program
-    w: FloatArray  #: empty for an infeasible program
-    losses: FloatArray  #: ξ; empty for an infeasible program
-    norm: float  #: Σ|β|
-    multipliers: FloatArray  #: of the points, then of the conflicts
-    theta: float  #: the multiplier of the objective
+    value: float  #: objective, or the margin that `RampProgram.least_margin` minimises; ∞ for an infeasible program
+    w: FloatArray  #: (p,) coefficients; empty for an infeasible program
+    losses: FloatArray  #: (n,) ξ; empty for an infeasible program
+    norm: float  #: Σ|β|; ∞ for an infeasible program
+    multipliers: FloatArray  #: (n + K,) dual multipliers ≥ 0 of the points' rows, then of the K conflicts
+    theta: float  #: the multiplier θ of the objective: 1, or that of its limit
 
 
 @final
 class RampProgram:
-    """The relaxation in HiGHS; `set_node` changes it to that of another node."""
+    """The relaxation of a node in HiGHS; `set_node` changes it to that of another node."""
 
     def __init__(self, problem: RampProblem) -> None:
         view = self._view = problem.view
@@ -84,7 +84,9 @@ class RampProgram:
         self._columns = np.arange(p + 2 * m + n, dtype=np.int32)
         self._costs = np.concatenate([np.zeros(p), np.ones(2 * m + n)])
         #: ends of the losses and of the margins' rows, as HiGHS has them
-        self._ends = np.array([np.zeros(n), problem.height * view.costs, np.full(n, problem.reach), np.full(n, np.inf)])
+        self._ends = np.array([
+            np.zeros(n), problem.height * view.costs, np.full(n, problem.zero_loss_margin), np.full(n, np.inf)
+        ])  # fmt: skip
         _add_columns(self._highs, self._costs[:p], -inf, inf)
         _add_columns(self._highs, self._costs[p:], np.zeros(2 * m + n), np.concatenate([np.full(2 * m, np.inf), self._ends[1]]))
         coupled = np.ones(p) if not view.intercept else np.concatenate([[0.0], np.ones(p - 1)])
@@ -98,7 +100,7 @@ class RampProgram:
         _add_rows(self._highs, rows, np.concatenate([self._ends[2], np.zeros(p), [-np.inf]]), free)
 
     def add_conflicts(self, conflicts: RampConflicts) -> None:
-        """Add rows of conflicts with the loads of points that are not kept; it may be called only while no point is kept."""
+        """Add the rows of conflicts, with the loads of points that may be given up; call it only while no point is kept."""
         self._loads = np.vstack([self._loads, conflicts.loads / self._view.costs])
         self._kept_loads = np.vstack([self._kept_loads, conflicts.kept_loads / self._view.costs])
         count = conflicts.thresholds.size
@@ -108,23 +110,23 @@ class RampProgram:
 
     def set_node(self, lower: FloatArray, given_up: BoolArray) -> None:
         """Change the program to a node with these lower bounds of margins and these points given up."""
-        r, most = self._problem.reach, self._problem.height * self._view.costs
+        r, most = self._problem.zero_loss_margin, self._problem.height * self._view.costs
         self._update(
             np.where(given_up, 0.0, self._problem.shortfall_per_loss(lower) / self._view.costs),
             np.where(given_up, most, 0.0), most,
-            np.where(given_up, -np.inf, r), np.where(given_up, self._problem.corner, np.inf),
+            np.where(given_up, -np.inf, r), np.where(given_up, self._problem.full_loss_margin, np.inf),
         )  # fmt: skip
-        self._keep(lower >= self._problem.corner)
+        self._keep(lower >= self._problem.full_loss_margin)
 
     def fit(self, given_up: BoolArray) -> RampSolution | None:
-        """Return the best point if the points given up pay h at any margin, and the others a hinge; None if HiGHS fails."""
+        """Return the best point if given-up points pay h and others the ramp's hinge without its cap; None if HiGHS fails."""
         problem, costs = self._problem, self._view.costs
         infinite, zero = np.full(costs.size, np.inf), np.zeros(costs.size)
-        slack = np.where(given_up, 0.0, problem.shortfall_per_loss(np.full(costs.size, problem.corner)) / costs)
+        slack = np.where(given_up, 0.0, problem.shortfall_per_loss(np.full(costs.size, problem.full_loss_margin)) / costs)
         most = problem.height * costs
         self._update(
             slack, np.where(given_up, most, zero), np.where(given_up, most, infinite),
-            np.where(given_up, -infinite, problem.reach), infinite,
+            np.where(given_up, -infinite, problem.zero_loss_margin), infinite,
         )  # fmt: skip
         return self.relax()
 
@@ -185,7 +187,7 @@ class RampProgram:
 
 
 def with_root_conflicts(problem: RampProblem) -> RampProblem:
-    """Return the problem with conflicts that the relaxation of its root violates, added in rounds as long as its value rises."""
+    """Return the problem with conflicts that its root relaxation violates, separated in rounds as long as its value rises."""
     view, n = problem.view, len(problem.view.A)
     highs, status = _new_program()
     _add_columns(highs, np.zeros(n), np.zeros(n), np.full(n, np.inf))

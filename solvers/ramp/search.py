@@ -29,11 +29,11 @@ _EQUAL = 1e-10
 _SHARE = 0.1
 
 #: The split of a node that is closed.
-CLOSED = -1
+_CLOSED = -1
 
 
 class _Record:
-    """A node's multipliers: those that bound margins, in their order, and the one that bounds the node."""
+    """A node's record in the log: multipliers that bound margins, in their order, and those that bound the node."""
 
     def __init__(self) -> None:
         self.margins: list[list[Any]] = []
@@ -47,11 +47,11 @@ class _Record:
 class RampRule(BoundingRule[RampProblem]):
     """The bounding rule of `ramp-bb`; a node decides which points are given up and which are kept.
 
-    A given-up point pays the whole ramp: its margin is at most the ramp's corner; that of a kept point is at least the corner.
-    A node has the points that are ``given_up`` and lower bounds of all margins. Its relaxation is a linear program. At the root
-    each margin is minimised over the points whose relaxation is below the cutoff, and the multipliers prove the minimum as a
-    lower bound. A node is split by the point whose loss the relaxation underestimates most: it is kept in one child and given up
-    in the other.
+    A given-up point pays the whole ramp: its margin is at most q (`RampProblem.full_loss_margin`), that of a kept point at
+    least q. The arrays of a node are the mask of the points that are ``given_up`` and ``lower``, lower bounds of all margins. Its
+    relaxation is a linear program. At the root each margin is minimised over the w whose relaxation is below the cutoff, and the
+    multipliers prove the minimum as a lower bound. A node is split by the point whose loss the relaxation underestimates most:
+    it is kept in one child and given up in the other.
     """
 
     format, version = FORMAT, VERSION
@@ -115,10 +115,10 @@ class RampRule(BoundingRule[RampProblem]):
                     self._descend(solution.w, incumbent)
 
     def _descend(self, w: FloatArray, incumbent: Incumbent) -> None:
-        """Give up the points with margins below the corner, solve for the others, and repeat as long as the objective falls."""
+        """Give up the points with margins below q, solve for the others, and repeat as long as the objective falls."""
         before = math.inf
         while True:
-            solution = self._program.fit(self.problem.view.A @ w < self.problem.corner)
+            solution = self._program.fit(self.problem.view.A @ w < self.problem.full_loss_margin)
             if solution is None or not solution.w.size:
                 return
             w, value = solution.w, self._offer(solution, incumbent)
@@ -144,7 +144,7 @@ class RampRule(BoundingRule[RampProblem]):
         bound = max(bound, node.bound)
         points = np.zeros(0, dtype=np.int64) if solution is None else self._by_difference(solution, lower, given_up)
         if bound >= incumbent.cutoff or not points.size:
-            return Branching(bound, record=record.values(CLOSED), closed_bound=level if is_root else math.inf)
+            return Branching(bound, record=record.values(_CLOSED), closed_bound=level if is_root else math.inf)
         children = self._children(int(points[0]), bound, lower, given_up)
         return Branching(bound, children, record.values(int(points[0])), level if is_root else math.inf)
 
@@ -158,7 +158,7 @@ class RampRule(BoundingRule[RampProblem]):
         problem, solution = self.problem, None
         for _ in range(_ROUNDS):
             before, slack = bound, problem.shortfall_per_loss(lower)
-            self._raise(np.flatnonzero(lower < problem.corner), lower, given_up, level, record)
+            self._raise(np.flatnonzero(lower < problem.full_loss_margin), lower, given_up, level, record)
             bound, solution = self._bound(lower, given_up, record)
             if bound >= incumbent.cutoff or solution is None:
                 break
@@ -171,13 +171,13 @@ class RampRule(BoundingRule[RampProblem]):
     def _children(self, i: int, bound: float, lower: FloatArray, given_up: BoolArray) -> list[tuple[float, NodeArrays]]:
         """Return the parts of a node in which a point is kept, and given up."""
         above, below = lower.copy(), given_up.copy()
-        above[i], below[i] = self.problem.corner, True
+        above[i], below[i] = self.problem.full_loss_margin, True
         return [(bound, {"lower": above, "given_up": given_up}), (bound, {"lower": lower, "given_up": below})]
 
     def _by_difference(self, solution: RampSolution, lower: FloatArray, given_up: BoolArray) -> Any:
         """Return the open points whose losses exceed those of the relaxation, the largest differences first."""
         problem, view = self.problem, self.problem.view
-        is_open = ~given_up & (lower < problem.corner)
+        is_open = ~given_up & (lower < problem.full_loss_margin)
         losses = view.costs * view.loss.values(view.A @ solution.w)
         difference = np.where(is_open, losses - solution.losses, 0.0)
         order = np.argsort(-difference, kind="stable")

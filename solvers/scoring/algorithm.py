@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 class SupportsLog(LogWriter):
     """Writer of the proof log: the problem, the splits of the tree, multipliers of nodes, the claim and a seal.
 
-    A node that is not split is closed: `solvers.scoring.check` bounds it anew.
+    A node that is not split is closed: `solvers.scoring.check` computes its bound again.
 
     Parameters
     ----------
     path : str
+        Path of the log.
     reduced : ReducedScoringProblem
+        The searched problem.
     """
 
     def __init__(self, path: str, reduced: ReducedScoringProblem) -> None:
@@ -55,7 +57,7 @@ class SupportsLog(LogWriter):
         self._file.write([{"splits": splits.tolist()}])
 
     def append_multipliers(self, number: int, multipliers: PairMultipliers) -> None:
-        """Append the multipliers of a node, at its first call; pairs of rows become pairs of points."""
+        """Append the multipliers of node ``number``, pairs of rows as pairs of points; later calls for the node do nothing."""
         if number in self._written:
             return
         self._written.add(number)
@@ -66,7 +68,7 @@ class SupportsLog(LogWriter):
         self._file.write([{"multipliers": [record]}])
 
     def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
-        """Write the claim and the seal."""
+        """Write the claim (the bound, and intercept ``rho0`` and coefficients ``rho`` of the incumbent) and the seal."""
         self._seal({"bound": str(bound), "rho0": rho0, "rho": rho.tolist()})
 
 
@@ -80,12 +82,12 @@ _EFFORT = 4e8
 
 @dataclass(eq=False)
 class SupportsState:
-    """State of a run."""
+    """The state of one run of `supports-bb`."""
 
     search: SupportsSearch
     limits: Limits
     first_descents: int  #: number of descents before the first node
-    log: SupportsLog | None = None
+    log: SupportsLog | None = None  #: the proof log
     lower_bound: Fraction = Fraction(0)  #: the best proved bound so far
 
 
@@ -100,11 +102,12 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     Parameters
     ----------
     branching : {"auto", "supports", "signs", "pairs"}
-        What is decided first. "supports": which coefficients are not 0. "signs": each with its sign. "pairs": boxes, whose
-        nodes have a linear program over pairs of opposite points (`solvers.scoring.search`). "auto": chosen by the number of
-        features, of their values, and of opposite points with equal rows.
+        The decisions that nodes are split by first. "supports": which coefficients are not 0. "signs": the sign of each
+        coefficient. "pairs": the halves of its range, with a linear program over pairs of points of opposite classes at each
+        node (`solvers.scoring.box_program`). "auto": chosen by the number of features, the number of their values, and the
+        points of opposite classes with equal rows.
     descents : int
-        Descents for an incumbent before the search, at most; fewer where they take long.
+        Largest number of coordinate descents for an incumbent before the search; fewer are run where they take long.
     proof : str, optional
         Path of a proof log that `check_proof` verifies, also where a limit ends the search.
     """
@@ -167,8 +170,9 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
-        """Run descents for about ``seconds``, or one step of the search, which is limited by nodes; their order depends on
-        nodes, not on time.
+        """Run descents for about ``seconds``, or one step of the search.
+
+        A step is limited by nodes, so that the order of descents and steps depends on nodes and not on time.
         """
         search, limits, incumbent = state.search, state.limits, state.search.incumbent
         if search.done:
@@ -197,7 +201,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             state.log.discard()
 
     def measure(self, state: SupportsState) -> ProgressState:
-        """Return incumbent, proved bound, nodes and open nodes."""
+        """Return the incumbent's value, the proved bound, and the numbers of processed and of open nodes."""
         search = state.search
         bound = round_down(max(state.lower_bound, search.bound))
         return ProgressState(
@@ -205,7 +209,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         )
 
     def answer(self, state: SupportsState) -> Answer:
-        """Return the incumbent, and the proved bound."""
+        """Return the incumbent and the proved bound, and write the claim and the seal of the log."""
         search, incumbent, problem = state.search, state.search.incumbent, state.search.reduced.problem
         free = problem.intercept != (0, 0)
         w = np.concatenate([[incumbent.rho0] * free, incumbent.rho]).astype(np.float64)
@@ -228,7 +232,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
 @functools.cache
 def _load() -> None:
-    """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
+    """Solve a small problem with each branching rule, so that every loop is compiled."""
     from .search import SupportsSearch
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0], [0.0, 2.0]])

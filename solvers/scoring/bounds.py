@@ -3,12 +3,13 @@
 A node is a box l ≤ ρ ≤ u of integer coefficients with two marks: ``forced`` (these coefficients are not 0) and
 ``needs_feature`` (at least one undecided coefficient, 0 in [l_j, u_j] and not ``forced``, is not 0).
 
-- *Cells.* Points that agree wherever ρ_j may be other than 0 have one score: of the two classes in a cell one is wrong.
-- *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both right, whatever the
-  intercept. So the misclassified points cover the edges of a bipartite graph. Any flow in it, from class +1 to class -1 within
-  the points' costs, is a lower bound; the largest flow is the best one (König).
+- *Cells.* Points that agree on all features whose coefficient may differ from 0 have the same score and form a cell: all points
+  of one of the two classes in it are misclassified.
+- *Pairs.* Where max ρ'(x - x') < 2t over the box, a point x of class +1 and x' of class -1 are not both classified correctly,
+  whatever the intercept. So the misclassified points cover the edges of a bipartite graph. Any flow in it, from class +1 to class
+  -1 within the points' costs, is a lower bound; the largest flow is the best one (König).
 
-Scores that are whole numbers are exact in whatever order they are summed; for others the bounds leave room for rounding.
+Integer scores are exact in whatever order they are summed; for others the bounds have a reserve for rounding.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ..interface.numba_flags import Loops, by_reference
 from .reduced_problem import ReducedScoringProblem
 
 _loops = Loops(set(), Path(__file__).parent)
+#: Decorators of the loops of this folder: those that Python calls, and those that only loops call.
 entry, inner = _loops.entry, _loops.inner
 
 
@@ -192,7 +194,7 @@ _SEEN = 4_000_000
 
 @by_reference
 class ScoringData(NamedTuple):
-    """The arrays and numbers of a `ReducedScoringProblem` that the compiled loops read; its fields of the same names."""
+    """The fields of a `ReducedScoringProblem` that the compiled loops read, under the same names."""
 
     Z: Any
     codes: Any
@@ -213,24 +215,24 @@ class BoundWorkspace(NamedTuple):
     cell: Any  #: (m,) the cell of each row
     visited: Any  #: table from a cell and a column's value to the finer cell; -1 before
     first: Any  #: (cells,) a row of each cell
-    plus_cost: Any  #: (cells,) cost in units of the points of class +1, and of class -1
-    minus_cost: Any
+    plus_cost: Any  #: (cells,) cost in units of the points of class +1
+    minus_cost: Any  #: (cells,) cost in units of the points of class -1
     active: Any  #: (d,) the columns whose coefficients may be other than 0
-    plus: Any  #: the cells with points of class +1, and of class -1, that take part in the flow
-    minus: Any
-    high: Any  #: their scores at the middle of the box, for either class
-    low: Any
-    left: Any  #: their costs that the flow does not use yet, for either class
-    right: Any
+    plus: Any  #: (m,) the cells with points of class +1 that take part in the flow
+    minus: Any  #: (m,) the cells with points of class -1 that take part in the flow
+    high: Any  #: (m,) scores of the cells ``plus`` at the middle of the box
+    low: Any  #: (m,) scores of the cells ``minus`` at the middle of the box
+    left: Any  #: (m,) costs of the cells ``plus`` that the flow does not use yet
+    right: Any  #: (m,) costs of the cells ``minus`` that the flow does not use yet
     flow: Any  #: (plus, minus) the flow along each pair
-    pair: Any  #: (plus, minus) whether the two are not both right
-    from_plus: Any  #: breadth-first search: the cell from which each one was reached
-    from_minus: Any
-    queue: Any
+    pair: Any  #: (plus, minus) whether the two are not both classified correctly
+    from_plus: Any  #: (m,) breadth-first search: the cell from which each cell ``minus`` was reached; -1 if unreached
+    from_minus: Any  #: (m,) the cell from which each cell ``plus`` was reached; -1 at a start, -2 if unreached
+    queue: Any  #: (m,) the cells ``plus`` to be searched
 
 
 def scoring_data(reduced: ReducedScoringProblem) -> ScoringData:
-    """Return the problem's data as the compiled loops read them."""
+    """Return the data of a problem for the compiled loops."""
     r = reduced
     return ScoringData(
         r.Z, r.codes, r.levels, r.positive, r.negative, r.separation, r.integer_scores, np.int64(r.price), np.int64(r.size_price),
@@ -239,7 +241,7 @@ def scoring_data(reduced: ReducedScoringProblem) -> ScoringData:
 
 
 def new_bound_workspace(reduced: ReducedScoringProblem) -> BoundWorkspace:
-    """Return a workspace for the problem's nodes."""
+    """Return a workspace for bounding the nodes of a problem."""
     m, d = reduced.Z.shape
     plus, minus = int((reduced.positive > 0).sum()), int((reduced.negative > 0).sum())
     side = (min(plus, m), min(minus, m)) if plus * minus <= _PAIR_LIMIT else (int(_PAIR_LIMIT**0.5), int(_PAIR_LIMIT**0.5))
@@ -337,8 +339,8 @@ def _cells(data: Any, l: Any, u: Any, s: Any) -> Any:
 def tighten_and_bound(data: Any, l: Any, u: Any, forced: Any, needs_feature: Any, cut: Any, flows: Any, s: Any) -> Any:
     """Tighten a node's box l ≤ ρ ≤ u in place; return its lower bound in units and its mark ``needs_feature``.
 
-    ``data`` is a `ScoringData`, s a `BoundWorkspace`. A bound that reaches ``cut`` is not improved further. The bound has
-    the prices, and the errors of the largest flow along pairs with ``flows``, else those of cells alone.
+    ``data`` is a `ScoringData`, s a `BoundWorkspace`. The bound is the sum of the prices and of a bound of the errors: the
+    largest flow along pairs if ``flows`` is true, else the errors within cells. It is not improved beyond ``cut``.
     """
     units, needs_feature = _tighten(data, l, u, forced, needs_feature)
     if units >= cut:

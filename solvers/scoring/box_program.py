@@ -1,12 +1,14 @@
 """Linear programs over pairs of points of opposite classes, which bound the boxes of `supports-bb` with ``branching="pairs"``.
 
-The variables are a^+, a^- (whether a coefficient is > 0, < 0), its two parts r^+, r^-, and z (which rows are misclassified):
+The variables are a^+, a^- (whether a coefficient is > 0, < 0), its positive and negative part r^+, r^-, and z (which rows are
+misclassified):
 
     min Σ_j price (a_j^+ + a_j^-) + size price (r_j^+ + r_j^-) + Σ_i c_i z_i,   a ≤ r ≤ (largest size) a,
 
-where each pair gives up to two rows (`solvers.scoring.check`): the scores differ by 2t, and some coefficient that is not
-decided helps, or one of the two is misclassified. Pairs are added as solutions violate them (`PairSeparator`), and the dual
-simplex method goes on from its last basis.
+where each pair adds up to two rows (`solvers.scoring.check`). *Margin*: the scores differ by 2t, or one of the two points is
+misclassified. *Cover*: an undecided coefficient increases the difference, or one of the two points is misclassified; it is valid
+where the decided coefficients do not reach 2t. Pairs are added as solutions violate them (`PairSeparator`), and the dual simplex
+method continues from its last basis.
 
 A node's bound is that of its multipliers (`PairMultipliers`), computed in integers of any size (`ExactPairBound`). The checker
 computes it again.
@@ -32,11 +34,11 @@ from .reduced_problem import ReducedScoringProblem
 
 @dataclass(frozen=True, eq=False)
 class ScoreBox:
-    """A node of the search as a box of coefficients, lower ≤ ρ ≤ upper, tightened by its marks."""
+    """A node of the search: the coefficients lower ≤ ρ ≤ upper of which the ``forced`` ones are not 0."""
 
     lower: IntArray  #: (d,)
     upper: IntArray  #: (d,)
-    forced: BoolArray  #: (d,) coefficients that are not 0
+    forced: BoolArray  #: (d,) mask of the coefficients that are not 0
 
     @cached_property
     def undecided(self) -> BoolArray:
@@ -51,24 +53,32 @@ class ScoreBox:
 
 @dataclass(frozen=True, eq=False)
 class PairMultipliers:
-    """Integer multipliers, over a common denominator, of the rows of pairs and of the limit on the number of features."""
+    """Dual multipliers of the pairs' rows and of the limit on the number of features: integers over a common denominator."""
 
-    denominator: int  #: multipliers are these integers divided by it, for costs in units
-    limit: int  #: the limit's multiplier
-    pairs: IntArray  #: (p, 2) rows of `ReducedScoringProblem.Z`
-    cover: tuple[int, ...]  #: (p,) multipliers of "an undecided coefficient helps, or one of the two is wrong"
-    margin: tuple[int, ...]  #: (p,) multipliers of "the scores differ by 2t, or one of the two is wrong"
+    denominator: int  #: multipliers are the integers divided by it, for costs in units
+    limit: int  #: multiplier of the limit
+    pairs: IntArray  #: (p, 2) the pairs: a row of `ReducedScoringProblem.Z` of class +1, and one of class -1
+    cover: tuple[int, ...]  #: (p,) multipliers of the cover rows
+    margin: tuple[int, ...]  #: (p,) multipliers of the margin rows
 
 
 class NodeCertificate(NamedTuple):
     """The multipliers that prove an open node's bound, and the number of the node that they were computed for."""
 
-    number: int  #: the number of the node itself, or of a node above it
+    number: int  #: the number of the node itself, or of an ancestor
     multipliers: PairMultipliers
 
 
 class ExactPairBound:
-    """Exact lower bounds of boxes from pair multipliers, on rows as integers times the common denominator of their entries."""
+    """Exact lower bounds of boxes from pair multipliers, in integers of any size.
+
+    Attributes
+    ----------
+    scale : int
+        The common denominator of the entries of ``reduced.Z``, by which rows and scores are multiplied.
+    separation : int
+        2t times the scale, rounded up to an even number: the least difference of the scores of a correctly classified pair.
+    """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
@@ -126,15 +136,15 @@ def bisection(box: ScoreBox) -> tuple[int, int]:
 class BoxSolution:
     """A solution of the linear program of a box, with its multipliers."""
 
-    value: float  #: in units
-    use: FloatArray  #: (2, d): a^+ and a^-
-    rho: FloatArray  #: r^+ - r^-
-    wrong: FloatArray  #: (2, m): z by row, for each class
-    multipliers: PairMultipliers
+    value: float  #: objective in units
+    use: FloatArray  #: (2, d) a^+ and a^-
+    rho: FloatArray  #: (d,) the coefficients r^+ - r^-
+    wrong: FloatArray  #: (2, m) z of each row for points of class +1, and of class -1
+    multipliers: PairMultipliers  #: dual multipliers, rounded down
 
     @property
     def is_integral(self) -> bool:
-        """True if the solution is a system of integer coefficients."""
+        """True if coefficients and their use are integers."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
@@ -161,12 +171,12 @@ class BoxProgram:
     reduced : ReducedScoringProblem
     box : ScoreBox
     pairs : (p, 2) array
-        Rows of ``reduced.Z``, one of each class, to begin with.
+        The first pairs: rows of ``reduced.Z``, one of class +1 and one of class -1.
 
     Attributes
     ----------
     pairs
-        All pairs whose rows it has.
+        All pairs whose rows the program has.
     """
 
     def __init__(self, reduced: ReducedScoringProblem, box: ScoreBox, pairs: IntArray) -> None:
@@ -234,7 +244,7 @@ class BoxProgram:
         self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
 
     def solve(self, cut: int) -> BoxSolution | None:
-        """Return the solution, or None if HiGHS finds none; multipliers are precise enough for bounds near ``cut``."""
+        """Return the solution, or None if HiGHS finds none; its multipliers are rounded for bounds near ``cut`` (in units)."""
         c, d, highs = self._columns.size, self.box.lower.size, self._highs
         if not c and not len(self.pairs):
             return None
@@ -289,17 +299,21 @@ class _Cells(NamedTuple):
 
 
 class PairSeparator:
-    """The separation of pairs: it finds rows of pairs that a solution of the program violates.
+    """Separation of pairs: `find` returns pairs whose rows a solution of the program violates.
 
-    Rows that agree on the columns in use form a cell. Of two cells it takes the pair that the fewest other coefficients help.
+    Rows that agree on the features in use form a cell. Of the pairs of two cells it takes one whose difference of scores the
+    fewest other coefficients can increase.
     """
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
         self.reduced = reduced
         self._of_class = (np.flatnonzero(reduced.positive > 0), np.flatnonzero(reduced.negative > 0))
 
-    def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, known_rows: IntArray) -> IntArray:
-        """Return new pairs (p, 2) that use, rho and wrong (`BoxSolution`) violate, the most violated of either kind first."""
+    def find(self, box: ScoreBox, use: FloatArray, rho: FloatArray, wrong: FloatArray, pairs: IntArray) -> IntArray:
+        """Return pairs, other than ``pairs`` (p, 2), whose rows a `BoxSolution`'s use, rho and wrong violate.
+
+        The most violated pairs of each kind of rows come first.
+        """
         decided = ~box.undecided & ((box.lower != 0) | (box.upper != 0))
         columns = np.flatnonzero((use.sum(axis=0) > 1e-9) | (rho != 0) | decided)
         scores = self.reduced.Z[:, columns] @ rho[columns]
@@ -308,7 +322,7 @@ class PairSeparator:
         if not a.size or not b.size:
             return np.zeros((0, 2), dtype=np.int64)
         shortfalls = self._violations(box, columns, use, scores, wrong, a, b)
-        known_pairs, new_pairs = set(map(tuple, known_rows.tolist())), []
+        known_pairs, new_pairs = set(map(tuple, pairs.tolist())), []
         for shortfall in shortfalls:
             counts: dict[tuple[int, int], int] = {}
             violated = np.flatnonzero(shortfall > _VIOLATED)
@@ -417,19 +431,19 @@ class PairRelaxation:
     """Lower bounds of boxes by linear programs, to which violated pairs are added round by round."""
 
     def __init__(self, reduced: ReducedScoringProblem) -> None:
-        self.reduced, self.exact_bound, self.separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
+        self._reduced, self._exact_bound, self._separator = reduced, ExactPairBound(reduced), PairSeparator(reduced)
 
     def bound(
         self, box: ScoreBox, certificate: NodeCertificate | None, cut: int, deadline: float = math.inf
     ) -> tuple[int, BoxSolution | None]:
-        """Return a lower bound in units of every system of the box, and the solution; (0, None) if none is found in time.
+        """Return a lower bound in units of every system of the box, and the solution; (0, None) without a solution in time.
 
-        The first program has the pairs of ``certificate``. Rounds end at a bound of ``cut``, and none begins after the deadline,
-        by the clock of `time.perf_counter`.
+        The first program has the pairs of ``certificate``. Rounds end at a bound of ``cut``; no round begins after the deadline,
+        a value of `time.perf_counter`.
         """
         best, values = None, []
         program = BoxProgram(
-            self.reduced, box, np.zeros((0, 2), dtype=np.int64) if certificate is None else certificate.multipliers.pairs
+            self._reduced, box, np.zeros((0, 2), dtype=np.int64) if certificate is None else certificate.multipliers.pairs
         )
         for _ in range(_ROUNDS):
             if time.perf_counter() > deadline:
@@ -444,8 +458,8 @@ class PairRelaxation:
             slow = len(values) > 2 and values[-1] - values[-3] < _PROGRESS * (cut - values[-1])
             if slow and not solved.is_integral:
                 break
-            new = self.separator.find(box, solved.use, solved.rho, solved.wrong, program.pairs)
+            new = self._separator.find(box, solved.use, solved.rho, solved.wrong, program.pairs)
             if not new.size:
                 break
             program.add(new)
-        return (0, None) if best is None else (self.exact_bound.lower_bound(box, best.multipliers), best)
+        return (0, None) if best is None else (self._exact_bound.lower_bound(box, best.multipliers), best)

@@ -2,7 +2,8 @@
 
 The log holds the splits of a tree of boxes and the claimed bound. Every node that is not split must cost at least the bound: its
 prices, and the errors of a flow between points of the two classes that are not both right (found by SciPy, and checked here to be
-one), all in integers and fractions. `CheckedNode` states what a split means, and what follows for a box.
+one), all in integers and fractions. `CheckedNode` defines the splits and how a box is tightened. A point is called right if the
+system classifies it correctly, else wrong.
 
 *Multipliers of pairs of points of opposite classes, and the bound that follows from them.* If a point x of class +1 and a point
 x' of class -1 are both right, their scores differ by 2t: with v = x - x', ρ'v ≥ 2t. So in a box, where z and z' say that x and x'
@@ -49,15 +50,12 @@ _BEGIN, _SUPPORT, _SIGN, _HALVES = 1, 2, 3, 4
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A box of integer coefficients with two marks.
+    """A node of a log: a box of integer coefficients, some of which are known not to be 0."""
 
-    Coefficients in ``forced`` are not 0. If ``needs_feature``, at least one of the `undecided` ones is not 0.
-    """
-
-    lower: tuple[int, ...]
-    upper: tuple[int, ...]
-    forced: frozenset[int] = frozenset()
-    needs_feature: bool = False
+    lower: tuple[int, ...]  #: (d,) lower bounds
+    upper: tuple[int, ...]  #: (d,) upper bounds
+    forced: frozenset[int] = frozenset()  #: coefficients that are not 0
+    needs_feature: bool = False  #: whether at least one of the `undecided` coefficients is not 0
 
     def undecided(self) -> list[int]:
         """Return the coefficients that may be 0 or not."""
@@ -78,7 +76,7 @@ class CheckedNode:
         return node
 
     def tightened(self, max_nonzeros: int) -> CheckedNode | None:
-        """Return the node tightened by its marks and by the limit of the number of features; None if no system is left."""
+        """Return the node with bounds tightened by its other fields and by the limit of features; None if it is empty."""
         node = self
         for _ in range(2):
             for j in node.forced:
@@ -99,7 +97,10 @@ class CheckedNode:
         return [j for j, (a, b) in enumerate(zip(self.lower, self.upper, strict=True)) if a > 0 or b < 0 or j in self.forced]
 
     def children(self, kind: int, j: int, half: int) -> list[CheckedNode]:
-        """Return the children of a split, which together hold every system of the node."""
+        """Return the children of a split of coefficient j, which together hold every system of the node.
+
+        ``kind`` is that of a log's record, and ``half`` the largest value of j in the first child of a split in halves.
+        """
         if not 0 <= j < len(self.lower):
             raise InvalidProofError(f"a split of coefficient {j}, which there is not")
         a, b = self.lower[j], self.upper[j]
@@ -129,12 +130,12 @@ class IntegerScoringProblem:
 
     rows: IntegerArray  #: (m, d) distinct rows of the features, times ``scale``
     codes: IntArray  #: (d, m) the same, each column's values numbered
-    sides: tuple[IntArray, IntArray]  #: (m,) costs of the points of class +1, and of class -1, with each row, times ``unit``
+    sides: tuple[IntArray, IntArray]  #: (m,), (m,) costs of the points of class +1 and of class -1 with each row, times ``unit``
     row_of: IntArray  #: (n,) the row of each point
-    scale: int
-    unit: int
+    scale: int  #: common denominator of the features
+    unit: int  #: common denominator of the costs
     threshold: int  #: t times ``scale``, rounded up
-    problem: ScoringProblem
+    problem: ScoringProblem  #: the problem as the log or the model states it
     _cells: dict[tuple[int, ...], tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
 
     @staticmethod
@@ -163,11 +164,11 @@ class IntegerScoringProblem:
 
     @property
     def separation(self) -> int:
-        """The least difference of the scores of two points of opposite classes that are both right."""
+        """The least difference of the scores of two correctly classified points of opposite classes, times ``scale``."""
         return 2 * self.threshold
 
     def cells(self, active: list[int]) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the cells of rows that agree on these columns: a row of each, and the costs of the two classes in it."""
+        """Return the cells, sets of rows that agree on these columns: a row of each, and its costs of class +1 and class -1."""
         stored = self._cells.get(tuple(active))
         if stored is not None:
             return stored
@@ -183,7 +184,7 @@ class IntegerScoringProblem:
         return merged
 
     def lower_bound(self, node: CheckedNode, bound: Fraction) -> Fraction:
-        """Return a lower bound of the cost of a tightened node; cheap bounds come first, and ``bound`` is enough."""
+        """Return a lower bound of the objective on a tightened node, from the first of several methods that reaches ``bound``."""
         price = self.problem.price * (len(node.used()) + node.needs_feature)
         price += self.problem.size_price * (sum(max(1, node.lower[j], -node.upper[j]) for j in node.used()) + node.needs_feature)
         if price >= bound:
@@ -200,7 +201,10 @@ class IntegerScoringProblem:
         return price + Fraction(self.flow(rows, positive, negative, low, high), self.unit)
 
     def flow(self, rows: IntegerArray, positive: IntArray, negative: IntArray, low: IntArray, high: IntArray) -> int:
-        """Return the value of a flow from points of class +1 to points of class -1, along pairs that are not both right."""
+        """Return the value of a flow from class +1 to class -1 along pairs of rows that are not both classified correctly.
+
+        ``positive`` and ``negative`` are the rows' costs by class; ``low`` and ``high`` bound the coefficients of their columns.
+        """
         plus, minus = np.flatnonzero(positive), np.flatnonzero(negative)
         largest = np.zeros((plus.size, minus.size), dtype=rows.dtype)
         for column, a, b in zip(rows.T, low.tolist(), high.tolist(), strict=True):
@@ -222,7 +226,7 @@ class IntegerScoringProblem:
         return int(amount.sum())
 
     def errors(self, scores: IntegerArray, positive: IntArray, negative: IntArray) -> int:
-        """Return the least cost of errors of a system with these scores over the allowed intercepts."""
+        """Return the least cost of misclassified points, times ``unit``, over the allowed intercepts, for scores of rows."""
         low, high = self.problem.intercept
         above = -((scores - self.threshold) // self.scale)
         below = (-self.threshold - scores) // self.scale
@@ -241,12 +245,12 @@ def _sums(cell: IntArray, cost: IntArray, count: int) -> IntArray:
 class LoggedMultipliers:
     """Integer multipliers of pairs of points that a log states for a node, over a common denominator."""
 
-    denominator: Fraction
+    denominator: Fraction  #: by which all multipliers are divided
     limit: int  #: ν
     plus: list[int]  #: the point of class +1 of each pair
-    minus: list[int]  #: the point of class -1
-    cover: IntegerArray  #: λ
-    margin: IntegerArray  #: μ
+    minus: list[int]  #: the point of class -1 of each pair
+    cover: IntegerArray  #: λ, of the second rows
+    margin: IntegerArray  #: μ, of the first rows
 
     @staticmethod
     def read(record: dict[str, Any], data: IntegerScoringProblem) -> LoggedMultipliers:
@@ -292,6 +296,7 @@ class LoggedMultipliers:
         return Fraction(math.ceil(Fraction(total) / denominator * step), step)
 
 
+#: Name of the log format.
 FORMAT = "marginopt-scoring-proof"
 
 

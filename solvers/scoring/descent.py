@@ -1,8 +1,8 @@
 """The primal heuristic of `supports-bb`: the incumbent, and compiled coordinate descents that improve it.
 
-One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. The loops
-call the `ScoringData` ``data``, the threshold t, the coefficients rho, and the ends (lower, upper, low, high) of the coefficients
-and of the intercept ``box``.
+One coefficient at a time takes its best value, with the best intercept; at the end coefficients are swapped for others. In the
+loops ``data`` is a `ScoringData`, t the threshold, ``rho`` the coefficients, and ``box`` the bounds (lower, upper, low, high) of
+the coefficients and of the intercept.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SHORT = 1 << 14
 
 @by_reference
 class DescentWorkspace(NamedTuple):
-    """Workspace of a descent: changes of the errors by intercept, in a short range and in a long one, and scores."""
+    """Workspace of a descent for m rows."""
 
-    hist: Any  #: (2, _SHORT)
-    turns: Any  #: (2 m,) intercepts at which a row turns wrong or right, and by how many units errors change
-    gain: Any
-    score: Any  #: (m,) of the system, and of one with another value of a coefficient
-    other: Any
+    hist: Any  #: (2, _SHORT) changes of the errors, in units, at each intercept of a short range
+    turns: Any  #: (2 m,) for a long range: the intercepts at which the errors change
+    gain: Any  #: (2 m,) the changes of the errors there, in units
+    score: Any  #: (m,) scores of the current system without its intercept
+    other: Any  #: (m,) scores with another value of one coefficient
 
 
 def new_workspace(reduced: ReducedScoringProblem) -> DescentWorkspace:
@@ -187,7 +187,7 @@ def _swap(data: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, workspace:
 
 @entry
 def descend(data: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, workspace: Any) -> Any:
-    """Improve rho in place, coordinates in the given order; return its cost in units and its intercept.
+    """Improve rho in place, one coordinate of ``order`` after another; return its cost in units and its intercept.
 
     A swap replaces a non-zero coefficient by another one; at most ``swaps`` coefficients are tried.
     """
@@ -336,7 +336,7 @@ class ScoringIncumbent:
         self._descend(chosen, support, 0)
 
     def offer_coefficients(self, rho: IntArray) -> None:
-        """Offer a system with its best intercept; if scores are not integers, with each at which some point changes sides."""
+        """Offer coefficients with their best intercept or, if scores are not integers, with each at which the errors change."""
         self.offer(self._intercept(rho), rho)
         if self._reduced.integer_scores:
             return

@@ -18,26 +18,25 @@ _MOST_UNITS = 2**60
 
 @dataclass(frozen=True, eq=False)
 class ReducedScoringProblem:
-    """A scoring problem as distinct rows: costs of their points by class, and prices, in integer multiples of 1/``unit``.
+    """A scoring problem with equal rows merged: costs of each row's points by class, and prices, in integer multiples of 1/unit.
 
-    Costs and prices are rounded down where no unit makes them whole, so that a bound in units is a bound. Values of points are
-    not taken from here: they are fractions (`ScoringProblem.value`).
+    Costs and prices are rounded down where no unit makes them integers, so that a bound in units is a lower bound. Objectives of
+    systems are computed as fractions instead (`ScoringProblem.value`).
     """
 
-    problem: ScoringProblem
+    problem: ScoringProblem  #: the problem before the reduction
     Z: FloatArray  #: (m, d) distinct rows of the features
-    codes: IntArray  #: (d, m) the same, each column's values numbered
-    levels: IntArray  #: (d,) how many values a column has
-    #: (m,) total cost in units of the points of class +1, and of class -1, with this row
-    positive: IntArray
-    negative: IntArray
+    codes: IntArray  #: (d, m) the entries of Z as the number of the value among its column's values
+    levels: IntArray  #: (d,) number of different values of each column
+    positive: IntArray  #: (m,) total cost in units of the points of class +1 with this row
+    negative: IntArray  #: (m,) total cost in units of the points of class -1 with this row
     unit: Fraction  #: number of units in a cost of 1; a power of two below 1 if costs are beyond 2^60
-    price: int  #: of a coefficient that is not 0, in units
-    size_price: int  #: of each unit of |coefficient|, in units
-    #: scores of a point of class +1 and one of class -1 that are both right differ by at least this: 2t, less rounding
+    price: int  #: penalty of a coefficient that is not 0, in units
+    size_price: int  #: penalty of |ρ_j| = 1, in units
+    #: 2t, less rounding: the least difference of the scores of correctly classified points of class +1 and class -1
     separation: float
-    integer_scores: bool  #: whether scores are whole numbers and doubles hold them
-    exact: bool  #: whether costs and prices are whole in units, none rounded
+    integer_scores: bool  #: whether scores are integers that float64 represents
+    exact: bool  #: whether costs and prices are integers in units, none rounded
     points: IntArray  #: (2, m) a point of class +1, and one of class -1, with this row; -1 where there is none
 
     def to_units(self, value: Fraction) -> int:
@@ -97,10 +96,10 @@ _ALIKE = 10
 
 
 def choose_branching(reduced: ReducedScoringProblem) -> str:
-    """Return the branching rule: "signs" if features are few or most have many values, else "pairs" or "supports".
+    """Return the branching rule for "auto": "signs" if features are few or most have many values, else "pairs" or "supports".
 
-    Columns of many values tell nearly all points apart. If most columns do, linear programs over pairs cost more time than they
-    save (``branching="pairs"`` asks for them).
+    Columns of many values distinguish nearly all points. If most columns do, linear programs over pairs cost more time than they
+    save.
     """
     r = reduced
     d = r.Z.shape[1]
@@ -111,7 +110,10 @@ def choose_branching(reduced: ReducedScoringProblem) -> str:
 
 
 def greedy_feature_order(reduced: ReducedScoringProblem) -> IntArray:
-    """Return the features in an order in which each one, with those before it, leaves the fewest errors in cells."""
+    """Return the features (d,) in the order in which a greedy choice reduces the errors of cells most.
+
+    Points that agree on the features chosen so far form a cell, whose errors are the cost of its cheaper class.
+    """
     r = reduced
     order, candidates = [], list(range(len(r.codes)))
     cells, count = np.zeros(r.codes.shape[1], dtype=np.int64), 1
@@ -134,7 +136,7 @@ def greedy_feature_order(reduced: ReducedScoringProblem) -> IntArray:
 
 
 def class_spread(reduced: ReducedScoringProblem) -> FloatArray:
-    """Return the mean |x_j - x'_j| of each feature over a sample of pairs of rows of the two classes."""
+    """Return the mean |x_j - x'_j| (d,) of each feature over a sample of pairs of rows of the two classes."""
     pick = np.random.default_rng(0)
     sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]
     if not all(side.size for side in sides):

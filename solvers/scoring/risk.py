@@ -40,6 +40,13 @@ class RiskRule(BoundingRule[RiskProblem]):
     ----------
     problem : RiskProblem
         With equal rows merged (`RiskProblem.with_merged_points`).
+
+    Attributes
+    ----------
+    A : ndarray (n, d + 1)
+        Signed rows y_i (1, x_i).
+    lower, upper : ndarray (d + 1,)
+        Bounds of (ρ_0, ρ).
     """
 
     format, version = FORMAT, VERSION
@@ -72,7 +79,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return bool(all_integer and inside.all())
 
     def price(self, rho: FloatArray) -> float:
-        """Return the price of the coefficients that are not 0, and of their sizes."""
+        """Return the penalty of (ρ_0, ρ): that of the number of non-zero coefficients plus that of Σ|ρ_j|."""
         p = self.problem
         return p.price * int(np.count_nonzero(rho[1:])) + p.size_price * float(np.abs(rho[1:]).sum())
 
@@ -162,7 +169,7 @@ class RiskRule(BoundingRule[RiskProblem]):
         return np.clip(minimum.x[:n] - minimum.x[n:], lower, upper)
 
     def bound_at(self, alpha: FloatArray, lower: FloatArray, upper: FloatArray) -> float:
-        """Return the bound of a box from any weights 0 ≤ α ≤ c; ∞ where more coefficients than are allowed exclude 0.
+        """Return the lower bound of a box from any weights 0 ≤ α ≤ c; ∞ if the ranges of too many coefficients exclude 0.
 
         The reserve for rounding is twice the a-priori error, so that the checker accepts each bound.
         """
@@ -209,7 +216,7 @@ class RiskRule(BoundingRule[RiskProblem]):
 
 @dataclass(frozen=True, eq=False)
 class RiskBB(ExactSearch[RiskProblem]):
-    """Exact branch and bound for risk scores: whole coefficients, few of them, least logistic loss (RiskSLIM).
+    """Exact branch and bound for risk scores (RiskSLIM): a logistic loss over few integer coefficients.
 
     Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
     """

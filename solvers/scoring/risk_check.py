@@ -32,6 +32,7 @@ from ..exact.check.arithmetic import InvalidProofError, RationalPoint, decode_mu
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
+#: Name and version of the log format.
 FORMAT, VERSION = "marginopt-risk-proof", 1
 _VECTORS = ("X", "y", "weights", "lower", "upper")
 _NUMBERS = ("intercept", "price", "size_price", "max_nonzeros")
@@ -114,8 +115,8 @@ class RiskBounds:
 
     problem: RiskProblem
     base: float  #: lower bound of the entropies Σ c_i H(α_i/c_i)
-    low: FloatArray  #: (d + 1,) bounds of v = Σ α_i y_i (1, x_i)
-    high: FloatArray
+    low: FloatArray  #: (d + 1,) lower bounds of v = Σ α_i y_i (1, x_i)
+    high: FloatArray  #: (d + 1,) upper bounds of v
 
     @staticmethod
     def of(problem: RiskProblem, A: FloatArray, alpha: FloatArray) -> RiskBounds:

@@ -18,11 +18,11 @@ from .descent import ScoringIncumbent
 from .reduced_problem import ReducedScoringProblem, choose_branching, class_spread, greedy_feature_order
 from .tree import HALVES, new_stack, search_below, split_node
 
-#: Number of nodes bounded below one open node, a stretch, before the next one is taken.
-_STRETCH = 400
+#: Number of nodes bounded in a plunge, the depth-first search below one open node, before the next one is taken.
+_PLUNGE = 400
 #: Entries of the rows that nodes read between two readings of the clock, about.
 _READ = 2_000_000
-#: Nodes, at least, between two looks at the deadline, after which a run ends: they may be slow where flows have many pairs.
+#: Least number of nodes between two checks of the deadline: nodes may be slow where flows have many pairs.
 _FEW = 4
 #: Bytes of an open node: of its entry in the queue, and of its multipliers, about.
 _OF_NODE, _OF_PAIRS = 400, 20_000
@@ -41,7 +41,7 @@ class SupportsSearch:
     branching : {"auto", "supports", "signs", "pairs"}
         Branching rule; "auto" is that of `choose_branching`.
     deadline : float
-        By the clock of `time.perf_counter`. A stretch ends there, and its nodes stay open.
+        Value of `time.perf_counter` at which a plunge (the search below one open node) ends; its nodes stay open.
     split_listener : callable, optional
         Called with the splits of the tree, rows of `tree.NodeStack.splits`, in order.
     multiplier_listener : callable, optional
@@ -50,8 +50,11 @@ class SupportsSearch:
     Attributes
     ----------
     incumbent : ScoringIncumbent
+        The best system found so far.
     branching : str
         The branching rule, never "auto".
+    stack : tree.NodeStack
+        The arrays of the compiled search: the open nodes of the current plunge.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class SupportsSearch:
         box = (problem.lower.astype(np.int64), problem.upper.astype(np.int64), np.zeros(problem.lower.size, dtype=np.bool_))
         #: open nodes: bound in units, number, and the box with its marks and the certificate of its bound
         self._heap: list[tuple[int, int, tuple[Any, ...]]] = [(0, 0, (*box, 0, None))]
-        self._stretch_end = 0
+        self._plunge_end = 0
         self.stack.scalars.next = 1
 
     @property
@@ -109,8 +112,9 @@ class SupportsSearch:
         return [node[-1] for _, _, node in self._heap if node[-1] is not None]
 
     def step(self, node_limit: float = math.inf) -> None:
-        """Go on below the current open node, else begin with that of least bound: at most ``node_limit`` nodes and a stretch;
-        with "pairs", bound and split one node.
+        """Search below the current open node, or below that of least bound, for at most ``node_limit`` nodes of a plunge.
+
+        With the branching rule "pairs" bound and split one node.
         """
         k, certificate = self.stack, None
         if not k.scalars.top:
@@ -119,7 +123,7 @@ class SupportsSearch:
             certificate = self._split_by_pairs(
                 self._relaxation, ScoreBox(k.lower[0].copy(), k.upper[0].copy(), k.forced[0].copy()), certificate
             )
-        elif self._below(min(int(min(node_limit, _STRETCH)), max(1, _READ // max(self.reduced.Z.size, 1)))):
+        elif self._below(min(int(min(node_limit, _PLUNGE)), max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.scalars.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.forced[t].copy(), int(k.needs_feature[t]), certificate)
@@ -127,23 +131,23 @@ class SupportsSearch:
         k.scalars.top = 0
 
     def _open(self) -> NodeCertificate | None:
-        """Take the open node of least bound, and begin a stretch."""
+        """Take the open node of least bound, and begin a plunge."""
         k = self.stack
         k.bound[0], k.number[0], (*marked_box, certificate) = heapq.heappop(self._heap)
         k.lower[0], k.upper[0], k.forced[0], k.needs_feature[0] = marked_box
-        k.scalars.top, self._stretch_end = int(self._relaxation is None), self.nodes + _STRETCH
+        k.scalars.top, self._plunge_end = int(self._relaxation is None), self.nodes + _PLUNGE
         return certificate
 
     def _below(self, node_limit: int) -> bool:
-        """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the stretch goes on."""
-        k, end, batch = self.stack, min(self.nodes + node_limit, self._stretch_end), max(_FEW, node_limit // 16)
+        """Search depth-first below the stack's nodes for at most ``node_limit`` nodes; return whether the plunge goes on."""
+        k, end, batch = self.stack, min(self.nodes + node_limit, self._plunge_end), max(_FEW, node_limit // 16)
         while k.scalars.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
             search_below(self._data, k, np.int64(self.incumbent.cut), min(batch, end - before), self.branching == "supports")
             self._process_results()
             if self.nodes == before and k.scalars.top + 5 > k.bound.size:
                 return False
-        return bool(k.scalars.top) and self.nodes < self._stretch_end
+        return bool(k.scalars.top) and self.nodes < self._plunge_end
 
     def _split_by_pairs(
         self, relaxation: PairRelaxation, box: ScoreBox, certificate: NodeCertificate | None

@@ -1,14 +1,14 @@
 """Compiled depth-first branch and bound of `supports-bb` over the integer coefficients, below one node of the search.
 
-A call visits a given number of nodes, in arrays that Python keeps between calls. Nodes are split in three ways.
+A call bounds a given number of nodes, in arrays that Python keeps between calls. Nodes are split in three ways.
 
 - *By support* (`SUPPORT`, only with ``needs_feature``): the system uses j and no other undecided coefficient; or j and another
   one; or not j but another one. Without ``needs_feature`` (`BEGIN`): no undecided coefficient; or some.
 - *By sign* (`SIGN`): ρ_j = 0 (where it may be), ρ_j ≥ 1, ρ_j ≤ -1.
 - *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
 
-Each child's number is the next free one, in this order. Every split goes into ``splits``, which the proof log
-holds. The loops call the `ScoringData` ``data``, and the `NodeStack` k.
+Each child's number is the next free one, in this order. Every split is recorded in ``splits`` for the proof log. In the loops
+``data`` is a `ScoringData` and k a `NodeStack`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from ..interface.numba_flags import by_reference
 from .bounds import BoundWorkspace, entry, inner, new_bound_workspace, tighten_and_bound
 from .reduced_problem import ReducedScoringProblem
 
-#: Kinds of splits, as the proof log has them; no split, where the node is a single system.
+#: Kinds of splits, as the proof log has them.
 BEGIN, SUPPORT, SIGN, HALVES = 1, 2, 3, 4
+#: The kind of a node that holds a single system.
 _NO_SPLIT = 0
 #: `NodeStack.scalars`: nodes on the stack, nodes bounded so far, the next free number, splits and single systems stored so far.
 _SCALARS = integers_and_floats("top nodes next splits systems", "")
@@ -35,18 +36,18 @@ _NODES, _SPLITS, _SYSTEMS = 4096, 1 << 14, 256
 class NodeStack(NamedTuple):
     """The stack of open nodes, the last one on top, with the splits and candidate systems of the last call."""
 
-    lower: Any  #: (nodes, d) box of a node
-    upper: Any
-    forced: Any  #: (nodes, d) coefficients that are not 0
-    needs_feature: Any  #: (nodes,) 1 if an undecided coefficient is not 0
-    bound: Any  #: (nodes,) in units
+    lower: Any  #: (nodes, d) lower ends of the node's box
+    upper: Any  #: (nodes, d) upper ends
+    forced: Any  #: (nodes, d) mask of the coefficients that are not 0
+    needs_feature: Any  #: (nodes,) 1 if an undecided coefficient must not be 0
+    bound: Any  #: (nodes,) lower bound in units
     number: Any  #: (nodes,) number of the node in the log
     splits: Any  #: (splits, 4) kind, number of the node, coefficient, largest value of the lower half
     candidates: Any  #: (systems, d) single systems of closed nodes, whose intercept is not chosen yet
     spread: Any  #: (d,) mean distance of the two classes along a feature
     order: Any  #: (d,) order of splits by support
     scalars: Any  #: the numbers, by name (`_SCALARS`)
-    workspace: BoundWorkspace
+    workspace: BoundWorkspace  #: of the nodes' bounds
 
 
 def new_stack(reduced: ReducedScoringProblem, order: np.ndarray, spread: np.ndarray) -> NodeStack:
@@ -179,9 +180,10 @@ def _split(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any
 
 @entry
 def split_node(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
-    """Replace the one node on the stack by its children that are below ``cut``, bounded by prices and errors of equal rows.
+    """Replace the only node, at the bottom of the stack, by its children with bounds below ``cut``.
 
-    ``kind`` is `SUPPORT`, `BEGIN`, `SIGN` or `HALVES`, j the coefficient, ``half`` its largest value in the lower half.
+    Children are bounded by prices and errors of equal rows. ``kind`` is `SUPPORT`, `BEGIN`, `SIGN` or `HALVES`, j the
+    coefficient, ``half`` its largest value in the lower half.
     """
     k.scalars.top = 0
     _split(data, k, kind, j, half, cut, False)
@@ -191,7 +193,7 @@ def split_node(data: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any
 def search_below(data: Any, k: Any, cut: Any, node_limit: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``node_limit`` nodes were bounded, or an array is full.
 
-    With ``by_support`` nodes are split by support first. Nodes whose bound reaches ``cut`` are closed.
+    Nodes whose bound reaches ``cut`` are closed. With ``by_support`` nodes are split by support first.
     """
     end = k.scalars.nodes + node_limit
     while k.scalars.top > 0 and k.scalars.nodes < end:

@@ -33,10 +33,10 @@ def _implies(solved: SparseProblem, other: SparseProblem) -> bool:
 class SparseBB(ExactSearch[SparseProblem]):
     """Exact branch and bound over the supports of linear classifiers: at most k coefficients, or a price for each.
 
-    A node decides for some features that they are in use or 0. It is bounded by one dual point of its perspective relaxation,
-    which an interior point method solves on the features that matter. The same point decides features whose other choice costs
-    more than the incumbent. Where its bound is far below, other dual points exclude features from having the largest coefficient,
-    and a node without such a feature is closed. Incumbents come from rounding, exact refits and swaps.
+    A node decides for some features that they are in the support or 0. It is bounded by one dual point of its perspective
+    relaxation, which an interior point method solves on few features. The same point decides features whose other choice costs
+    more than the incumbent. Where its bound is weak, other dual points exclude features from having the largest coefficient,
+    and a node without a candidate is closed. Incumbents come from rounding, exact refits and swaps.
 
     Parameters as in `ExactSearch`, ``proof``, ``checkpoint``, ``cluster``, and:
 

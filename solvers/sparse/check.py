@@ -46,10 +46,12 @@ from ..exact.check.arithmetic import InvalidProofError, RationalPoint, decode_mu
 from ..exact.check.checker import TreeChecker, data_digest, first_difference
 from ..exact.check.trees import NodeRules
 
+#: Name and version of the log format.
 FORMAT, VERSION = "marginopt-sparse-proof", 3
 _ARRAYS = ("A", "costs", "curvature", "price", "lower", "upper", "counted")
-#: States of a feature, and what a record does with its node besides a split.
+#: States of a feature.
 _FREE, _IN, _OUT = 0, 1, 2
+#: Values of ``split`` of a node that is not split: it is closed, or stays open with more features decided.
 _CLOSED, _AGAIN = -1, -2
 #: Dual points whose products with the data are computed at once, about.
 _BATCH = 64
@@ -99,15 +101,15 @@ class LoggedSparseProblem:
 
 @dataclass(frozen=True, eq=False)
 class NodeBounds:
-    """The lower bounds of nodes that one α gives."""
+    """The lower bounds of nodes that one α gives; a node is a vector (p,) of the features' states."""
 
-    base: float  #: lower bound of the first terms less g_0
+    base: float  #: lower bound of -Σ c_i ℓ*(-α_i/c_i) - g_0
     gains: FloatArray  #: (p,) upper bounds of g
-    counted: BoolArray  #: (p,) features whose number is limited
+    counted: BoolArray  #: (p,) mask of the features whose number is limited
     max_nonzeros: int  #: k
-    low: FloatArray  #: (p,) bounds of v
-    high: FloatArray
-    curvature: float  #: the least one of the counted features
+    low: FloatArray  #: (p,) lower bounds of v
+    high: FloatArray  #: (p,) upper bounds of v
+    curvature: float  #: the least q_j of the counted features
 
     def _parts(self, state: FloatArray) -> tuple[FloatArray, IntArray, IntArray, int]:
         gains_inside = self.gains[(state == _IN) & self.counted]
@@ -126,7 +128,7 @@ class NodeBounds:
         return sum_down(terms) if np.isfinite(terms).all() else -math.inf
 
     def child_bounds(self, state: Any) -> tuple[FloatArray, FloatArray]:
-        """Return, for each undecided feature, the bounds of the node with it in I, and with it in O."""
+        """Return the bounds (p,), (p,) of the node with undecided feature j in I, and with it in O."""
         _, free, order, count = self._parts(state)
         node = self.node_bound(state)
         inside, outside = np.full(self.gains.size, node), np.full(self.gains.size, node)
@@ -142,7 +144,7 @@ class NodeBounds:
         return inside, outside
 
     def largest_coefficient_bound(self, state: Any, code: int) -> LargestCoefficientBound:
-        """Return φ for feature code // 2, positive if the code is even."""
+        """Return φ for the largest coefficient w_j, j = code // 2, positive if the code is even."""
         j = code // 2
         sizes, places = np.maximum(self.high, -self.low), np.arange(self.gains.size)
         sizes_inside = sizes[(state == _IN) & self.counted & (places != j)]
@@ -156,8 +158,8 @@ class NodeBounds:
 class LargestCoefficientBound:
     """The lower bound φ(t) of points whose largest coefficient in size is a given one, of size t."""
 
-    base: float  #: the first terms less g_0
-    q: float  #: the least curvature
+    base: float  #: lower bound of -Σ c_i ℓ*(-α_i/c_i) - g_0
+    q: float  #: the least q_i of the counted features
     v: float  #: v_j of the given feature, with the sign of its coefficient
     other_sizes: tuple[float, ...]  #: |v_i| of the features in T
 

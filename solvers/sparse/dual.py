@@ -32,14 +32,14 @@ from ...models.formulations.margin.problems import SparseProblem
 from ...models.rounding import gamma
 from ..exact.log_file import DualPoint
 
-#: States of a feature in a node: not decided, in the support, or 0.
+#: States of a feature in a node: undecided, in the support, or 0.
 FREE, IN, OUT = 0, 1, 2
 #: The states of all features (p,).
 FeatureStates = npt.NDArray[np.int8]
 
 
 def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
-    """Return multipliers ``alpha`` rounded to a point that is feasible for the dual.
+    """Return multipliers ``alpha`` (n,) rounded to a point that is feasible for the dual.
 
     Where a free intercept has an infinite bound the classes must balance exactly: multipliers of the heavier class are lowered,
     those farthest from their bounds first, since the dual value is flat in these.
@@ -67,13 +67,13 @@ def _balance(numbers: IntArray, y: FloatArray, slack: FloatArray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FeatureGains:
-    """The terms of the bound that a dual point gives: gains of features, and the rest; on the safe side of rounding."""
+    """The terms of a dual point's bound: the gain g_j by which feature j lowers it, and the rest; rounded to the safe side."""
 
     base: float  #: -Σ c_i ℓ*(-α_i/c_i) - g_0
-    values: FloatArray  #: (p,) g_j
-    size: float  #: sum of the absolute values of what is added
-    low: FloatArray  #: (p,) bounds of v
-    high: FloatArray
+    values: FloatArray  #: (p,) upper bounds of g_j
+    size: float  #: sum of the absolute values of the terms of ``base``, for the reserve for rounding
+    low: FloatArray  #: (p,) lower bounds of v = Σ α_i a_i
+    high: FloatArray  #: (p,) upper bounds of v
 
 
 def penalty_conjugate(v: FloatArray, q: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -107,11 +107,11 @@ def feature_gains(problem: SparseProblem, columns: FloatArray, point: DualPoint)
 
 @dataclass(frozen=True, eq=False)
 class ChildBounds:
-    """The bounds of a node and of its possible children; a decided feature has the node's own."""
+    """Lower bounds of a node and of its possible children; those of a decided feature are the node's."""
 
-    node: float
-    inside: FloatArray  #: (p,) with each feature in the support
-    outside: FloatArray  #: (p,) with each feature at 0
+    node: float  #: of the node
+    inside: FloatArray  #: (p,) of the child with feature j in the support
+    outside: FloatArray  #: (p,) of the child with feature j at 0
 
 
 def child_bounds(problem: SparseProblem, gains: FeatureGains, state: FeatureStates) -> ChildBounds:
@@ -146,7 +146,9 @@ def largest_coefficient_interval(
     Parameters
     ----------
     code : int
-        2 j for a positive w_j, 2 j + 1 for a negative one; feature j is not out.
+        The largest coefficient: 2 j for a positive w_j, 2 j + 1 for a negative one; feature j is not `OUT`.
+    cut : float
+        Only points with an objective below it are considered.
     """
     counted, j = problem.counted, code // 2
     q = float(problem.curvature[counted].min())
@@ -189,5 +191,5 @@ def _crossing(condition: Callable[[float], bool], low: float, high: float) -> fl
 
 
 def features_in_state(state: FeatureStates, counted: BoolArray, value: int) -> IntArray:
-    """Return the counted features in a state."""
+    """Return the counted features whose state is ``value``."""
     return np.flatnonzero((state == value) & counted)

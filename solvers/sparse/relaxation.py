@@ -2,7 +2,7 @@
 
     min  Σ_j q_j w_j²/(2 z_j) + π_j z_j + Σ_i c_i ℓ(a_i'w)   over   l_j z_j ≤ w_j ≤ u_j z_j,   0 ≤ z ≤ 1,   Σ z_j ≤ k,
 
-with z_j = 1 for features that the node holds in. All inequalities are linear, so that iterates stay feasible; each step
+with z_j = 1 for features that the node has in the support. All inequalities are linear, so that iterates stay feasible; each step
 eliminates the points, whose multipliers are α, and z. The multipliers of every iterate are feasible for the dual
 (`solvers.sparse.dual`), so that a step may be the last one.
 """
@@ -19,6 +19,7 @@ from ..exact.loops import loops_of
 from ..interface.numba_flags import by_reference
 
 _loops = loops_of(Path(__file__).parent)
+#: Decorators of the loops of this folder: those that Python calls, and those that only loops call.
 entry, inner = _loops.entry, _loops.inner
 
 #: The numbers of `LinearLoss`.
@@ -29,39 +30,39 @@ _STEP = 0.995
 
 @by_reference
 class RelaxationWorkspace(NamedTuple):
-    """Arrays of a relaxation of at most d features: by point (n,), by feature (d,), by constraint and feature (4, d)."""
+    """Solution and work arrays of a relaxation of n points and at most d features."""
 
-    alpha: Any  #: multipliers of the margins, and the best ones
-    best: Any
-    margin: Any
-    slack: Any  #: margin + ξ - 1
-    excess: Any  #: ξ
-    beta: Any  #: multipliers of ξ ≥ 0
-    D: Any  #: Δα = shift - D Δmargin
-    shift: Any
-    step: Any  #: Δmargin and Δα
-    turn: Any
-    dx: Any  #: Δξ
-    w: Any
-    z: Any
-    v: Any  #: A'α
-    h: Any  #: elimination of z: H_wz/H_zz, 1/H_zz, gradient of z
-    inverse: Any
-    gz: Any
-    dw: Any
-    dz: Any
-    rhs: Any
-    gain: Any
+    alpha: Any  #: (n,) multipliers α of the losses
+    best: Any  #: (n,) the multipliers of the best dual value so far
+    margin: Any  #: (n,) a_i'w
+    slack: Any  #: (n,) margin + ξ - 1
+    excess: Any  #: (n,) ξ ≥ (1 - margin)_+
+    beta: Any  #: (n,) multipliers of ξ ≥ 0
+    D: Any  #: (n,) in Δα = shift - D Δmargin
+    shift: Any  #: (n,) in Δα = shift - D Δmargin
+    step: Any  #: (n,) Δmargin; a buffer before
+    turn: Any  #: (n,) Δα; a buffer before
+    dx: Any  #: (n,) Δξ
+    w: Any  #: (d,) coefficients
+    z: Any  #: (d,) indicators of the support
+    v: Any  #: (d,) Σ α_i a_i
+    h: Any  #: (d,) H_wz/H_zz in the elimination of z
+    inverse: Any  #: (d,) 1/H_zz in the elimination of z
+    gz: Any  #: (d,) gradient by z
+    dw: Any  #: (d,) Δw
+    dz: Any  #: (d,) Δz
+    rhs: Any  #: (d,) right-hand side of the system of Δw
+    gain: Any  #: (d,) (g_j)_+ of `solvers.sparse.dual`
     sigma: Any  #: (4, d) slacks of 0 ≤ z, z ≤ 1, w ≤ u z, l z ≤ w; -1 without the constraint
-    lam: Any  #: (4, d) their multipliers
-    dlam: Any
-    H: Any  #: (d, d)
+    lam: Any  #: (4, d) multipliers of these constraints
+    dlam: Any  #: (4, d) Δlam
+    H: Any  #: (d, d) matrix of the system of Δw, then its Cholesky factor
     theta: Any  #: (2,) multiplier of Σz ≤ k, and its step
-    value: Any  #: (2,) the relaxation's value, and the dual value of the best multipliers
+    value: Any  #: (2,) the relaxation's value at w and z, and the dual value of ``best``
 
 
 def new_workspace(n: int, d: int) -> RelaxationWorkspace:
-    """Return the arrays for n points and at most d features."""
+    """Return arrays of zeros for n points and at most d features."""
     points = {name: np.zeros(n) for name in (
         "alpha", "best", "margin", "slack", "excess", "beta", "D", "shift", "step", "turn", "dx",
     )}  # fmt: skip
@@ -441,8 +442,8 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
           share: Any, max_steps: Any, r: Any) -> Any:  # fmt: skip
     """Solve the relaxation of d features in the workspace r; return the number of steps, at most ``max_steps``.
 
-    It ends when the dual value reaches ``cut``, when it is within ``tol`` of the primal one, relative to that, or, if the primal
-    value is below ``cut``, within ``share`` of the distance between these. Solution and best multipliers are ``r.w``, ``r.z`` and
+    It ends when the dual value reaches ``cut``, when the gap is at most ``tol`` times the primal value or, if the primal value is
+    below ``cut``, at most ``share`` times the distance between these. Solution and best multipliers are ``r.w``, ``r.z`` and
     ``r.best``. ``cost``, ``q``, ``price``, ``low`` and ``high`` are c, q, π, l and u; ``kind`` is the number of a `LinearLoss`.
 
     Parameters
@@ -452,7 +453,7 @@ def relax(A: Any, cost: Any, kind: Any, q: Any, price: Any, low: Any, high: Any,
     fixed : ndarray of bool (d,)
         Features with z_j = 1.
     count : int
-        Number of the others that may be used, ≥ 1; above their number, it does not bind.
+        Largest sum of z over the other features, ≥ 1.
     """
     d, n = fixed.size, cost.size
     _begin(A, cost, kind, low, high, fixed, count, r)

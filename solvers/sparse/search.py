@@ -36,19 +36,18 @@ _BESIDE, _ADDED, _ROUNDS = 40, 12, 12
 _SHARE, _EXACT, _STEPS = 0.1, 1e-11, 100
 #: Share of the distance to the cutoff within which an open node's bound is known well enough.
 _NEAR = 0.1
-#: Number of features up to which a side's relaxation takes all of them at once.
+#: Number of features up to which a relaxation with a given largest coefficient takes all of them at once.
 _WHOLE = 64
-#: Features that a swap tries to bring in for each that it takes out.
+#: Features that a swap tries to add for each that it removes.
 _CANDIDATES = 8
-#: Sides that are tried at a time; steps after which a node is split instead if few succeed; sizes t that are tried for a side.
-_SIDES, _PATIENCE, _SIZES = 8, 2, 8
-#: Share of the cutoff that a relaxation must fall short of before sides are tried, and number of sides from which they are not;
-#: accuracy of their first relaxations.
+#: Signed features that are tried at a time; number of times after which a node is split instead if few are excluded; sizes t that
+#: are tried for a signed feature.
+_AT_ONCE, _PATIENCE, _SIZES = 8, 2, 8
+#: Share of the cutoff below which a relaxation's bound is weak, so that signed features are tried; number of signed features from
+#: which they are not; accuracy of their first relaxations.
 _WEAK, _MANY, _COARSE = 0.4, 1000, 0.01
-
-
-#: A node that is not split: closed, or open with more features decided.
-CLOSED, AGAIN = -1, -2
+#: Values of ``split`` in the record of a node that is not split: it is closed, or stays open with more features decided.
+_CLOSED, _AGAIN = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +69,17 @@ class _NodeDual:
 
 @dataclass(eq=False)
 class _Record:
-    """A node's dual points, the features that the first one decides, and the sides that others exclude.
+    """A node's record in the log: dual points, the features that the first one decides, and the largest coefficients excluded.
 
-    ``largest`` has for a side the place of its point, its code, and the interval of t in which it may be the largest coefficient.
+    An entry of ``largest`` is the index of a dual point, a signed feature, and the interval of sizes t in which that may be the
+    largest coefficient.
     """
 
     points: list[DualPoint]
     inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     largest: list[tuple[int, int, float, float]] = field(default_factory=list)
-    split: int = CLOSED
+    split: int = _CLOSED
 
     @property
     def values(self) -> dict[str, Any]:
@@ -92,10 +92,11 @@ class _Record:
 class SparseRule(BoundingRule[SparseProblem]):
     """The bounding rule of `sparse-bb`; a node is a partial decision on the support, the set of non-zero coefficients.
 
-    A node has the states of the features, and ``order``: the features by their gains at the parent's dual point, the largest
-    first. A side is a feature with a sign: 2 j is w_j > 0, 2 j + 1 is w_j < 0. ``sides`` says which may be the largest
-    coefficient. Where the relaxation is weak, a node comes again until these are ``tried``, a few at a time; ``size`` is the
-    |w_j| that is tried first, 0 before.
+    The arrays of a node are ``state`` (p,), the states of the features; ``order`` (p,), the features by their gains at the
+    parent's dual point, the largest first; and three about the largest coefficient in absolute value. A signed feature is a
+    feature with the sign of its coefficient: number 2 j is w_j > 0, number 2 j + 1 is w_j < 0. ``sides`` (2p,) is the mask of
+    the signed features that may be the largest coefficient. Where the relaxation is weak, the node is processed repeatedly, each
+    time with a few more of them, until all are ``tried`` (2p,). ``size`` is the |w_j| that is tried first; 0 before the first.
 
     Parameters
     ----------
@@ -115,12 +116,12 @@ class SparseRule(BoundingRule[SparseProblem]):
         self._known: dict[bytes, float] = {}
         self._workspaces: dict[int, RelaxationWorkspace] = {}
         self._slopes = np.zeros(problem.price.size)
-        self._likely = np.zeros(0, dtype=np.int64)  # features that mattered for the last side
-        self._size = 0.0  # size at which the last side was excluded; 0 before
+        self._likely = np.zeros(0, dtype=np.int64)  # features with large gains for the last signed feature
+        self._size = 0.0  # size at which the last signed feature was excluded; 0 before
         counted = problem.counted
         self._q = float(problem.curvature[counted].min(initial=math.inf)) if counted.any() and problem.max_nonzeros else 0.0
-        self._sides = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
-        self._bounds_sides = self._q > 0.0 and int(self._sides.sum()) < _MANY  # of more, each one takes too long
+        self._signed_features = np.column_stack([counted & (problem.upper > 0.0), counted & (problem.lower < 0.0)]).ravel()
+        self._bounds_largest = self._q > 0.0 and int(self._signed_features.sum()) < _MANY  # of more, each one takes too long
         gains = feature_gains(problem, self._columns, dual_point(problem, problem.costs * 0.5))
         self._order = np.argsort(-gains.values, kind="stable")
 
@@ -142,17 +143,17 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     def root(self) -> NodeArrays:
         """Return the node without a decided feature."""
-        state, excluded = np.zeros(self._order.size, dtype=np.int8), np.zeros(self._sides.size, dtype=np.bool_)
-        return {"state": state, "order": self._order, "sides": self._sides, "tried": excluded, "size": np.array(0.0)}
+        state, excluded = np.zeros(self._order.size, dtype=np.int8), np.zeros(self._signed_features.size, dtype=np.bool_)
+        return {"state": state, "order": self._order, "sides": self._signed_features, "tried": excluded, "size": np.array(0.0)}
 
     def accepts(self, arrays: NodeArrays) -> bool:
-        """Return whether a checkpoint's node is valid: its states, its order of features, its sides and its size."""
+        """Return whether a checkpoint's node is valid: its states, its order of features, its signed features and its size."""
         ranks = np.arange(self._order.size)
         states = np.isin(arrays["state"], (FREE, IN, OUT)).all() and np.array_equal(np.sort(arrays["order"]), ranks)
-        return bool(states and not (arrays["sides"] & ~self._sides).any() and 0.0 <= arrays["size"] < math.inf)
+        return bool(states and not (arrays["sides"] & ~self._signed_features).any() and 0.0 <= arrays["size"] < math.inf)
 
     def branch(self, node: Node, incumbent: Incumbent) -> Branching:
-        """Bound a node by its relaxation, try the rounded support, and split the node; or try more sides of it."""
+        """Bound a node by its relaxation, try the rounded support, and split the node; or try more signed features."""
         self._incumbent = incumbent
         if node.arrays["tried"].any() and self._untried(node.arrays).size:
             return self._exclude(node.arrays, node.bound, _Record([]), math.inf)
@@ -218,9 +219,9 @@ class SparseRule(BoundingRule[SparseProblem]):
             last = np.sort(g[chosen])[-min(count, chosen.size)] if chosen.size and count else math.inf
             g[chosen] = -math.inf
             larger = np.flatnonzero(g > max(last, 0.0))
-            weak = self._bounds_sides and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
+            weak = self._bounds_largest and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
             if best.bounds.node >= target or weak or (not larger.size and (chosen.size or cut == math.inf)):
-                break  # where it is weak, sides are tried next: more features would lower its value
+                break  # where it is weak, signed features are tried next: more features would lower its value
             if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
@@ -292,7 +293,7 @@ class SparseRule(BoundingRule[SparseProblem]):
         return losses + float(0.5 * p.curvature @ (w * w) + p.price @ (w != 0.0))
 
     def _branch(self, node: Node, relaxed: _NodeDual) -> Branching:
-        """Close the node, or decide what its dual point decides, and try sides or split it."""
+        """Close the node, or fix features by its dual point, and try signed features or split it."""
         problem, cut, closed = self.problem, self._incumbent.cutoff, math.inf
         bounds, state = relaxed.bounds, node.arrays["state"].copy()
         bound = max(node.bound, bounds.node)
@@ -312,14 +313,14 @@ class SparseRule(BoundingRule[SparseProblem]):
             size = float(part["size"]) or 1.5 * float(np.abs(self._incumbent.w[problem.counted]).max()) or 1.0
             return self._exclude({**part, "size": np.array(size)}, bound, record, closed)
         record.split = self._split(part, relaxed)
-        if record.split == CLOSED and (record.inside.size or record.outside.size):
-            record.split = AGAIN
+        if record.split == _CLOSED and (record.inside.size or record.outside.size):
+            record.split = _AGAIN
         if part["size"] > 0.0:
             part["tried"] = np.zeros_like(part["tried"])
         children: list[tuple[float, NodeArrays]] = []
-        for choice in () if record.split == CLOSED else (FREE,) if record.split == AGAIN else (IN, OUT):
+        for choice in () if record.split == _CLOSED else (FREE,) if record.split == _AGAIN else (IN, OUT):
             child = state.copy()
-            if record.split != AGAIN:
+            if record.split != _AGAIN:
                 child[record.split] = choice
             arrays = {**part, "state": child}
             floor = math.inf if self._exhausted(arrays) else child_bounds(problem, relaxed.gains, child).node
@@ -329,13 +330,13 @@ class SparseRule(BoundingRule[SparseProblem]):
     def _split(self, part: NodeArrays, relaxed: _NodeDual) -> int:
         """Return the free feature of the largest gain that may be the largest one, if these are few, or of the largest z.
 
-        `CLOSED` where no choice is left.
+        `_CLOSED` if no choice is left.
         """
         problem, state = self.problem, part["state"]
         free = (state == FREE) & problem.counted & ~self._never
         count = problem.max_nonzeros - int(((state == IN) & problem.counted).sum())
         if not free.any() or (count <= 0):
-            return CLOSED
+            return _CLOSED
         largest = free & part["sides"].reshape(-1, 2).any(axis=1)
         if part["size"] > 0.0 and 0 < int(largest.sum()) <= 2 * problem.max_nonzeros:
             return int(np.argmax(np.where(largest, relaxed.gains.values, -math.inf)))
@@ -344,57 +345,59 @@ class SparseRule(BoundingRule[SparseProblem]):
         gains = relaxed.gains.values
         return int(np.argmax(np.where(free, z + 1e-9 * gains / (1.0 + np.abs(gains)), -1.0)))
 
-    # -- sides that are not the largest coefficient ------------------------------------------------------------------
+    # Signed features that are not the largest coefficient.
 
     def _untried(self, part: NodeArrays) -> IntArray:
-        """Return the sides that may be the largest coefficient and were not tried in this node."""
+        """Return the signed features that may be the largest coefficient and were not tried in this node."""
         return np.flatnonzero(part["sides"] & ~part["tried"] & np.repeat(part["state"] != OUT, 2))
 
     def _exhausted(self, part: NodeArrays) -> bool:
-        """Return True where no feature may be the largest one; the point without features is excluded with the first side."""
+        """Return True if no feature may be the largest one; the first excluded one excludes the point without features, too."""
         used = np.repeat((part["state"] != OUT) & self.problem.counted, 2)
-        return bool(part["sides"].sum() < self._sides.sum() and not part["sides"][used].any())
+        return bool(part["sides"].sum() < self._signed_features.sum() and not part["sides"][used].any())
 
     def _weak(self, part: NodeArrays, bound: float) -> bool:
-        """Return True where sides should be tried: far below the cutoff, or below a node where they were."""
+        """Return True if signed features should be tried: the bound is weak, or they were tried in an ancestor."""
         short = part["size"] > 0.0 or bound < _WEAK * self._incumbent.cutoff
-        return bool(self._bounds_sides and short and not part["tried"].any() and self._untried(part).size)
+        return bool(self._bounds_largest and short and not part["tried"].any() and self._untried(part).size)
 
     @property
     def _beyond(self) -> float:
-        """The cost that sides are excluded at: above the cutoff, so that the gap is within the tolerance after rounding."""
+        """The bound that excludes signed features: above the cutoff, so that the gap after rounding is below the tolerance."""
         incumbent = self._incumbent
         return incumbent.cutoff + _SHARE * incumbent.tol * abs(incumbent.value) if incumbent.value < math.inf else math.inf
 
     def _exclude(self, part: NodeArrays, bound: float, record: _Record, closed: float) -> Branching:
-        """Try to prove of some sides that they are not the largest coefficient of a better point; the node comes again."""
-        sides, excluded, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
-        first = not excluded.any()
-        # a sample of all sides, then one after another
+        """Try to exclude some signed features from being the largest coefficient of a better point; keep the node open."""
+        candidates, tested, untried = part["sides"].copy(), part["tried"].copy(), self._untried(part)
+        first = not tested.any()
+        # a sample of all signed features, then one after another
         codes = (
-            untried[np.linspace(0, untried.size - 1, min(_SIDES, untried.size)).astype(np.int64)] if first else untried[:_SIDES]
+            untried[np.linspace(0, untried.size - 1, min(_AT_ONCE, untried.size)).astype(np.int64)]
+            if first
+            else untried[:_AT_ONCE]
         )
         for code in codes.tolist():
-            excluded[code], sides[code] = True, not self._exclude_side(part, code, record)
+            tested[code], candidates[code] = True, not self._exclude_largest(part, code, record)
         if record.largest:
             closed = min(closed, self._beyond)
-        part = {**part, "sides": sides, "tried": excluded}
+        part = {**part, "sides": candidates, "tried": tested}
         if self._exhausted(part):
             return Branching(math.inf, record=record.values, closed_bound=closed)
-        crowded = (
-            2 * int((excluded & sides).sum()) > int(excluded.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
+        few_excluded = (
+            2 * int((tested & candidates).sum()) > int(tested.sum()) and untried.size - codes.size > 2 * self.problem.max_nonzeros
         )
-        if crowded and int(excluded.sum()) <= _PATIENCE * _SIDES:
-            part |= {"tried": np.ones_like(excluded), "size": np.array(0.0)}  # nor in the nodes below
-        record.split = AGAIN
+        if few_excluded and int(tested.sum()) <= _PATIENCE * _AT_ONCE:
+            part |= {"tried": np.ones_like(tested), "size": np.array(0.0)}  # nor in the nodes below
+        record.split = _AGAIN
         return Branching(bound, [(bound, part)], record.values, closed)
 
-    def _exclude_side(self, part: NodeArrays, code: int, record: _Record) -> bool:
-        """Search for dual points that leave no size of a side as the largest coefficient; True if they are found."""
+    def _exclude_largest(self, part: NodeArrays, code: int, record: _Record) -> bool:
+        """Add dual points to the record that exclude a signed feature as the largest coefficient; return True if they suffice."""
         low, high, t = 0.0, math.inf, self._size or float(part["size"])
         finest = _SHARE * self._incumbent.tol
         for attempt in range(_SIZES):
-            point, (start, end), feasible = self._relax_side(part, code, t, max(_COARSE * 0.2**attempt, finest))
+            point, (start, end), feasible = self._relax_with_largest(part, code, t, max(_COARSE * 0.2**attempt, finest))
             if start == end or start > low or end < high:
                 record.largest.append((len(record.points), code, start, end))
                 record.points.append(point)
@@ -409,10 +412,12 @@ class SparseRule(BoundingRule[SparseProblem]):
             t = math.sqrt(nearest * min(high, 6.0 * nearest))
         return False
 
-    def _relax_side(self, part: NodeArrays, code: int, t: float, tol: float) -> tuple[DualPoint, tuple[float, float], bool]:
-        """Solve the relaxation where a side's coefficient is at least t, all others at most.
+    def _relax_with_largest(
+        self, part: NodeArrays, code: int, t: float, tol: float
+    ) -> tuple[DualPoint, tuple[float, float], bool]:
+        """Solve the relaxation in which a signed feature's |w_j| is at least t, and all others are at most t.
 
-        Returns the dual point, the interval of sizes that it leaves, and True where the relaxation stays below the cutoff.
+        Return the dual point, the interval of sizes that it leaves, and True if the relaxation stays below the cutoff.
         """
         problem, state, order, j = self.problem, part["state"], part["order"], code // 2
         low = np.where(problem.counted, -t, problem.lower)

@@ -29,7 +29,7 @@ def test_rows_are_bounds_with_their_gaps_and_in_order(study: ModuleType) -> None
     assert len(instances) == sum(row["relaxation"] == "optimum" for row in rows)
     for group in instances:
         by_name = {row["relaxation"]: row for row in group}
-        for row in study.bounded(group):
+        for row in study.rows_with_gap(group):
             assert row["bound"] <= row["optimum"] * (1.0 + 1e-5) and row["recovered"] >= row["optimum"] * (1.0 - 1e-5)
             if row["relaxation"] != "optimum":
                 assert row["gap"] == pytest.approx(1.0 - row["bound"] / row["optimum"], abs=1e-5)

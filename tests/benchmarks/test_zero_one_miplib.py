@@ -24,7 +24,7 @@ def small() -> miplib.Instance:
 @pytest.fixture(scope="module")
 def optimum(small: miplib.Instance) -> float:
     """Who is given up enumerated: each choice is a linear program."""
-    result = (miplib.fitted(small, np.array(chosen)) for chosen in itertools.product((False, True), repeat=8))
+    result = (miplib.solve_with_given_up(small, np.array(chosen)) for chosen in itertools.product((False, True), repeat=8))
     return min(point.value for point in result if point is not None)
 
 

@@ -59,7 +59,7 @@ def test_submitit_starts_the_examples_jobs_and_they_end(tmp_path: Path, monkeypa
     example = runpy.run_path(str(ROOT / "examples" / "cluster" / "submitit_workers.py"))
     alone = mo.solve(model, "zero-one-bb", threads=1)
     result, jobs = example["solve"](model, "127.0.0.1", jobs=2, workers=1, cluster="local")
-    assert result.status is mo.Status.OPTIMAL and result.details["slices"] > 0
+    assert result.status is mo.Status.OPTIMAL and result.details["subproblems"] > 0
     assert result.objective == pytest.approx(alone.objective, rel=1e-6)
     assert [job.result() for job in jobs] == ["", ""]  # both commands ended by themselves, as the last line says
     assert not (tmp_path / "search.npz").exists()

@@ -81,12 +81,12 @@ class ProofReport:
             return f"{verdict}{data}{source}"
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         spot = f" but for {self.spot_checks} parts that were verified here again" if self.spot_checks else ""
-        workers_note = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
+        workers_note = f", subtrees by {self.workers} workers, taken on trust{spot}" if self.workers else ""
         return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{workers_note}{data}{source}"
 
 
 class LoggedProblem(Protocol):
-    """Protocol of a problem as a log or a model states it; ``str`` describes it in a report."""
+    """Protocol of the problem that a log's header or a model states; ``str`` describes it in a report."""
 
     @property
     def digest(self) -> str:
@@ -97,7 +97,7 @@ class LoggedProblem(Protocol):
 
 
 def first_difference(user_problem: object, logged: object, arrays: Iterable[str], scalars: Iterable[str]) -> str | None:
-    """Return a sentence that names the first of these fields in which two problems differ; None if all are equal."""
+    """Return a sentence that names the first of these attributes in which two problems differ; None if all are equal."""
     for name in arrays:
         if not np.array_equal(getattr(user_problem, name), getattr(logged, name)):
             return f"{name} differs"
@@ -108,7 +108,7 @@ def first_difference(user_problem: object, logged: object, arrays: Iterable[str]
 
 
 def data_digest(facts: str, arrays: Iterable[npt.NDArray[Any]]) -> str:
-    """Return the SHA-256, in hexadecimal, of a text and of arrays converted to float64."""
+    """Return the SHA-256, in hexadecimal, of the text ``facts`` and of arrays converted to float64."""
     digest = hashlib.sha256(facts.encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
@@ -132,8 +132,9 @@ P = TypeVar("P", bound=LoggedProblem)
 class ProofChecker(ABC, Generic[P]):
     """Base class of the checkers of one format of logs; `check` verifies a file."""
 
-    #: The name of the format and the versions that are read, as the first record of a log states them.
+    #: The name of the format, as the first record of a log states it.
     format: ClassVar[str]
+    #: The versions of the format that are read.
     versions: ClassVar[tuple[int, ...]]
     #: Whether a log may claim that no point is feasible.
     claims_infeasibility: ClassVar[bool] = False

@@ -73,12 +73,13 @@ class SealedLog:
     Parameters
     ----------
     path : Path
+        Path of the file, packed by gzip if it ends in .gz.
     kind : str
         The format that the first record states.
     versions : tuple of int
         The versions that are read.
     streamed : bool
-        Whether the records are used one by one; the size of a whole packed log is then not limited.
+        Whether the records are used one by one; then only the lines of a packed log are limited in size, not the whole.
     cited : sequence of path-like
         Files of logs that this log may cite. Other cited logs are searched in the log's folder.
 

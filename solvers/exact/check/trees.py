@@ -88,7 +88,7 @@ def index_by_parent(records: list[dict[str, Any]]) -> Tree:
     return tree
 
 
-def subtree_below(tree: Tree, record: dict[str, Any]) -> Tree:
+def _subtree_below(tree: Tree, record: dict[str, Any]) -> Tree:
     """Return the records of all descendants of a node."""
     records: Tree = {}
     idents = [int(record["id"])]
@@ -103,14 +103,14 @@ def subtree_below(tree: Tree, record: dict[str, Any]) -> Tree:
     return records
 
 
-def divide_subtrees(
+def _divide_subtrees(
     tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int
 ) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
     """Divide pending nodes with their subtrees into about ``count`` parts of similar size.
 
     A part is the records below its nodes, and its nodes with their states.
     """
-    parts = [(subtree_below(tree, record), [(record, state)]) for record, state in pending]
+    parts = [(_subtree_below(tree, record), [(record, state)]) for record, state in pending]
     parts.sort(key=lambda part: -len(part[0]))
     part_size = max(len(tree) // count, 1)
     joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
@@ -124,7 +124,10 @@ def divide_subtrees(
 
 
 class NodeRules(Protocol[S]):
-    """Base class of the rules by which a checker verifies nodes whose states have type S; any process may apply them."""
+    """Base class of a checker's rules, which verify nodes one by one; S is the type of a node's state.
+
+    A state holds what the verified ancestors prove of a node. Rules and states are sent to other processes.
+    """
 
     def children(self, record: dict[str, Any], state: S) -> list[S]:
         """Verify a node's record; return its children's states: [] for a proved node, None for a child that the record proves.
@@ -144,7 +147,7 @@ class NodeRules(Protocol[S]):
         raise InvalidProofError("a record is neither a node nor the last one")
 
     def skip_node(self, record: dict[str, Any]) -> None:
-        """Read the record of a node that needs no proof: its parent, or its parent's record, proves it."""
+        """Read the record of a node that needs no proof, since an ancestor proves it."""
         return
 
     def reason_unproved(self, state: S) -> str:
@@ -201,7 +204,7 @@ BATCH_SIZE = 256
 
 
 class IntegerSet:
-    """A set of integers, stored as runs of consecutive ones, since the node numbers of a log are few runs."""
+    """A set of integers, stored as intervals of consecutive ones: the node numbers of a log form few intervals."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
@@ -310,7 +313,7 @@ def verify_tree(rules: NodeRules[S], tree: Tree, root: tuple[dict[str, Any], S],
         return _verify(rules, tree, pending)
     count = PARTS_PER_VERIFIER * verifiers.size
     nodes = _verify(rules, tree, pending, until=count)
-    parts = divide_subtrees(tree, pending, count)
+    parts = _divide_subtrees(tree, pending, count)
     tasks = [(rules, part, heads) for part, heads in parts]
     return nodes + sum(verifiers.run_all(_verify_part, tasks))
 

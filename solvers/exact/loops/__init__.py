@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...interface.numba_flags import Loops
 
-#: Half a unit in the last place of 1, in double and in single precision.
+#: Unit roundoff (largest relative rounding error) of double and of single precision.
 EPS, EPS_SINGLE = 2.0**-53, 2.0**-24
 
 
@@ -20,4 +20,5 @@ def loops_of(folder: Path) -> Loops:
 
 
 _loops = loops_of(Path(__file__).parent)
+#: Decorators of the loops of this folder: those that Python calls, and those that only loops call.
 entry, inner = _loops.entry, _loops.inner

@@ -12,7 +12,7 @@ import numpy as np
 from ...interface.numba_flags import by_reference
 from . import inner
 
-#: Largest number of points on one side of the graph, since time and memory grow with its square.
+#: Largest number of points on either side of the graph, since time and memory grow with its square.
 WIDEST = 2048
 
 
@@ -22,20 +22,20 @@ class MatchArrays(NamedTuple):
 
     side: Any  #: (2, n) the points of both sides, by decreasing margin
     adjacent: Any  #: (rows, words of 64 bits) bit k of row r: an edge between row r and column k
-    free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
-    dead: Any
-    visited: Any
+    free: Any  #: (words,) bit set of the unmatched columns
+    dead: Any  #: (words,) bit set of the columns from which no augmenting path starts
+    visited: Any  #: (words,) bit set of the columns that a search has visited
     column_of: Any  #: (n,) matched column of a row, or -1
     row_of: Any  #: (n,) matched row of a column
     parent: Any  #: (n,) row from which a column was visited
-    queue: Any  #: (n,) rows to be searched; a buffer elsewhere
+    queue: Any  #: (n,) rows to be searched; pair bounds use it as a buffer
     code: Any  #: (n,) sixteen-bit keys of a radix sort
     bins: Any  #: (257,) counts of one of its passes
     scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
     #: (64 words,) float32: margin at the box's centre less a threshold, plus an allowance for rounding
     column_margins: Any
     column_losses: Any  #: (64 words,) float32: share of the full loss that the relaxation pays
-    row_excess: Any  #: (64 words,) float32: of the current row's pairs; the box excludes a pair below 0
+    row_excess: Any  #: (64 words,) float32: for each pair of the current row a number below 0 if the box excludes the pair
     points: Any  #: (n, 2) the recorded pairs
     price: Any  #: (n,) price of each pair: the weight that both points pay
 

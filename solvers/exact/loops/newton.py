@@ -38,22 +38,19 @@ class BoxRelaxation(NamedTuple):
     ds: Any  #: (p,) bound on the rounding error of s
     left: Any  #: (n,) weights of the node's points less the prices of their pairs, by position in the node
     position: Any  #: (n,) position in the node of the point of each row
-    #: (p,) Newton's method: gradient, step, trial point, coordinates that are free to move
-    g: Any
-    d: Any
-    trial: Any
-    active: Any
+    g: Any  #: (p,) gradient
+    d: Any  #: (p,) Newton step
+    trial: Any  #: (p,) trial point
+    active: Any  #: (p,) whether a coordinate is free to move
     H: Any  #: (p, p) Newton matrix
     L: Any  #: (p, p) its Cholesky factor
-    #: (p,) centre of the box, half-widths, and their error bounds
-    mid: Any
-    half: Any
-    wide: Any
+    mid: Any  #: (p,) centre of the box
+    half: Any  #: (p,) half-widths of the box
+    wide: Any  #: (p,) bounds of the rounding errors of a product with the centre and the half-width, per unit of |g_ij|
     saved: Any  #: (4, p) w, c, s and ds during the pruning test of `excluded_by_loss_levels`
-    #: (n,) from `activity_bounds`: largest and least margin over the box, and Σ_j |g_ij| max |w_j|; buffers in pair bounds
-    largest_margin: Any
-    least_margin: Any
-    margin_size: Any
+    largest_margin: Any  #: (n,) largest margin over the box (`activity_bounds`); pair bounds use the three as buffers
+    least_margin: Any  #: (n,) least margin over the box
+    margin_size: Any  #: (n,) Σ_j |g_ij| max |w_j| over the box
 
 
 def empty_relaxation(n: int, p: int) -> BoxRelaxation:

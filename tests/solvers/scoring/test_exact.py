@@ -80,8 +80,8 @@ def solved(problem: ScoringProblem, **parameters: Any) -> tuple[Fraction, Fracti
 
 
 @pytest.mark.parametrize("read", [1, 200])
-def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
-    """Where nodes take long the clock is looked at within a stretch: the nodes on the stack are open and bound too."""
+def test_bounds_hold_within_a_plunge(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
+    """A plunge whose nodes take long is interrupted: the nodes on its stack are open, and the bound includes theirs."""
     monkeypatch.setattr("marginopt.solvers.scoring.search._READ", read)
     within = 0
     for seed in range(trials(25, 60)):

@@ -274,7 +274,7 @@ def test_largest_coefficients_are_given_up(many, tried, monkeypatch):
     calls = []
     monkeypatch.setattr(sparse_search, "_WEAK", 2.0)
     monkeypatch.setattr(sparse_search, "_MANY", many)
-    monkeypatch.setattr(SparseRule, "_exclude_side", lambda self, part, code, record: bool(calls.append(code)))
+    monkeypatch.setattr(SparseRule, "_exclude_largest", lambda self, part, code, record: bool(calls.append(code)))
     rng = np.random.default_rng(1)
     X = rng.standard_normal((40, 10))
     y = np.where(X[:, :2].sum(axis=1) + 2.0 * rng.standard_normal(40) > 0.0, 1.0, -1.0)

@@ -55,7 +55,7 @@ def test_the_workers_lines_are_one_proof_that_the_workers_check(
     result = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
     assert result.status is alone.status is mo.Status.OPTIMAL
     assert result.objective == pytest.approx(alone.objective, rel=1e-6) and result.details["engine"] == "conflicts"
-    assert result.details["slices"] > 1 and result.details["proof_slices"] > 1  # how many is a matter of pace
+    assert result.details["subproblems"] > 1 and result.details["proof_subproblems"] > 1  # how many is a matter of pace
     here, there = check_proof(path, stated), mo.check_proof(path, stated, cluster=client)
     assert here.valid and here.own_data and here == there, (here, there)
     assert here.bound >= alone.objective * (1.0 - 1e-6) * (1.0 - 1e-8) and here.nodes == result.details["proof_nodes"]

@@ -120,8 +120,8 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
     )
     result = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
     _same(result, whole)
-    assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(result.details["slices"]) + 1))
-    assert (result.details["slices"] > 0) == ready and (ships[0] < 200 if ready else not ships)
+    assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(result.details["subproblems"]) + 1))
+    assert (result.details["subproblems"] > 0) == ready and (ships[0] < 200 if ready else not ships)
 
 
 # -- open nodes -----------------------------------------------------------------------------------------------------
@@ -351,14 +351,14 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     threads[0].join()
     _same(result, whole)
     assert len(arrived) == len(set(arrived)) > 6  # it went on after the worker was killed
-    assert result.details["slices"] == len(arrived)  # how many workers had a part is the machine's affair
+    assert result.details["subproblems"] == len(arrived)  # how many workers had a part is the machine's affair
 
 
 def test_the_workers_parts_of_a_proof_are_one_proof(small: Any, short: None, client: Any, tmp_path: Path) -> None:
     stated, alone, whole = small
     path = tmp_path / "proof.jsonl.gz"
     result = mo.solve(stated, "zero-one-bb", **alone, cluster=client, proof=str(path))
-    assert result.details["slices"] > 2
+    assert result.details["subproblems"] > 2
     report = check_proof(path, stated)
     assert report.valid and report.own_data, report
     assert report.bound == pytest.approx(whole.bound, rel=1e-8) and report.value == pytest.approx(whole.objective, rel=1e-12)
