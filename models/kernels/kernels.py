@@ -166,7 +166,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
 
-def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
+def _as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
     """Check that γ is a number > 0 or the name of a rule."""
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
@@ -177,8 +177,8 @@ def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
     return as_positive(gamma, "gamma")
 
 
-def gamma_number(gamma: float | str) -> float:
-    """Return γ as a number; refuse a rule, which has none before `Kernel.fitted`."""
+def _gamma_number(gamma: float | str) -> float:
+    """Return γ as a number; raise `InputError` for the name of a rule, which `Kernel.fitted` replaces by a number."""
     if isinstance(gamma, str):
         raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma")
     return float(gamma)
@@ -263,7 +263,7 @@ class Kernel(ABC):
     def parameter_value(self, parameter: str) -> float:
         """Return the value of a parameter."""
         self.check_parameter(parameter)
-        return gamma_number(getattr(self, parameter))
+        return _gamma_number(getattr(self, parameter))
 
     def with_parameter(self, parameter: str, value: float) -> Kernel:
         """Return the same kernel with another value of the parameter."""
@@ -496,7 +496,7 @@ class RBF(RadialKernel):
     name = "rbf"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _as_kernel_gamma(self.gamma))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
         """Return the kernel with γ as a number."""
@@ -504,12 +504,12 @@ class RBF(RadialKernel):
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """Return exp(-γ d) of squared distances d (n × m), computed in place."""
-        distances *= -gamma_number(self.gamma)
+        distances *= -_gamma_number(self.gamma)
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
         """Return γ."""
-        return gamma_number(self.gamma)
+        return _gamma_number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -520,7 +520,7 @@ class RBF(RadialKernel):
         """Return -||x_i - z_j||² k, MaxMin (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
-        return np.asarray(-distances * np.exp(-gamma_number(self.gamma) * distances))
+        return np.asarray(-distances * np.exp(-_gamma_number(self.gamma) * distances))
 
     @property
     def latex(self) -> str:
@@ -554,7 +554,7 @@ class Polynomial(Kernel):
     positive_semidefinite = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _as_kernel_gamma(self.gamma))
         object.__setattr__(self, "coef0", as_positive(self.coef0, "coef0", zero=True))
         object.__setattr__(self, "degree", as_integer(self.degree, "degree", 1))
 
@@ -568,7 +568,7 @@ class Polynomial(Kernel):
 
     def of_products(self, products: FloatArray) -> FloatArray:
         """Return the kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
-        base = gamma_number(self.gamma) * products + self.coef0
+        base = _gamma_number(self.gamma) * products + self.coef0
         value = base.copy()
         for _ in range(self.degree - 1):
             value *= base
@@ -583,12 +583,12 @@ class Polynomial(Kernel):
         """Return degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
         self.check_parameter(parameter)
         products = cross_products(X, Z)
-        outer = self.degree * (gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
+        outer = self.degree * (_gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
         return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
         """Return (γ||x_i||² + c0)^degree."""
-        return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
+        return np.asarray((_gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     def rounding(self, X: Points) -> FloatArray:
         """Return e with e_i e_j = γ_m √(k_ii k_jj), m = degree·(p + 8): γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree)."""

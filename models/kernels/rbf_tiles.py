@@ -1,5 +1,6 @@
-"""A compiled routine for tiles of RBF kernel values: inner products, then powers of two, both in vector registers (for
-`models.kernels.panels`).
+"""A compiled routine for tiles (small blocks) of RBF kernel values, for `models.kernels.panels`.
+
+Inner products and powers of two are both computed in vector registers.
 
 The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points
 and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and

@@ -24,8 +24,8 @@ from .csr_rows import CSRRows
 _BRACKETS = (("[", "]"), ("(", ")"))
 
 
-def entries_identity(value: object) -> dict[str, object]:
-    """Return the parts of a block's identity that its entries are: none without them, as stored digests have it."""
+def _entries_identity(value: object) -> dict[str, object]:
+    """Return the part of a block's digest for its entries; empty without entries, as in stored digests."""
     return {} if value is None else {"entries": value}
 
 
@@ -51,7 +51,7 @@ class Block:
     shape: tuple[int, ...]
     symmetric: bool = False
     given_names: tuple[str, ...] | None = None
-    entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": entries_identity})
+    entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": _entries_identity})
 
     def __post_init__(self) -> None:
         _check_names(self.label, self.given_names, self.size)

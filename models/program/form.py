@@ -158,6 +158,11 @@ class StandardForm(Displayable, ExportMethods):
     maximise : bool
         The stated model maximises the negative of this objective.
 
+    Attributes
+    ----------
+    slices : mapping of str to slice
+        The part of x of each block, by label.
+
     Raises
     ------
     InputError

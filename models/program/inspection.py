@@ -90,7 +90,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ConvexityFinding:
-    """The verdict on whether the continuous relaxation is convex, with its reason.
+    """The finding of whether the continuous relaxation is convex, with its reason.
 
     Parameters
     ----------
