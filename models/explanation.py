@@ -1,4 +1,4 @@
-"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, figures of w, and a picture."""
+"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, coefficients, and a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .appraisal import Appraisal
 from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
-#: What counts as on a sphere or a margin, relative to the squared radius or the margin.
+#: Distance within which a point counts as on a sphere or a margin, relative to the squared radius or the margin.
 ON_MARGIN = 1e-4
 
 
@@ -80,7 +80,7 @@ class PointExplanation:
     levels : tuple of (float, str)
         The levels, each with its line style.
     pad : float
-        Room around the points, relative to their spread.
+        Empty border of the picture, relative to the spread of the points.
     """
 
     points: tuple[PointRow, ...] = ()

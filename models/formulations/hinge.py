@@ -1,4 +1,4 @@
-"""`HingeSVM`, the SVM with the hinge loss and ||w||², Conic (2), on dense, sparse or stored rows."""
+"""`HingeSVM`, the SVM with the hinge loss and ||w||², on dense or sparse data or on rows read in blocks from a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`ChebyshevNPSVC`, K-NPSVC++ (8): hyperplanes of all classes and shared features, learned in one multi-objective problem."""
+"""`ChebyshevNPSVC`, K-NPSVC++, (8) of Zhang et al. ("NPSVC++"): hyperplanes of all classes and shared features in one problem.
+
+Each class has an objective, and the largest weighted one is minimised (the Chebyshev scalarisation of several objectives).
+"""
 
 from __future__ import annotations
 
@@ -83,8 +86,9 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
 
 @final
 class ChebyshevPieces:
-    """The matrices that the alternating steps of a `ChebyshevNPSVC` share: those that do not depend on P, kept for the model and
-    all its ``at(P)``, and those of the last P.
+    """A cache of the matrices that the alternating steps of a `ChebyshevNPSVC` share.
+
+    It keeps those that do not depend on P, for the model and all its ``at(P)``, and those of the last P.
 
     Parameters
     ----------
