@@ -117,6 +117,7 @@ class ConicPoint:
     Parameters
     ----------
     objective : float
+        The value of the minimisation there.
     values : dict of label to ndarray
         The blocks of `ConicSVM`'s form.
     """
@@ -258,9 +259,10 @@ def proved_sum(
     rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
     constant: float, row_error: FloatArray | None = None,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return a proved lower bound as `proved_value` does, for conjugates ψ* of any losses: ``penalty`` holds the ψ*_i(v_i).
+    """Return a proved lower bound as `proved_value` does, for conjugates ψ* of any losses: ``penalty`` (n,) holds the ψ*_i(v_i).
 
-    ``size`` holds numbers whose roundings the penalties came with, and ``row_error`` bounds the error of each entry of Σ v_i a_i.
+    ``size`` (n,) holds the numbers from which the penalties were computed: a penalty's rounding error is a few units of its size.
+    ``row_error`` (p,) bounds the error of each entry of Σ v_i a_i.
     """
     eigenvalue = 0.0 if factor is None else _least(rows, gamma)
     if factor is None or not (eigenvalue > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
@@ -334,18 +336,19 @@ _FLAT = 0.1
 
 
 def newton_piecewise(
-    rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, limit: int = 80
+    rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, iteration_limit: int = 80
 ) -> FloatArray:
     """Return the minimiser of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, by Newton's method.
 
-    S may be nearly singular, so that steps are longer than anything of interest by many orders and halving them would not do: the
-    slope along the step increases with its length and its root is found instead.
+    S may be nearly singular, so that steps are too long by many orders of magnitude, and halving them would take too many trials.
+    The slope along a step increases with its length, and the line search finds its root.
 
     Parameters
     ----------
     rows : ndarray (n, p)
         a_i.
     S : ndarray (p, p)
+        Positive semidefinite.
     linear : ndarray (p,)
         b.
     slopes : callable
@@ -354,12 +357,12 @@ def newton_piecewise(
         Start.
     floor : float
         The iteration ends where the Newton decrement -∇'d of the step d is at most this.
-    limit : int
-        Number of steps after which it ends in any case.
+    iteration_limit : int
+        The largest number of steps.
     """
     r = 1.0 - rows @ w
     V, rate = slopes(r)
-    for _ in range(limit):
+    for _ in range(iteration_limit):
         gradient = 2.0 * (S @ w) + linear - rows.T @ V
         hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
         hessian.flat[:: len(w) + 1] += 1e-14 * hessian.trace() / len(w)

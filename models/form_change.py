@@ -495,7 +495,7 @@ def _widened(F: sp.csr_array, extra: int) -> sp.csr_array:
 
 
 def _sum(quadratic: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
-    """½x'Px of both; what is known of the given one's convexity stays known."""
+    """Return the sum of both quadratic parts, without losing what is known of the convexity of the first."""
     if quadratic is None:
         return None if P is None else Quadratic(matrix=P)
     if P is not None:

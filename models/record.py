@@ -172,7 +172,7 @@ class FormulationInfo:
 
     @property
     def key(self) -> str:
-        """Return the name of the class: what tables of optima, stores and result files call the formulation."""
+        """Return the name of the class, by which tables of optima, stores and result files know the formulation."""
         return self.model.__name__
 
     @property

@@ -661,8 +661,9 @@ class BoxQP:
     Z : ndarray (m, r)
         Factor, C order; not read, and may have no columns, where ``gram`` or ``coarse`` is given.
     q : ndarray (m,)
+        Linear term.
     lower, upper : ndarray (m,)
-        Finite.
+        Bounds of a, finite.
     ridge : ndarray (m,)
         Diagonal D ≥ 0.
     recover : callable
@@ -913,8 +914,9 @@ class StiefelProblem:
     Parameters
     ----------
     H : ndarray (n, n)
-        Symmetric.
+        Matrix of the quadratic, symmetric.
     E : ndarray (n, d)
+        Matrix of the linear term.
     """
 
     H: FloatArray

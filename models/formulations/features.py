@@ -152,7 +152,7 @@ class Features(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RawFeatures(Features):
-    """The columns of X as features, as in a linear classifier."""
+    """The columns of the data ``X`` (n, p), in memory or in blocks of rows, as features of a linear classifier."""
 
     X: Points | Rows
 

@@ -139,6 +139,17 @@ class MarginViolationModel(Model):
     """Base class of linear classifiers with binaries z that mark violated margins: data, checks, ||w||², valid big-M constants.
 
     The notes of `ZeroOneSVM` and `RampSVM` say why the constants are valid.
+
+    Parameters
+    ----------
+    X, y
+        The rows that w multiplies (n, p), and labels -1, +1.
+    big_m : "auto", float or ndarray (n,)
+        M_i as given; "auto" for valid ones from the data.
+    upper_bound : float, optional
+        Objective of a known feasible point, which tightens M.
+    intercept : {"penalised", "free"}
+        Whether ||w||² contains the first coefficient.
     """
 
     X: Points

@@ -287,10 +287,11 @@ class MaxMinSVM(Model):
     Parameters
     ----------
     X : array_like (m, p)
+        Points; dense or CSR.
     y : array_like (m,)
         Labels -1, +1.
     C : float
-        > 0; 1 in the paper.
+        Cost of squared slack, > 0; 1 in the paper.
     gamma0 : float, optional
         Start: 0.004 where it is not given, as in the paper (which calls it the middle of its range; the logarithmic middle is
         2^-6); with a ``kernel`` the value that the kernel has.

@@ -398,7 +398,7 @@ class MulticlassSVM(Model):
         return {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
+        """Return the dual value at the multipliers of ``margin``, moved into the dual's feasible set."""
         if not self._loss.convex:
             return super().bound(x, multipliers)
         if multipliers is None or "margin" not in multipliers:

@@ -31,6 +31,7 @@ class FeatureMap:
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The points x_i.
     kernel : Kernel
         Fitted.
     ridge : float
@@ -181,6 +182,7 @@ class CentredPoints:
     Parameters
     ----------
     points : ndarray or csr_array (n, p)
+        The points, with the mean subtracted if ``centre`` is given.
     centre : ndarray (p,), optional
         The mean that was subtracted; None where the points are unchanged.
     """

@@ -55,7 +55,7 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
             rows, columns = X - centre, centred
     squares = row_norms_squared(rows), row_norms_squared(columns)
     error = steepness * distance_error(X.shape[1], max(float(norms.max(initial=0.0)) for norms in squares))
-    if differences_pay(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
+    if _prefers_differences(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
         return distances_by_differences(X, Z)
     return distances_with_norms(rows, columns, *squares)
 
@@ -68,8 +68,8 @@ def distance_error(features: int, largest: float) -> float:
     return 5.0 * gamma_n(features + 8) * largest
 
 
-def differences_pay(error: float, operations: float, X: Points) -> bool:
-    """Return whether a kernel's rounding ``error`` is worth distances by differences, ten times as slow as products.
+def _prefers_differences(error: float, operations: float, X: Points) -> bool:
+    """Return whether to compute distances by differences, ten times as slow as products, for a kernel with this rounding error.
 
     ``operations`` is the number of multiplications; large sparse data X never have distances by differences.
     """
@@ -95,6 +95,7 @@ def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatA
 
 #: Rules for γ: three of the mean squared distance, which differ, and scikit-learn's two (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
+#: The names of all rules.
 GAMMA_RULES: tuple[GammaRule, ...] = get_args(GammaRule)
 
 
@@ -313,7 +314,9 @@ class Kernel(ABC):
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def needs_differences(self, X: Points) -> bool:
-        """Return whether inner products leave too few digits of these points' distances; `matrix_by_differences` has more."""
+        """Return whether distances from inner products are too inaccurate for these points, so that `matrix_by_differences` is
+        worth its time.
+        """
         return False
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
@@ -365,7 +368,7 @@ class RadialKernel(DistanceKernel):
 
     def needs_differences(self, X: Points) -> bool:
         """Return whether the error of `rounding` is worth the differences' time."""
-        return differences_pay(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
+        return _prefers_differences(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
         """Return k(x_i, z_j) from the differences."""

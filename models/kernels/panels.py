@@ -171,7 +171,7 @@ class Panel(ABC):
 
 
 class BlockPanel(Panel):
-    """The panel of any Q: one tile, computed by a function that gives Q[rows, columns]."""
+    """The panel of any Q: one tile, computed by the function ``block`` of rows and columns that returns Q[rows, columns]."""
 
     def __init__(self, block: Callable[[IntArray, IntArray], SingleArray], points: IntArray) -> None:
         super().__init__(points)

@@ -36,6 +36,7 @@ class Block:
     Parameters
     ----------
     label : str
+        Name of the block, unique in its form.
     shape : tuple of int
         () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
     symmetric : bool
@@ -145,8 +146,11 @@ class Constraint:
     Parameters
     ----------
     label : str
+        Name of the constraint, unique in its form.
     F : csr_array (rows, n)
+        Coefficients of the variables x.
     g : ndarray (rows,)
+        Constants.
     cone : Cone
         The cone (or set) that F x + g lies in.
     given_names : tuple of str, optional
@@ -255,7 +259,7 @@ def _check_names(label: str, given_names: Sized | None, size: int, noun: str = "
 
 
 class NamedEntries(Protocol):
-    """The protocol of what has a label and names of its entries: a block of variables or a constraint."""
+    """The protocol of objects with a label and named entries: blocks of variables and constraints."""
 
     @property
     def label(self) -> str:

@@ -48,8 +48,9 @@ class Convexity:
     Parameters
     ----------
     evidence : Evidence
+        Whether and how convexity is known.
     argument : str
-        In words.
+        The argument, in words.
     deficit : ndarray (n,), optional
         δ ≥ 0 with d'Pd ≥ -Σδ_j d_j² [- penalty·||A d||²]; zero where it is not given.
     penalty : float

@@ -77,6 +77,7 @@ class Condition:
     Parameters
     ----------
     value : float
+        The largest over the smallest singular value that is not zero.
     exact : bool
         False where ``value`` is a lower bound.
     """

@@ -99,6 +99,7 @@ class Bound:
     value : float
         -inf where no bound follows.
     argument : str
+        Why the bound is valid, in words.
     error : float
         Bound of the rounding error, which is subtracted from ``value`` already.
     condition : str

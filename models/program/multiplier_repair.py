@@ -291,7 +291,7 @@ class PointMoves:
 
     @cached_property
     def columns(self) -> sp.csr_array:
-        """Return the columns of P D: by how much a unit move of each variable lowers the slopes."""
+        """Return P D, whose column j is the decrease of the slopes by a unit move of variable j."""
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:

@@ -27,6 +27,7 @@ class Affine:
     terms : mapping of label to CSRRows
         T_label, by the label of a block of variables.
     constant : ndarray (rows,)
+        The constant of each expression.
     plain : str
         The block's label if the expressions are one block unchanged; else empty.
     """
@@ -92,7 +93,13 @@ class Affine:
 
 
 class Assembly:
-    """A standard form under construction; the methods add variables, constraints and costs."""
+    """A standard form under construction: the methods add variables, constraints and costs, and `form` returns the result.
+
+    Parameters
+    ----------
+    name : str
+        Name of the form.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name

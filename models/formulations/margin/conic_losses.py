@@ -60,7 +60,7 @@ class Conic(Loss):
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
-        """Return the loss with its γ, checked to be in Γ of these data, or chosen there."""
+        """Return the loss with γ in the set Γ of these data: the given γ, which is checked, or the default."""
         scaled = _scale_by_curvature(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0

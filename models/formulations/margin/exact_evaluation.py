@@ -66,7 +66,9 @@ class ExactEvaluation:
     priced, counted : ndarray of bool (p,)
         Coefficients that cost something where they are not zero; those of which at most ``max_nonzeros`` may be non-zero.
     max_nonzeros : int
+        The limit on the non-zeros of the counted coefficients.
     lower, upper : ndarray (p,)
+        Bounds of w.
     integer : bool
         Whether all coefficients are integers.
     rows, row_lower : ndarray (m, p), (m,)

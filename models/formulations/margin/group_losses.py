@@ -26,6 +26,7 @@ class GroupLosses(Loss):
     Parameters
     ----------
     losses : mapping of str to Loss
+        The loss of each group, by name.
     groups : sequence of str, length n
         The group of each point.
 

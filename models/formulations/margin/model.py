@@ -92,6 +92,7 @@ class Margin(Model):
     domain : Domain or str
         Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
     subject_to : sequence of Restriction
+        Conditions on w, or on the points' margins (`models.formulations.margin.restrictions`).
     upper_bound : float, optional
         The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
     kernel : Kernel, optional

@@ -83,7 +83,9 @@ class RestrictionLimits:
     kept_points : ndarray of bool (n,)
         Points whose margin must be at least 1.
     budgets : tuple of Budget
+        Limits on the numbers of margins below 1.
     rates : tuple of EqualRates
+        Groups whose shares of positive scores must be close.
     max_nonzeros : tuple of int
         Bounds on the number of non-zero coefficients, one for each restriction of that kind.
     """

@@ -532,7 +532,7 @@ class ErrorBudget(Restriction):
         return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
+        """Return the number of errors beyond the limit, where margins within 1e-6 of 1 count as kept."""
         wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
         return float(max(int(wrong.sum()) - self.allowed(y), 0))
 

@@ -208,7 +208,9 @@ class ChebyshevNPSVC(Model):
     Parameters
     ----------
     X : array_like (n, p)
+        Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
     y : array_like (n,)
+        Class labels of any type.
     c, r1, r2 : float
         > 0, weights in J_l as above.
     mu : float
@@ -218,11 +220,12 @@ class ChebyshevNPSVC(Model):
     weights : float or array_like (K,)
         ϖ_l > 0, one for all classes or one each.
     orientation : {"one", "rest"}
+        Whether hyperplane l is near the points of class l, or near all others.
     kernel : Kernel or callable
     ridge, offset : float
-        Of `FeatureMap`.
+        Those of `FeatureMap`.
     neighbours : int, optional
-        Of the graph (A.12), ⌊log2 n⌋ where it is not given.
+        Number of neighbours in the graph (A.12); ⌊log2 n⌋ where it is not given.
     P : array_like (features, d), optional
         Fixes the projection: the model is then a second-order cone program.
 
@@ -323,7 +326,7 @@ class ChebyshevNPSVC(Model):
         return self.pieces.smoothness(P)
 
     def near_points(self, k: int) -> npt.NDArray[np.bool_]:
-        """Return the mask of the points of A for class number k: those that its hyperplane is to be near."""
+        """Return the mask of the set A of class number k: the points near which its hyperplane is to lie."""
         inside = np.asarray(self.y == self.classes[k])
         return inside if self.orientation == "one" else ~inside
 
@@ -440,7 +443,7 @@ class ChebyshevNPSVC(Model):
         return self.features.project(self._fixed(None), X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point: the score of its own class, and by how much that beats the best of the others."""
+        """Return one row for each point: the score of its own class, and its lead over the best score of the others."""
         scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.y)
 
         def surface(grid: FloatArray) -> FloatArray:

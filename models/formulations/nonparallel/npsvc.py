@@ -118,8 +118,16 @@ V = TypeVar("V")
 
 
 class TargetModel(Model):
-    """Base class of models with the hyperplane of one class, ``target``: a problem for each class, on the same points and
-    features.
+    """Base class of models with the hyperplane f(x) = u'ψ(x) = 0 of one class: a problem for each class, on the same features.
+
+    Parameters
+    ----------
+    X, y
+        The points and their class labels.
+    target : label
+        The class whose hyperplane it is.
+    kernel, ridge, offset
+        Those of the feature map ψ (`FeatureMap`).
     """
 
     X: Points

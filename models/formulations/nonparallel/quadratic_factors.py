@@ -185,6 +185,7 @@ class PointsFactor:
     Parameters
     ----------
     rows : KernelRows
+        Ψ, K̃ and R of all points.
     near_points : ndarray of bool (n,)
         The set A.
     """
@@ -279,10 +280,9 @@ class PointsFactor:
         return solve_each([self], b[None])[0] if b.ndim == 1 else _solve(self.rows, [self], [b])[0]
 
     def weights(self, F: FloatArray, smooth: FloatArray | None) -> FloatArray:
-        """Return z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, from F or, where B is the smaller set, up to (K̃ + rI)⁻¹ of what is
-        returned.
+        """Return z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, or, given ``smooth`` = (K̃ + rI)⁻¹F, the vector (K̃ + rI)z.
 
-        There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
+        The latter is for a smaller set B: (K̃ + rI)z = F - s with s_A = 0 and s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B.
         """
         if smooth is None:
             return self._spread(
@@ -372,6 +372,7 @@ class SignedFactor:
     Parameters
     ----------
     rows : KernelRows
+        Ψ and R of all points.
     points : ndarray of int (m,)
         The point whose row ψ_i row j of G is.
     signs : ndarray (m,)
