@@ -1,6 +1,6 @@
 """Models: the standard form with its cones, kernels, exchange with other packages, and a class for each formulation.
 
-The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
+The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) on first access.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -103,7 +103,7 @@ __all__ = [
     "squared_distances",
     "to_dense",
 ]
-#: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
+#: The names listed above. ``__all__`` has the formulations as well, and is computed on access.
 _OWN = tuple(__all__)
 del __all__
 

@@ -43,21 +43,23 @@ class Appraisal:
 
 @dataclass(frozen=True)
 class ExactCost:
-    """The cost of a classifier w from the data alone, with thresholds, zeros and budgets decided in exact arithmetic.
+    """The cost of a classifier w from the data alone; thresholds, zeros and budgets are decided in exact arithmetic.
 
     Parameters
     ----------
     cost : float
         Regulariser and losses of w, in the form's sense.
     excess : int
-        Number of points that are not kept, of non-zero coefficients and of errors beyond what the restrictions allow.
-    miss : float
-        The largest distance of a margin to a threshold near it whose cheaper side it misses, or to the 1 that it must reach.
+        By how much w breaks the restrictions: kept points with a margin below 1, plus non-zero coefficients beyond their limit,
+        plus errors beyond a budget.
+    shortfall : float
+        The largest distance by which a margin within the tolerance of a threshold lies on its costlier side, or the margin of a
+        kept point lies below 1.
     rounding : float
-        Sum of the costs times the rounding errors of the margins: the error of ``cost`` for a loss of slope 1.
+        Sum of the points' costs times the rounding errors of their margins: the error of ``cost`` for a loss of slope 1.
     """
 
     cost: float
     excess: int = 0
-    miss: float = 0.0
+    shortfall: float = 0.0
     rounding: float = 0.0

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from ..errors import InputError, TooLargeError
 from ..rows import MemoryRows, Rows
 
+#: Arrays of float64, float32, int64 and bool, of any shape.
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]

@@ -99,10 +99,10 @@ class ChangedModel(Model):
 
     @property
     def cutoff(self) -> float:
-        """Return the base model's cutoff; none is known if the change adds a cost or an added row contains a
-        variable of `loss_bounded_variables`.
+        """Return the base model's cutoff; -inf (unknown) if the change adds a cost, or if an added row contains a variable of
+        `loss_bounded_variables`.
 
-        Big-M constants that the user gave are taken to hold after a change of that kind.
+        Big-M constants that the user gave are taken to hold after a change of that kind: infinite then.
         """
         before = self.base.cutoff
         after = before if np.isposinf(before) else self.change.cutoff(before, self.base.loss_bounded_variables)
@@ -160,7 +160,7 @@ class ChangedModel(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Return the Lagrangian bound of the changed form, or the base model's bound where that is valid and larger."""
         proved = super().bound(x, multipliers)
-        if proved.value > self.cutoff:  # what is worse than the level may not be in the form
+        if proved.value > self.cutoff:  # the form may lack costlier points
             proved = replace(proved, value=self.cutoff, argument=f"{proved.argument}; up to the level of its constants")
         if not self.change.restricts:
             return proved

@@ -1,6 +1,10 @@
-"""Certified bounds of the conic SVM, Conic (21): a lower bound from any dual point, a feasible point near any primal one.
+"""Proved lower bounds and feasible points of the conic SVM (`ConicSVM`) from approximate solutions, without solving its SDP.
 
-With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
+`certified_bound` makes a lower bound from dual variables γ of any quality, `primal_point` a feasible point from a w of any
+quality. Equations are those of Cepeda, Gómez and Han, *Robust SVMs via conic optimization* ("Conic"); the problem is (21).
+
+*The dual.* With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and
+ψ_i = φ_i + γ_i r²,
 
     ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,
 
@@ -10,21 +14,20 @@ and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/
     D(γ, v) = -Σ γ_i + Σ v_i - Σ ψ*_i(v_i) - ¼ g'S⁻¹g  [- μκn],     g = Σ (2γ_i - v_i) a_i,
 
 is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
-solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
+solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw.
 
-*The dual value of the conic SVM with its rounding error.* D(γ, v) is a minimum over w. At any w, with ρ the gradient
-there,
+*The rounding error of D.* D(γ, v) is a minimum over w. At any w, with ρ the gradient there and S ⪰ ℓI,
 
     D(γ, v) ≥ ||w||² + Σ [-γu² + (2γ - v)u - γ + v - ψ*(v)] - μκn - ||ρ||²/(4ℓ),     u_i = a_i'w,
 
 and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs nothing.
 
-*Newton's method for a convex piecewise quadratic function of a few variables and many residuals.* min over w of w'Sw + b'w + Σ
-χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, S ⪰ 0: the inner problem of the conic bounds.
+*The best v.* For fixed γ, v maximises D(γ, ·), whose dual is min over w of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and
+piecewise quadratic: `newton_piecewise` solves it.
 
-*Exactly feasible points of the conic SVM, Conic (21), from a w and a W of any quality.* With V = W - ww' ⪰ 0, r_i = 1 - u_i and
-d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z is z_i = (r_i)_+²/(r_i² + d_i) in closed
-form and any w, any V ⪰ 0 give a feasible point of the λ form. The κ form asks Σz ≤ κn, which scaling V up achieves.
+*Feasible points.* With V = W - ww' ⪰ 0 and d_i = a_i'V a_i the hull row reads x_i'W x_i - 2u_i + 1 = r_i² + d_i, so the best z is
+z_i = (r_i)_+²/(r_i² + d_i) in closed form, and any w and any V ⪰ 0 give a feasible point of the λ form. The κ form has Σz ≤ κn,
+which scaling V up achieves.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from .views import ConicProblem
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Coordinates w̃ of w in which the metric is the identity; `coordinates` gives at most min(n, p) of them without a metric.
+    """A linear map from w to coordinates w̃ in which the metric of the norm is the identity, and the map back.
 
     Parameters
     ----------
@@ -56,13 +59,13 @@ class Coordinates:
         The a_i in these coordinates.
     forward : ndarray (r, p), optional
         w̃ = forward w; the identity where it is not given.
-    back : ndarray (p, r), optional
-        w = back w̃; the identity where it is not given.
+    backward : ndarray (p, r), optional
+        w = backward w̃; the identity where it is not given.
     """
 
     rows: FloatArray
     forward: FloatArray | None = None
-    back: FloatArray | None = None
+    backward: FloatArray | None = None
 
     def reduce(self, w: FloatArray) -> FloatArray:
         """Return w̃ of w (its part outside the span of the rows only adds to the norm)."""
@@ -70,11 +73,11 @@ class Coordinates:
 
     def lift(self, w: FloatArray) -> FloatArray:
         """Return w of w̃."""
-        return w if self.back is None else self.back @ w
+        return w if self.backward is None else self.backward @ w
 
     def lift_matrix(self, W: FloatArray) -> FloatArray:
         """Return W of W̃."""
-        return W if self.back is None else self.back @ W @ self.back.T
+        return W if self.backward is None else self.backward @ W @ self.backward.T
 
     def reduce_matrix(self, W: FloatArray) -> FloatArray:
         """Return W̃ of W."""
@@ -114,6 +117,7 @@ class ConicPoint:
     Parameters
     ----------
     objective : float
+        The value of the minimisation there.
     values : dict of label to ndarray
         The blocks of `ConicSVM`'s form.
     """
@@ -160,7 +164,7 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
 
 def _inverse_metric(problem: ConicProblem) -> FloatArray:
     space = coordinates(problem.A, problem.metric)
-    return np.eye(problem.A.shape[1]) if space.back is None else np.asarray(space.back @ space.back.T)
+    return np.eye(problem.A.shape[1]) if space.backward is None else np.asarray(space.backward @ space.backward.T)
 
 
 def _spread(problem: ConicProblem, w: FloatArray, W: FloatArray | None) -> FloatArray:
@@ -255,9 +259,10 @@ def proved_sum(
     rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
     constant: float, row_error: FloatArray | None = None,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return a proved lower bound as `proved_value` does, for conjugates ψ* of any losses: ``penalty`` holds the ψ*_i(v_i).
+    """Return a proved lower bound as `proved_value` does, for conjugates ψ* of any losses: ``penalty`` (n,) holds the ψ*_i(v_i).
 
-    ``size`` holds numbers whose roundings the penalties came with, and ``row_error`` bounds the error of each entry of Σ v_i a_i.
+    ``size`` (n,) holds the numbers from which the penalties were computed: a penalty's rounding error is a few units of its size.
+    ``row_error`` (p,) bounds the error of each entry of Σ v_i a_i.
     """
     eigenvalue = 0.0 if factor is None else _least(rows, gamma)
     if factor is None or not (eigenvalue > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
@@ -323,7 +328,7 @@ def _least(rows: FloatArray, gamma: FloatArray) -> float:
     return 1.0 - float(np.linalg.eigvalsh(moments)[-1]) - (gamma_n(rows.shape[0] + 4) + gamma_n(16 * rows.shape[1])) * size
 
 
-#: Returns χ' and χ'' (from one side) at the residuals r, for all of them at once.
+#: A function of the residuals r (n,) that returns χ'(r) and χ''(r) (from one side), each (n,).
 Slopes: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 #: The line search ends where the slope is this part of the first one.
@@ -331,18 +336,19 @@ _FLAT = 0.1
 
 
 def newton_piecewise(
-    rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, limit: int = 80
+    rows: FloatArray, S: FloatArray, linear: FloatArray, slopes: Slopes, w: FloatArray, floor: float, iteration_limit: int = 80
 ) -> FloatArray:
     """Return the minimiser of w'Sw + b'w + Σ χ_i(1 - a_i'w), χ_i convex and piecewise quadratic, by Newton's method.
 
-    S may be nearly singular, so that steps are longer than anything of interest by many orders and halving them would not do: the
-    slope along the step increases with its length and its root is found instead.
+    S may be nearly singular, so that steps are too long by many orders of magnitude, and halving them would take too many trials.
+    The slope along a step increases with its length, and the line search finds its root.
 
     Parameters
     ----------
     rows : ndarray (n, p)
         a_i.
     S : ndarray (p, p)
+        Positive semidefinite.
     linear : ndarray (p,)
         b.
     slopes : callable
@@ -351,12 +357,12 @@ def newton_piecewise(
         Start.
     floor : float
         The iteration ends where the Newton decrement -∇'d of the step d is at most this.
-    limit : int
-        Number of steps after which it ends in any case.
+    iteration_limit : int
+        The largest number of steps.
     """
     r = 1.0 - rows @ w
     V, rate = slopes(r)
-    for _ in range(limit):
+    for _ in range(iteration_limit):
         gradient = 2.0 * (S @ w) + linear - rows.T @ V
         hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
         hessian.flat[:: len(w) + 1] += 1e-14 * hessian.trace() / len(w)
@@ -402,10 +408,10 @@ def _length(slopes: Slopes, r: FloatArray, change: FloatArray, before: FloatArra
 # Nothing here is a bound: `proved_value` bounds what these find.
 
 #: Relative gap of the inner problem (fixed γ) at which it counts as solved.
-INNER_GAP = 1e-10
+_INNER_GAP = 1e-10
 
 
-def slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
+def _slack_factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
     """Return the lower Cholesky factor of the dual slack matrix S; None where S is not positive definite."""
     try:
         return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
@@ -441,7 +447,7 @@ def _value(
     return float((v - gamma).sum()) - penalty - quadratic - constant
 
 
-def best_v(
+def _best_v(
     rows: FloatArray,
     factor: FloatArray | None,
     gamma: FloatArray,
@@ -470,7 +476,7 @@ def best_v(
         attained = min(attained, inner.exact(w))
         if value > best_value:
             best, best_value = v, value
-        if attained - best_value <= INNER_GAP * abs(best_value):
+        if attained - best_value <= _INNER_GAP * abs(best_value):
             break
     return best, attained
 
@@ -513,13 +519,13 @@ class _SmoothedInner:
         return newton_piecewise(self.rows, self.S, self.linear, self.slopes(delta), w, floor, 40)
 
 
-def best_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
+def _best_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
     """Return the μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
-    factor = slack_factor(space.rows, gamma)
+    factor = _slack_factor(space.rows, gamma)
 
     def value(log_mu: float) -> float:
-        cost, constant = cost_and_constant(problem, float(np.exp(log_mu)))
-        return _value(space.rows, factor, gamma, best_v(space.rows, factor, gamma, cost, start)[0], cost, constant)
+        cost, constant = _cost_and_constant(problem, float(np.exp(log_mu)))
+        return _value(space.rows, factor, gamma, _best_v(space.rows, factor, gamma, cost, start)[0], cost, constant)
 
     guess = 2.0 * np.log(max(float(np.sqrt(gamma).sum()), 1e-150) / max((problem.kappa or 0.0) * gamma.size, 1e-150))
     return float(np.exp(_golden(value, guess - 25.0, guess + 5.0)))
@@ -541,7 +547,7 @@ def _golden(function: Callable[[float], float], low: float, high: float) -> floa
     return 0.5 * (low + high)
 
 
-def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
+def _cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
     """Return the cost of a violated margin (λ, or μ ≥ 0 of the κ form) and the constant that is subtracted (0, or μκn)."""
     if problem.kappa is None:
         assert problem.lam is not None
@@ -552,8 +558,8 @@ def cost_and_constant(problem: ConicProblem, mu: float | None) -> tuple[float, f
     return cost, cost * problem.kappa * problem.A.shape[0]
 
 
-#: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
-#: bound where γ is accurate and loses less where γ and w do not quite fit together.
+#: Margins that `certified_bound` tries: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the bound where γ is
+#: accurate, and less where γ and w do not quite fit together.
 TRIAL_MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 
@@ -611,7 +617,7 @@ def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: floa
     gamma, v = _checked(gamma, rows.shape[0]), _checked(v, rows.shape[0])
     if gamma.min(initial=0.0) < 0:
         return -np.inf
-    return proved_value(rows, slack_factor(rows, gamma), gamma, v, *cost_and_constant(problem, mu))[0]
+    return proved_value(rows, _slack_factor(rows, gamma), gamma, v, *_cost_and_constant(problem, mu))[0]
 
 
 def certified_bound(
@@ -626,7 +632,7 @@ def certified_bound(
 ) -> ConicBound:
     """Return the best proved lower bound that γ of any quality gives.
 
-    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`best_v`: a safeguarded
+    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`_best_v`: a safeguarded
     semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
     is given is tried as well. The dual is concave with D(0, 0) = 0, so scaling (γ, v) by 1 - ε loses at most ε·D.
 
@@ -661,8 +667,8 @@ def certified_bound(
     start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
     stated_v = None if v is None else _checked(v, n, "v")
     if problem.kappa is not None and mu is None:
-        mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
-    cost, constant = cost_and_constant(problem, mu)
+        mu = _best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
+    cost, constant = _cost_and_constant(problem, mu)
     trivial_bound = 0.0 if tilt is None else -np.inf  # D(0, 0) = 0
     best = ConicBound(trivial_bound, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)
     previous: FloatArray | None = None
@@ -671,7 +677,7 @@ def certified_bound(
         if previous is not None and np.array_equal(trial, previous):
             continue
         previous = trial
-        factor = slack_factor(space.rows, trial)
+        factor = _slack_factor(space.rows, trial)
         if stated_v is not None:
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
             candidate = np.clip(scale * stated_v, 0.0, 2.0 * np.sqrt(cost * trial))
@@ -681,10 +687,10 @@ def certified_bound(
             break
         if not improve:
             continue
-        inner, attained = best_v(space.rows, factor, trial, cost, start, h)
+        inner, attained = _best_v(space.rows, factor, trial, cost, start, h)
         proved = proved_value(space.rows, factor, trial, inner, cost, constant, tilt)
         best, value = _better(best, proved, trial, inner, cost), proved[0]
-        if np.isfinite(value) and attained - constant - value <= INNER_GAP * abs(value):
+        if np.isfinite(value) and attained - constant - value <= _INNER_GAP * abs(value):
             break  # γ has given what it has: a larger margin only costs
     return best
 
@@ -696,7 +702,7 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
     τ = η'S⁻¹η, and ``budget`` μ.
     """
-    cost, _ = cost_and_constant(problem, mu)
+    cost, _ = _cost_and_constant(problem, mu)
     p = problem.A.shape[1]
     metric = np.eye(p) if problem.metric is None else problem.metric
     S = metric - (problem.A * gamma[:, None]).T @ problem.A

@@ -256,14 +256,14 @@ class BlockVariables:
     Parameters
     ----------
     form : StandardForm
-        The form whose blocks are asked for.
+        The form.
     new : sequence of cvxpy.Variable
         Variables that are added to the form at the same time: found by their names too.
 
     Raises
     ------
     InputError
-        The form has no block or variable of a name that is asked for; the message lists those that it has.
+        On access: the form has no block or variable of that name; the message lists its names.
     """
 
     def __init__(self, form: StandardForm, new: Sequence[Any] = ()) -> None:
@@ -312,5 +312,5 @@ class BlockVariables:
 
 
 def variables_in_use(v: BlockVariables) -> tuple[Any, ...]:
-    """Return the CVXPY variables of the blocks that ``v`` was asked for; no property of it, since its attributes are blocks."""
+    """Return the CVXPY variables of the blocks of ``v`` that were accessed. A function, since attributes of ``v`` are blocks."""
     return tuple(v._variables)

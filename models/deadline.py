@@ -1,8 +1,8 @@
 """The deadline of the running solve, which computations on large matrices check so that they stop in time.
 
-A solver's own clock starts when it has its model. Before that matrices are computed, scanned and factored, which takes seconds
-from some thousands of variables on; `cholesky` and `eigendecomposition` do so and stop in time. Work on small matrices does not
-check the deadline: a limit of a microsecond still brings an answer.
+A solver's own clock starts when it has its model. Before that, matrices are computed, scanned and factored, which takes seconds
+from some thousands of variables on: such code checks the deadline, and `cholesky` and `eigendecomposition` stop in time. Work on
+small matrices does not check it, so that a limit of a microsecond still brings an answer.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class OutOfTimeError(Exception):
 
 @contextmanager
 def deadline(end: float) -> Iterator[None]:
-    """Set the deadline inside the ``with`` block; infinity for none.
+    """Set the deadline of all computations inside the ``with`` block.
 
     Parameters
     ----------
     end : float
-        On `time.perf_counter`'s clock.
+        In seconds, on `time.perf_counter`'s clock; infinite for no deadline.
     """
     before = _end.set(end)
     try:
@@ -50,7 +50,7 @@ def deadline(end: float) -> Iterator[None]:
 
 @contextmanager
 def repair_deadline(end: float) -> Iterator[None]:
-    """Set the deadline of repairs of multipliers inside the ``with`` block; certificates do without repairs after it.
+    """Set the deadline of multiplier repairs inside the ``with`` block; after it, certificates are computed without repairs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, figures of w, and a picture."""
+"""Explanations of solutions (`Model.explain`): active constraints, support vectors with weights, coefficients, and a picture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .appraisal import Appraisal
 from .arrays import ZERO, FloatArray, nonzero_mask, to_dense
 from .program.form import Constraint, StandardForm
 
-#: What counts as on a sphere or a margin, relative to the squared radius or the margin.
+#: Distance within which a point counts as on a sphere or a margin, relative to the squared radius or the margin.
 ON_MARGIN = 1e-4
 
 
@@ -27,6 +27,7 @@ class PointRow:
     Parameters
     ----------
     index : int
+        Number of the point in the data, from 0.
     label : float or str
         -1 or +1, or the label or name of a class; empty where there is none.
     score : float
@@ -38,6 +39,7 @@ class PointRow:
     kind : str
         Role of the point in words.
     misclassified : bool
+        Whether the point is on the wrong side.
     name : str
         The point's own name; empty where it has none.
     """
@@ -59,20 +61,20 @@ class PointRow:
 
 @dataclass(frozen=True, eq=False)
 class PointExplanation:
-    """The table of the points of an explanation, with what its columns mean and what a picture shows.
+    """The table of the points of an explanation, with the meaning of its columns and the contents of its picture.
 
     Parameters
     ----------
     points : tuple of PointRow
         One row for each data point (or objective).
     weight : str
-        What the weights are, in words.
+        The meaning of the weights, in words.
     noun : str
-        What the rows are.
+        Name of a row, such as "point".
     score, margin : str
         Heads of these two columns.
     weighted_noun : str
-        What a row with a weight that is not zero is; a picture rings it.
+        Name of a row with a weight that is not zero, which a picture rings.
     X : array, optional
         The points, where they can be drawn.
     surface : callable, optional
@@ -80,7 +82,7 @@ class PointExplanation:
     levels : tuple of (float, str)
         The levels, each with its line style.
     pad : float
-        Room around the points, relative to their spread.
+        Empty border of the picture, relative to the spread of the points.
     """
 
     points: tuple[PointRow, ...] = ()
@@ -231,6 +233,7 @@ class Activity:
     Parameters
     ----------
     label : str
+        Label of the constraint, or "bounds".
     rows : int
         Number of cones (rows, where the cone is polyhedral); 1 where the model's `appraise` has the constraint as a whole.
     active : int

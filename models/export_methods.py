@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .model import Model
     from .program.form import StandardForm
 
-#: `ExportMethods.conflict`, which solves: a later layer defines it.
+#: The implementation of `ExportMethods.conflict`, which `solvers.conflict` sets: it calls solvers, and models import none.
 CONFLICT: LateMethod[[ExportMethods, Any, int], Conflict] = LateMethod("conflict")
 
 
 class ExportMethods(ABC):
-    """Base class of `Model` and `StandardForm`: what they do with their labelled standard form."""
+    """Base class of `Model` and `StandardForm`: export, dual, conflict and changes of their labelled standard form."""
 
     @property
     @abstractmethod
@@ -204,7 +204,7 @@ class ExportMethods(ABC):
 
 @dataclass(frozen=True)
 class Conflict:
-    """Rows and bounds that cannot hold together.
+    """A set of rows and bounds that cannot hold together, as `ExportMethods.conflict` finds it.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from .program.form import StandardForm
 from .program.quadratic import Quadratic
 from .statement import Line
 
-#: How far from a bound or an integer, relative to its size, a value counts as it.
+#: Distance, relative to its size, within which a value counts as equal to a bound or an integer.
 _NEAR = 1e-6
 
 
@@ -103,7 +103,7 @@ class Change(ABC):
         return ""
 
 
-def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
+def _check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
     """Raise `InputError` for a form with other blocks than those that a change was stated over."""
     if form.blocks != blocks:
         stated_blocks, form_blocks = (", ".join(f"{b.label} {b.shape}" for b in shown) for shown in (blocks, form.blocks))
@@ -112,7 +112,7 @@ def check_blocks(form: StandardForm, blocks: tuple[Block, ...]) -> None:
         )
 
 
-def shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
+def _shared_places(blocks: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
     """Return the indices, within ``blocks``, of the variables whose block the form has too, and their indices in the form."""
     form_blocks = {b.label: (b, form.slices[b.label]) for b in form.blocks}
     labels, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
@@ -177,14 +177,14 @@ class FixedVariables(Change):
 
     def apply(self, form: StandardForm) -> StandardForm:
         """Return the form with both bounds of each fixed variable set to its value."""
-        check_blocks(form, self.form_blocks)
+        _check_blocks(form, self.form_blocks)
         lower, upper = form.lower.copy(), form.upper.copy()
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return the form with the fixed variables that it contains fixed."""
-        labels, places = shared_places(self.form_blocks, form)
+        labels, places = _shared_places(self.form_blocks, form)
         lower, upper = form.lower.copy(), form.upper.copy()
         own_places = np.isin(self.places, labels)
         new_places = places[np.searchsorted(labels, self.places[own_places])]
@@ -375,7 +375,7 @@ class AddedParts(Change):
 
     def apply(self, form: StandardForm) -> StandardForm:
         """Return the form with the new blocks and rows after its own."""
-        check_blocks(form, self.form_blocks)
+        _check_blocks(form, self.form_blocks)
         wider = self._widened_form(form, self.constraints, self.integer, self.P)
         return wider.replace(q=wider.q + self.q, r=form.r + self.r)
 
@@ -404,7 +404,7 @@ class AddedParts(Change):
 
     def apply_to_part(self, form: StandardForm) -> StandardForm:
         """Return a form with some of the blocks after the rows that concern these alone, and after all new blocks."""
-        labels, places = shared_places(self.form_blocks, form)
+        labels, places = _shared_places(self.form_blocks, form)
         old, extra = sum(b.size for b in self.form_blocks), sum(b.size for b in self.blocks)
         new_places = np.concatenate([labels, np.arange(old, old + extra)])
         destinations = np.concatenate([places, np.arange(form.n, form.n + extra)])
@@ -495,7 +495,7 @@ def _widened(F: sp.csr_array, extra: int) -> sp.csr_array:
 
 
 def _sum(quadratic: Quadratic | None, extra: int, P: sp.csc_array | None) -> Quadratic | None:
-    """½x'Px of both; what is known of the given one's convexity stays known."""
+    """Return the sum of both quadratic parts, without losing what is known of the convexity of the first."""
     if quadratic is None:
         return None if P is None else Quadratic(matrix=P)
     if P is not None:

@@ -101,11 +101,12 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
 
     data_names: DataNames | None = field(default=None, kw_only=True, repr=False, metadata={"identity": False})
 
+    #: Name of the formulation in messages, statements and results.
     name: ClassVar[str]
-    #: Parameters by their old names, which work with a warning.
+    #: New names of parameters by their old ones, which work with a warning.
     renamed: ClassVar[Mapping[str, str]] = {}
-    #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
-    #: is a test.
+    #: A sentence on the meaning of multipliers for each constraint, by label (without the number of a class), and for ``bounds``.
+    #: Tests check every sentence.
     meanings: ClassVar[Mapping[str, str]] = {}
 
     @property
@@ -433,8 +434,8 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """Return the objective up to which the form contains every point: big-M constants from a known point cut off costlier
         ones.
 
-        Infinite where nothing in the form follows from a known point. What is stated here is at most it; a changed problem's
-        optimum may be above, and then the form does not say what it is.
+        Infinite where nothing in the form follows from a known point. The optimum of a formulation is at most the cutoff. That of
+        a changed model may be above it, and is then not known from the form.
         """
         return float("inf")
 
@@ -468,7 +469,7 @@ class Model(Displayable, ExportMethods, ABC, metaclass=FormulationType):
         """
         return explain(self, result)
 
-    # -- looks --------------------------------------------------------------------------------------------------
+    # -- display ------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         return str(self.named_statement)

@@ -14,10 +14,10 @@ from ..errors import InputError
 from .kernels.kernels import RBF, Kernel, Linear, Polynomial
 from .model import Model
 
-#: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
+#: The data that a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
 Arrays: TypeAlias = Mapping[str, Any]
-#: The values of all its parameters, by name.
-Chosen: TypeAlias = Mapping[str, Any]
+#: The values of all parameters of a formulation, by name.
+ParameterValues: TypeAlias = Mapping[str, Any]
 
 
 class DataKind(enum.Enum):
@@ -41,7 +41,7 @@ class Parameter:
     Parameters
     ----------
     name : str
-        Key in `Chosen`; the option at the prompt is ``--name``, underscores as dashes.
+        Key in `ParameterValues`; the command-line option is ``--name``, underscores as dashes.
     summary : str
         What it is, in a few words without its default.
     kind : {float, int, str}
@@ -63,7 +63,7 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """Return the option at the prompt."""
+        """Return the command-line option, such as ``--big-m``."""
         return "--" + self.name.replace("_", "-")
 
     @property
@@ -97,17 +97,17 @@ class Parameter:
         return value
 
 
-def always(chosen: Chosen) -> bool:
+def always(chosen: ParameterValues) -> bool:
     """Return True: whatever the parameters, X has a first column of ones (the ``intercept`` of linear formulations)."""
     return True
 
 
-def kernel_is_linear(chosen: Chosen) -> bool:
+def kernel_is_linear(chosen: ParameterValues) -> bool:
     """Return whether the kernel is the linear one: X then has a first column of ones for the intercept."""
     return bool(chosen["kernel"] == "linear")
 
 
-def _never(chosen: Chosen) -> bool:
+def _never(chosen: ParameterValues) -> bool:
     return False
 
 
@@ -120,7 +120,7 @@ class FormulationInfo:
     model : type
         The class. Its name is the key in tables of optima, in stores and in result files, so it does not change.
     name : str
-        At the prompt.
+        Name on the command line and in tables.
     summary : str
         One line on what it is, for tables.
     reference : str
@@ -133,7 +133,7 @@ class FormulationInfo:
     parameters : tuple of Parameter
         The parameters that the command line offers.
     arrays : tuple of str
-        Names of its arrays where ``data`` is `DataKind.ARRAYS`: those of an npz file at the prompt.
+        Names of its arrays where ``data`` is `DataKind.ARRAYS`; on the command line they are those of an npz file.
     intercept : callable
         From the parameter values, whether X is to have a first column of ones; not read with `DataKind.ARRAYS`.
     also : tuple of str
@@ -156,10 +156,10 @@ class FormulationInfo:
     summary: str
     reference: str
     data: DataKind
-    build: Callable[[Arrays, Chosen], Model] | None = field(default=None, repr=False)
+    build: Callable[[Arrays, ParameterValues], Model] | None = field(default=None, repr=False)
     parameters: tuple[Parameter, ...] = ()
     arrays: tuple[str, ...] = ()
-    intercept: Callable[[Chosen], bool] = field(default=_never, repr=False)
+    intercept: Callable[[ParameterValues], bool] = field(default=_never, repr=False)
     small: Callable[[np.random.Generator], Arrays] | None = field(default=None, repr=False)
     also: tuple[str, ...] = ()
     objective: Callable[[Any, Mapping[str, Any]], float] | None = field(default=None, repr=False)
@@ -172,7 +172,7 @@ class FormulationInfo:
 
     @property
     def key(self) -> str:
-        """Return the name of the class: what tables of optima, stores and result files call the formulation."""
+        """Return the name of the class, by which tables of optima, stores and result files know the formulation."""
         return self.model.__name__
 
     @property
@@ -234,7 +234,7 @@ class FormulationInfo:
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
-    """Return the kernel's parameters at the prompt: its name (this one by default), γ and degree."""
+    """Return the kernel's parameters on the command line: its name (this one by default), γ and degree."""
     return (
         Parameter("kernel", "kernel", str, default, ("linear", "rbf", "polynomial")),
         Parameter("gamma", "γ of the kernel; by the mean squared distance where it is not given"),
@@ -242,7 +242,7 @@ def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
     )
 
 
-def named_kernel(chosen: Chosen) -> Kernel:
+def named_kernel(chosen: ParameterValues) -> Kernel:
     """Return the kernel of these parameters; a rule chooses γ where none is given."""
     gamma = chosen["gamma"]
     if chosen["kernel"] == "linear":
@@ -252,11 +252,11 @@ def named_kernel(chosen: Chosen) -> Kernel:
     return RBF() if gamma is None else RBF(gamma)
 
 
-def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
+def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, ParameterValues], Model]:
     """Return the ``build`` of a record: it calls ``model`` with the arrays, the parameters by name, and the kernel they name."""
     words = {p.name for p in kernel_parameters()}
 
-    def build(arrays: Arrays, chosen: Chosen) -> Model:
+    def build(arrays: Arrays, chosen: ParameterValues) -> Model:
         plain = {name: value for name, value in chosen.items() if name not in words}
         return model(*arrays.values(), **plain, kernel=named_kernel(chosen))
 

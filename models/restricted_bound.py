@@ -1,6 +1,6 @@
-"""Proved bounds of a model under rows that a user adds, by prices of the rows and a bound of the model without them.
+"""Proved bounds of a model under rows that a user adds, by multipliers of the rows and a bound of the model without them.
 
-For prices z of rows F w + G t + g in cones, with free variables t that the rows brought along and G'z = 0,
+For prices (multipliers in the dual cones) z of rows F w + G t + g in cones, with free variables t of the rows alone and G'z = 0,
 
     min {f(w, ...) : rows} ≥ min {f(w, ...) - (F'z)'w} - g'z,
 
@@ -29,7 +29,7 @@ _GRID = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class Tilt:
-    """A linear function h'w that is subtracted from an objective: a tilt perturbation.
+    """A linear function h'w that is subtracted from an objective (a tilt perturbation), with the rounding error of h.
 
     Parameters
     ----------

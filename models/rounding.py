@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .arrays import FloatArray, Points
 
-#: Relative error of one operation.
+#: The unit roundoff of float64: the largest relative error of one operation.
 UNIT = 2.0**-53
 _SPLITTER = 2.0**27 + 1.0
 #: Larger numbers overflow when they are split; their inner products get the a-priori bound.

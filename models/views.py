@@ -231,7 +231,7 @@ class MulticlassProblem:
     Parameters
     ----------
     rows : ndarray or csr_array (n, p)
-        C order; canonical.
+        The points x_i; dense in C order, or canonical CSR.
     codes : ndarray of int (n,)
         y, 0 to K - 1.
     classes : int
@@ -461,7 +461,7 @@ class EqualRates:
     labels : ndarray (n,)
         y_i.
     epsilon : float
-        ε ≥ 0.
+        The largest difference of two shares, ε ≥ 0.
     """
 
     groups: IntArray
@@ -534,7 +534,7 @@ class MarginProblem:
     price : ndarray (p,)
         π_j ≥ 0.
     counted : ndarray of bool (p,)
-        The w_j that ``max_nonzeros`` is about.
+        The w_j that count towards ``max_nonzeros``.
     max_nonzeros : int
         At most so many of the counted w_j are not 0.
     rows, row_lower : ndarray (m, p), (m,)
@@ -635,7 +635,7 @@ class BoxPoint:
 
 @dataclass(frozen=True, eq=False)
 class CoarseFactor:
-    """The factor Z rounded to single precision, which gives search directions, and the means to compute float64 gradients.
+    """The factor Z rounded to single precision, for search directions, with functions that give float64 gradients.
 
     Parameters
     ----------
@@ -661,14 +661,15 @@ class BoxQP:
     Z : ndarray (m, r)
         Factor, C order; not read, and may have no columns, where ``gram`` or ``coarse`` is given.
     q : ndarray (m,)
+        Linear term.
     lower, upper : ndarray (m,)
-        Finite.
+        Bounds of a, finite.
     ridge : ndarray (m,)
         Diagonal D ≥ 0.
     recover : callable
         Returns the `BoxPoint` of the model that belongs to a.
     gram : ndarray (m, m), optional
-        ZZ', in place of its factor: worth its m² numbers from about r = m on.
+        ZZ', in place of its factor: it saves time where r is about m or more.
     offset : float, optional
         The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
     coarse : CoarseFactor, optional
@@ -902,7 +903,7 @@ class ConicProblem:
     metric: FloatArray | None = None
 
 
-#: Entries from here on have products, of sums of them too, beyond numbers.
+#: Size of entries from which products of their sums may overflow.
 _SQUARES_OVERFLOW = 1e100
 
 
@@ -913,8 +914,9 @@ class StiefelProblem:
     Parameters
     ----------
     H : ndarray (n, n)
-        Symmetric.
+        Matrix of the quadratic, symmetric.
     E : ndarray (n, d)
+        Matrix of the linear term.
     """
 
     H: FloatArray

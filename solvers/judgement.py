@@ -387,7 +387,7 @@ def examine_optimum(judgement: Judgement) -> Judgement:
         return judgement
     if status is Status.INACCURATE:
         points = [point for point in (values, judgement.answer.values) if point]
-        missed = [counted.miss for point in points if (counted := judgement.model.exact_cost(point)) is not None]
+        missed = [counted.shortfall for point in points if (counted := judgement.model.exact_cost(point)) is not None]
         return judgement.with_status(status, _MISSED.format(max(missed))) if any(missed) else judgement
     objection = _unsupported_optimum(judgement, values)
     if objection:
@@ -425,13 +425,13 @@ def _by_counted_cost(judgement: Judgement, values: Mapping[str, FloatArray]) -> 
     if counted is None or certificate is None:
         return Status.OPTIMAL, ""
     objective = certificate.objective
-    missed = _BROKEN.format(counted.excess, counted.miss) if counted.excess else ""
+    missed = _BROKEN.format(counted.excess, counted.shortfall) if counted.excess else ""
     if missed and certificate.integrality is not None:
         return Status.INACCURATE, missed
     rounding = certificate.rounding + certificate.error + counted.rounding
     if counted.cost <= objective + judgement.tol * max(abs(objective), abs(counted.cost)) + rounding:
         return Status.OPTIMAL, missed  # kept points of a continuous program are rows, met to its tolerance
-    text = f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.miss)}"
+    text = f"counted exactly, w costs {counted.cost:.10g}, not {objective:.10g} (minimised): {_SHORT.format(counted.shortfall)}"
     return Status.INACCURATE, text
 
 

@@ -1,7 +1,8 @@
 """The formulations, one or a few related ones in a file, and their registry: ``models.formulations()`` is the table of all.
 
 Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by a scan. Formulations of
-other packages and of the session are in the registry `EXTENSIONS`.
+other packages and of the session are in the registry `EXTENSIONS`. Docstrings abbreviate four sources: *Conic* (Cepeda, Gómez,
+Han), *FW* (Frandi et al.), *MaxMin* (Luo et al.) and *NPSVC++* (Zhang et al.); records hold the full references.
 """
 
 from __future__ import annotations

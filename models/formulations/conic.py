@@ -1,14 +1,16 @@
-"""`ConicSVM`, the semidefinite relaxation Conic (21) of the 0-1-loss SVM, whose multipliers γ* strengthen other relaxations.
+"""`ConicSVM`, the semidefinite relaxation (21) of the 0-1-loss SVM of Cepeda, Gómez and Han ("Conic").
+
+Its multipliers γ* strengthen other relaxations of the 0-1 loss (`relaxations.strengthen`).
 
 *The dual.* The derivation is that of `models.conic_bound`: with S = I - Σγ_i x_i x_i' ⪰ 0 and g = Σ(v_i - 2γ_i) a_i,
-D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Nothing is lost on that interval*: let
+D(γ, v) = Σ(v_i - γ_i) - Σψ*_i(v_i) - ¼ g'S⁻¹g, where ψ*_i(v) = 0 on 0 ≤ v ≤ 2√(λγ_i). *Some optimal v is in these intervals*: let
 (γ, v) be optimal, v_i outside. Then z_i is 0 or 1, r_i ≠ 0 and v_i = 2γ_i r_i; hull row i is active with x_i'W x_i = u_i², so
-that (W - ww')a_i = 0. Put γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), v_i to 2γ' r_i: S changes by a multiple of
+that (W - ww')a_i = 0. Set γ_i to γ' = 0 (r_i < 0) or γ' = λ/r_i² (z_i = 1), and v_i to 2γ' r_i: S changes by a multiple of
 a_i a_i', which keeps S(W - ww') = 0, and both sides of 2Sw = g by the same 2(γ_i - γ')u_i a_i. The new point satisfies every
 condition of optimality, and v_i is 0 or 2√(λγ').
 
-*The points' convexified losses in cones.* With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, the loss of point i and its square
-are told apart by z_i:
+*The losses in cones.* With u_i = a_i'w and r_i = 1 - u_i = r_i⁺ - r_i⁻, z_i is the weight of the violated side of the margin and
+1 - z_i that of the other side:
 
     r_i⁺ - r_i⁻ + u_i - 1 = 0,     s_i z_i ≥ (r_i⁺)²,     t_i (1 - z_i) ≥ (r_i⁻)².
 """
@@ -33,7 +35,7 @@ from ..model import Model
 from ..program.cones import RotatedSecondOrder, svec, svec_size
 from ..program.form import Constraint, StandardForm
 from ..program.lagrangian import Bound
-from ..record import COST_OR_SHARE, Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_parameters, named_kernel
+from ..record import COST_OR_SHARE, Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, kernel_parameters, named_kernel
 from ..restricted_bound import Tilt
 from ..rounding import UNIT
 from ..statement import DualStatement, Line, Statement, lam_sum_line, lam_text, plus
@@ -50,7 +52,7 @@ from .margin.restrictions import ViolationBudget
 _BLOCK = 8192
 
 
-def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
+def _appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
     """Return objective and residuals of values of `ConicSVM`'s blocks, without its form, together with the given bound."""
     w, W, z = values["w"], values["W"], values["z"]
     plus, minus, s, t = (values[label] for label in ("r_plus", "r_minus", "s", "t"))
@@ -411,7 +413,7 @@ class ConicSVM(Model):
         if problem is None:
             return None
         point = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
-        return appraise_point(problem, values, self.bound(point, multipliers))
+        return _appraise_point(problem, values, self.bound(point, multipliers))
 
     def zero_objective_point(self) -> dict[str, FloatArray] | None:
         """Return w = 0, W = 0, z = 1 for κ = 1, which lets every margin be violated at no cost; else None."""
@@ -504,14 +506,14 @@ class ConicSVM(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
+def _build(arrays: Arrays, chosen: ParameterValues) -> ConicSVM:
     lam = 1.0 if chosen["lam"] is None and chosen["kappa"] is None else chosen["lam"]
     kernel = None if chosen["kernel"] is None else named_kernel(chosen)
     free = {"intercept": chosen["intercept"], "intercept_bound": chosen["intercept_bound"]} if kernel is None else {}
     return ConicSVM(arrays["X"], arrays["y"], lam=lam, kappa=chosen["kappa"], kernel=kernel, **free)
 
 
-def _linear(chosen: Chosen) -> bool:
+def _linear(chosen: ParameterValues) -> bool:
     return chosen["kernel"] is None
 
 

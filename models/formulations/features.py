@@ -1,5 +1,5 @@
-"""The rows that a classifier's coefficients multiply: data or images under a kernel, signed rows, checks of their columns, and
-the figures of a classifier on them.
+"""Features of linear classifiers: the columns of the data or coordinates in a kernel's feature space, signed rows y_i x_i, checks
+of the columns, and counts of violated margins and misclassified points.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Features(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RawFeatures(Features):
-    """The columns of X as features, as in a linear classifier."""
+    """The columns of the data ``X`` (n, p), in memory or in blocks of rows, as features of a linear classifier."""
 
     X: Points | Rows
 
@@ -177,8 +177,8 @@ class RawFeatures(Features):
 
 @dataclass(frozen=True, eq=False)
 class Images(Features):
-    """The images of the points under a kernel as features: coordinates in its feature space, after a one for the intercept if
-    any.
+    """Kernel features: the images φ(x_i) of the points as coordinates in the kernel's feature space, after a one for the
+    intercept if any.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class Images(Features):
 
 
 def images_of(kernel: object, X: Points) -> Images:
-    """Return the images of X under a kernel, a one for the intercept first; the given images where X are their rows."""
+    """Return the kernel features of X, after a one for the intercept; ``kernel`` itself if it is `Images` with the rows X."""
     if isinstance(kernel, Images):
         if X is kernel.rows or np.array_equal(X, kernel.rows):
             return kernel

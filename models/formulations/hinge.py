@@ -1,4 +1,4 @@
-"""`HingeSVM`, the SVM with the hinge loss and ||w||², Conic (2), on dense, sparse or stored rows."""
+"""`HingeSVM`, the SVM with the hinge loss and ||w||², on dense or sparse data or on rows read in blocks from a file."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class HingeSVM(Model):
         return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""
+        """Return the dual value at the multipliers of ``margin``, clipped to the dual's feasible set [0, λ]."""
         if multipliers is None or "margin" not in multipliers:
             return Bound(-np.inf, "no multipliers")
         alpha = np.clip(multipliers["margin"], 0.0, self.sample_weight)

@@ -56,7 +56,7 @@ class ZeroOneBudget:
     penalised: BoolArray
 
 
-#: κn is a whole number where it is within this of one: 0.29 · 100 in floating point is not.
+#: Distance within which κn counts as a whole number: 0.29 · 100 is none in floating point.
 _WHOLE = 1e-9
 
 
@@ -72,7 +72,7 @@ class ViolationCosts:
     Parameters
     ----------
     point_costs : ndarray (n,)
-        Cost of z_i = 1, which is subtracted from a feasible value to bound ||w||² there: valid M rest on it. Zeros in the κ form.
+        Cost of z_i = 1, zeros in the κ form. An optimal w with z_i = 1 has ||w||² ≤ UB less this cost, from which M_i follows.
     lam : float or ndarray (n,), optional
         λ as it was given; None in the κ form.
     kappa : float, optional
@@ -139,6 +139,17 @@ class MarginViolationModel(Model):
     """Base class of linear classifiers with binaries z that mark violated margins: data, checks, ||w||², valid big-M constants.
 
     The notes of `ZeroOneSVM` and `RampSVM` say why the constants are valid.
+
+    Parameters
+    ----------
+    X, y
+        The rows that w multiplies (n, p), and labels -1, +1.
+    big_m : "auto", float or ndarray (n,)
+        M_i as given; "auto" for valid ones from the data.
+    upper_bound : float, optional
+        Objective of a known feasible point, which tightens M.
+    intercept : {"penalised", "free"}
+        Whether ||w||² contains the first coefficient.
     """
 
     X: Points
@@ -306,7 +317,7 @@ class MarginViolationModel(Model):
         """Return (0,) for a free intercept, whose bound holds for some optimal point only; else ()."""
         return (0,) if self.free else ()
 
-    # -- what a solution says -----------------------------------------------------------------------------------
+    # -- scores and explanations --------------------------------------------------------------------------------
 
     @property
     def has_margin_rows(self) -> bool:

@@ -1,4 +1,4 @@
-"""`MaxMinSVM`, MaxMin (10) (Luo et al.): the SVM and the kernel parameter at which the two classes' hulls are farthest apart."""
+"""`MaxMinSVM`, (10) of Luo et al. ("MaxMin"): the SVM and the kernel parameter at which the classes' hulls are farthest apart."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..program.csr_rows import CSRRows
 from ..program.form import Block, Constraint, StandardForm
 from ..program.lagrangian import Bound
 from ..program.quadratic import Quadratic
-from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
+from ..record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues
 from ..rounding import gamma
 from ..statement import Line, Statement
 from .svm_duals import ConvexHullsDual
@@ -51,16 +51,16 @@ def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
     the mean ||φ_i - m||² = 1 - mean k. Computed from 1 - k, which does not cancel where γ is small. Infinite where each class
     is one repeated point and the classes differ, zero where all points are equal.
     """
-    return class_ratio(-np.expm1(-gamma * distances), y)
+    return _class_ratio(-np.expm1(-gamma * distances), y)
 
 
-def parse_parameter(parameter: str) -> tuple[str, bool]:
+def _parse_name(parameter: str) -> tuple[str, bool]:
     """Return the kernel's parameter that "gamma" or "log-gamma" names, and whether its logarithm is moved."""
     # exempt (text): a user's 'log-gamma'
     return parameter.removeprefix("log-"), parameter.startswith("log-")
 
 
-def class_ratio(distances: FloatArray, y: FloatArray) -> float:
+def _class_ratio(distances: FloatArray, y: FloatArray) -> float:
     """Return D_inter/D_inner of MaxMin (54)/(55), ``distances`` holding ½||φ_i - φ_j||² in feature space, m × m."""
     plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
     plus, minus = plus / plus.sum(), minus / minus.sum()
@@ -110,7 +110,7 @@ class MaxMinProblem(ABC):
     @property
     def logarithmic(self) -> bool:
         """Return whether the logarithm of θ is moved."""
-        return parse_parameter(self.parameter)[1]
+        return _parse_name(self.parameter)[1]
 
     @property
     def range_contains_zero(self) -> bool:
@@ -239,7 +239,7 @@ class KernelMaxMin(MaxMinProblem):
         """Return D_inter/D_inner at θ, computed from the kernel matrix."""
         K = self.kernel_matrix(gamma)
         diagonal = np.diagonal(K)
-        return class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)
+        return _class_ratio(0.5 * (diagonal[:, None] + diagonal) - K, self.y)
 
 
 def _distances(X: FloatArray) -> FloatArray:
@@ -287,10 +287,11 @@ class MaxMinSVM(Model):
     Parameters
     ----------
     X : array_like (m, p)
+        Points; dense or CSR.
     y : array_like (m,)
         Labels -1, +1.
     C : float
-        > 0; 1 in the paper.
+        Cost of squared slack, > 0; 1 in the paper.
     gamma0 : float, optional
         Start: 0.004 where it is not given, as in the paper (which calls it the middle of its range; the logarithmic middle is
         2^-6); with a ``kernel`` the value that the kernel has.
@@ -372,7 +373,7 @@ class MaxMinSVM(Model):
     @property
     def _plain(self) -> str:
         """The parameter's name in the kernel."""
-        return "gamma" if self.parameter == "per-feature" else parse_parameter(self.parameter)[0]
+        return "gamma" if self.parameter == "per-feature" else _parse_name(self.parameter)[0]
 
     @property
     def _gaussian(self) -> bool:
@@ -392,11 +393,11 @@ class MaxMinSVM(Model):
         start = self._moved_kernel.parameter_value(self._plain) if self.gamma0 is None else self.gamma0
         object.__setattr__(self, "gamma0", as_positive(start, "gamma0", zero=True))
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
-        excluded = self.lower <= 0.0 and (allowed.positive or parse_parameter(self.parameter)[1])
+        excluded = self.lower <= 0.0 and (allowed.positive or _parse_name(self.parameter)[1])
         if excluded or self.lower < allowed.lower or not self.upper <= min(allowed.upper, 1e300):
             raise InputError(
                 f"the range of {self._plain} must be finite and inside {'(' if allowed.positive else '['}{allowed.lower:g}, "
-                f"{allowed.upper:g}]{', > 0 for a logarithm' if parse_parameter(self.parameter)[1] else ''}; lower and upper are "
+                f"{allowed.upper:g}]{', > 0 for a logarithm' if _parse_name(self.parameter)[1] else ''}; lower and upper are "
                 f"{self.lower:g} and {self.upper:g}",
                 name="lower",
             )
@@ -603,7 +604,7 @@ def _grid_form(model: MaxMinSVM) -> StandardForm:
 _GRID = 5
 
 
-def _stated(arrays: Arrays, chosen: Chosen) -> MaxMinSVM:
+def _stated(arrays: Arrays, chosen: ParameterValues) -> MaxMinSVM:
     """The model over its range, or over values in it whose logarithms are equally spaced."""
     model = MaxMinSVM(*arrays.values(), **{name: value for name, value in chosen.items() if name != "over"})
     if chosen["over"] == "interval":

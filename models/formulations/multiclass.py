@@ -20,7 +20,7 @@ from ..kernels.kernels import Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
 from ..program.lagrangian import Bound
-from ..record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ..record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
 from ..statement import DualStatement, Line, Statement
 from ..views import MulticlassProblem
 from .features import Features, Images, RawFeatures, warn_about_features
@@ -62,7 +62,7 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def values(self, margins: FloatArray) -> FloatArray:
-        """Return the loss of each point, (n,), from its margins (n × K - 1)."""
+        """Return the loss of each point, (n,), from the margins, n × (K - 1)."""
 
     @abstractmethod
     def add(self, builder: Assembly, margins: Affine, costs: FloatArray, rows_per_point: int, big_m: FloatArray) -> None:
@@ -70,11 +70,11 @@ class ClassLoss(ABC):
 
     @abstractmethod
     def repaired_multipliers(self, alpha: FloatArray, costs: FloatArray) -> FloatArray:
-        """Return multipliers (n × others) moved into the dual's feasible set."""
+        """Return multipliers, n × (K - 1), moved into the dual's feasible set."""
 
     @abstractmethod
     def slack(self, margins: FloatArray) -> dict[str, FloatArray]:
-        """Return the best values of the loss's variables at the given margins (n × K - 1), by label."""
+        """Return the best values of the loss's variables at the given margins, n × (K - 1), by label."""
 
 
 def _repeated(n: int, rows_per_point: int) -> sp.csr_array:
@@ -398,7 +398,7 @@ class MulticlassSVM(Model):
         return {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Return the dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
+        """Return the dual value at the multipliers of ``margin``, moved into the dual's feasible set."""
         if not self._loss.convex:
             return super().bound(x, multipliers)
         if multipliers is None or "margin" not in multipliers:
@@ -417,7 +417,7 @@ class MulticlassSVM(Model):
             bound_error=bound.error,
         )  # fmt: skip
 
-    # -- what a solution says -------------------------------------------------------------------------------------
+    # -- scores and explanations ----------------------------------------------------------------------------------
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Return the scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
@@ -474,7 +474,7 @@ class MulticlassSVM(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:
+def _build(arrays: Arrays, chosen: ParameterValues) -> MulticlassSVM:
     return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], sample_weight=chosen["lam"])
 
 

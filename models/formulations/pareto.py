@@ -1,4 +1,4 @@
-"""`ParetoQP`, the quadratic program NPSVC++ (20): weights of several objectives that give a descent direction of all of them."""
+"""`ParetoQP`, (20) of Zhang et al. ("NPSVC++"): weights of objectives whose combined gradient is a descent direction of all."""
 
 from __future__ import annotations
 

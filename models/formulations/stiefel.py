@@ -1,4 +1,4 @@
-"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold): NPSVC++ (19), its step in P."""
+"""`StiefelQP`, a quadratic over matrices with orthonormal columns (the Stiefel manifold): (19) of Zhang et al. ("NPSVC++")."""
 
 from __future__ import annotations
 

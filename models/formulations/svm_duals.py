@@ -108,7 +108,18 @@ class SimplexModel(Model):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelSVMDual(Model):
-    """Base class of the duals of SVMs with kernels: checks of points, labels -1 and +1, cost C, kernel and weights of points."""
+    """Base class of the duals of SVMs with kernels, which checks their data.
+
+    Parameters
+    ----------
+    X, y
+        Points (n, p), and labels -1, +1.
+    C : float
+        Cost of slack, or of squared slack, > 0.
+    kernel : Kernel or callable
+    sample_weight : array_like (n,), optional
+        Factors s_i > 0 of C for each point.
+    """
 
     X: Points
     y: FloatArray = LABELS_OF_X
@@ -131,7 +142,7 @@ class KernelSVMDual(Model):
 
     @cached_property
     def ridge(self) -> float | FloatArray:
-        """Return 1/C, or 1/(C s_i) for every point: what squared slack adds to the kernel matrix's diagonal."""
+        """Return 1/C, or 1/(C s_i) for every point, which squared slack adds to the diagonal of the kernel matrix."""
         return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:

@@ -27,6 +27,7 @@ from .zero_one_encodings import BigMRows, Indicators, MarginEncoding, Strengthen
 
 V = TypeVar("V")
 
+#: Names of the encodings of z_i = 0 ⇒ u_i ≥ 1 (`models.formulations.zero_one_encodings`).
 Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 

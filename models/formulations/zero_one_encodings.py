@@ -1,5 +1,5 @@
-"""The three ways in which `ZeroOneSVM` states z_i = 0 ⇒ u_i ≥ 1: big-M rows, indicator constraints, and the strengthened form's
-cones.
+"""The three encodings of z_i = 0 ⇒ u_i ≥ 1 in `ZeroOneSVM`: big-M rows, indicator constraints, and the cones of its strengthened
+form. Equations are those of Cepeda, Gómez and Han ("Conic").
 
 *The 0-1 loss strengthened by γ in Γ.* For γ in Γ = {γ ≥ 0 : S = I - Σ γ_i x_i x_i' ⪰ 0}, u_i = y_i x_i'w and r_i = 1 - u_i =
 r_i⁺ - r_i⁻,

@@ -1,1 +1,1 @@
-"""Kernels, Gram operators, and the compiled loops that evaluate them."""
+"""Kernel functions, explicit features, Gram operators of kernel matrices, and the compiled loops that evaluate them."""

@@ -1,8 +1,11 @@
 """Explicit features Ψ of a kernel matrix K = ΨΨ', for linear and nonparallel models with kernels, and centring of points.
 
+`FeatureMap` takes Ψ from a Cholesky factor, `KernelCoordinates` from eigenvectors.
+
 *Centring.* x'z of points at distance D from the origin is rounded by 1e-16·D², whatever the distances between the points are. A
-model whose feasible weights sum to zero (or, with a diagonal that moves along, to one) is invariant under translation, so for the
-linear kernel it may take x - c for x; for kernels of x - z any model may.
+model whose feasible weights sum to zero is invariant under translation, so for the linear kernel x - c may replace x. So is a
+model whose weights sum to one if its linear term, the kernel's diagonal, is computed from x - c too. For kernels of x - z every
+model is invariant.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ class FeatureMap:
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The points x_i.
     kernel : Kernel
         Fitted.
     ridge : float
@@ -178,6 +182,7 @@ class CentredPoints:
     Parameters
     ----------
     points : ndarray or csr_array (n, p)
+        The points, with the mean subtracted if ``centre`` is given.
     centre : ndarray (p,), optional
         The mean that was subtracted; None where the points are unchanged.
     """

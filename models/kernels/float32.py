@@ -26,13 +26,14 @@ _FEATURES = 8192
 class SparseProducts:
     """Inner products of some sparse points with all points X, as dense rows X[i] X', computed feature by feature.
 
-    A row costs Σ_f (points that have f) over the features of its point: for features of frequency p_f about n Σ p_f². Where
-    that is much, several points are made dense, and the rows of X meet all of them at once: n Σ p_f for a panel of points.
-    Support vectors often have more features than others, so that it is decided panel by panel.
+    A row costs Σ_f (points that have f) over the features f of its point: for features of frequency p_f about n Σ p_f². Where the
+    rows of a panel of points cost several times n Σ p_f, these points are made dense, and one pass over the n Σ p_f numbers of X
+    computes all their products. The choice is made for each panel, since support vectors often have more features than others.
 
     Parameters
     ----------
     X : csr_array (n, p)
+        All points.
     """
 
     X: sp.csr_array

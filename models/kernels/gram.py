@@ -189,7 +189,15 @@ class GramOperator(ABC):
 
 
 class MatrixGram(GramOperator):
-    """The Gram operator of a matrix in memory."""
+    """The Gram operator of a matrix in memory.
+
+    Parameters
+    ----------
+    matrix : ndarray (n, n)
+        Q, symmetric.
+    semidefinite : str
+        Why Q is positive semidefinite, in words; empty where that is not known.
+    """
 
     def __init__(self, matrix: FloatArray, semidefinite: str = "") -> None:
         self.matrix = matrix
@@ -252,9 +260,9 @@ class KernelGram(GramOperator):
     signs : ndarray (n,), optional
         s; ones where it is not given.
     offset, scale : float
-        The L2-SVM dual, FW (12), has offset 1.
+        The L2-SVM dual, (12) of Frandi et al., has offset 1.
     ridge : float or ndarray (n,)
-        Added to the diagonal: 1/C for FW (12); one number for each point where the points have weights of their own.
+        Added to the diagonal: 1/C in that dual; one number for each point where the points have weights.
     """
 
     X: Points
@@ -599,7 +607,7 @@ class KernelGram(GramOperator):
 
 
 class PaddedGram(GramOperator):
-    """The Gram operator [[Q, 0], [0, 0]] for further variables, with ``extra`` rows and columns of zeros."""
+    """The Gram operator [[Q, 0], [0, 0]] of ``inner``, that of Q, with ``extra`` further variables: rows and columns of zeros."""
 
     def __init__(self, inner: GramOperator, extra: int) -> None:
         self._inner = inner

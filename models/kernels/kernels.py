@@ -55,7 +55,7 @@ def squared_distances(X: Points, Z: Points, steepness: float = 0.0) -> FloatArra
             rows, columns = X - centre, centred
     squares = row_norms_squared(rows), row_norms_squared(columns)
     error = steepness * distance_error(X.shape[1], max(float(norms.max(initial=0.0)) for norms in squares))
-    if differences_pay(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
+    if _prefers_differences(error, len(squares[0]) * len(squares[1]) * X.shape[1], X):
         return distances_by_differences(X, Z)
     return distances_with_norms(rows, columns, *squares)
 
@@ -68,8 +68,8 @@ def distance_error(features: int, largest: float) -> float:
     return 5.0 * gamma_n(features + 8) * largest
 
 
-def differences_pay(error: float, operations: float, X: Points) -> bool:
-    """Return whether a kernel's rounding ``error`` is worth distances by differences, ten times as slow as products.
+def _prefers_differences(error: float, operations: float, X: Points) -> bool:
+    """Return whether to compute distances by differences, ten times as slow as products, for a kernel with this rounding error.
 
     ``operations`` is the number of multiplications; large sparse data X never have distances by differences.
     """
@@ -95,6 +95,7 @@ def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatA
 
 #: Rules for γ: three of the mean squared distance, which differ, and scikit-learn's two (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
+#: The names of all rules.
 GAMMA_RULES: tuple[GammaRule, ...] = get_args(GammaRule)
 
 
@@ -166,7 +167,7 @@ def gamma_by_rule(rule: GammaRule, X: Points, sample_weight: FloatArray | None =
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
 
-def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
+def _as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
     """Check that γ is a number > 0 or the name of a rule."""
     if isinstance(gamma, str):
         if gamma not in GAMMA_RULES:
@@ -177,8 +178,8 @@ def as_kernel_gamma(gamma: float | GammaRule) -> float | GammaRule:
     return as_positive(gamma, "gamma")
 
 
-def gamma_number(gamma: float | str) -> float:
-    """Return γ as a number; refuse a rule, which has none before `Kernel.fitted`."""
+def _gamma_number(gamma: float | str) -> float:
+    """Return γ as a number; raise `InputError` for the name of a rule, which `Kernel.fitted` replaces by a number."""
     if isinstance(gamma, str):
         raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data", name="gamma")
     return float(gamma)
@@ -263,7 +264,7 @@ class Kernel(ABC):
     def parameter_value(self, parameter: str) -> float:
         """Return the value of a parameter."""
         self.check_parameter(parameter)
-        return gamma_number(getattr(self, parameter))
+        return _gamma_number(getattr(self, parameter))
 
     def with_parameter(self, parameter: str, value: float) -> Kernel:
         """Return the same kernel with another value of the parameter."""
@@ -313,7 +314,9 @@ class Kernel(ABC):
         return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
     def needs_differences(self, X: Points) -> bool:
-        """Return whether inner products leave too few digits of these points' distances; `matrix_by_differences` has more."""
+        """Return whether distances from inner products are too inaccurate for these points, so that `matrix_by_differences` is
+        worth its time.
+        """
         return False
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
@@ -365,7 +368,7 @@ class RadialKernel(DistanceKernel):
 
     def needs_differences(self, X: Points) -> bool:
         """Return whether the error of `rounding` is worth the differences' time."""
-        return differences_pay(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
+        return _prefers_differences(self._error(X), X.shape[0] ** 2 * X.shape[1], X)
 
     def matrix_by_differences(self, X: Points, Z: Points) -> FloatArray:
         """Return k(x_i, z_j) from the differences."""
@@ -496,7 +499,7 @@ class RBF(RadialKernel):
     name = "rbf"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _as_kernel_gamma(self.gamma))
 
     def fitted(self, X: Points, sample_weight: FloatArray | None = None) -> RBF:
         """Return the kernel with γ as a number."""
@@ -504,12 +507,12 @@ class RBF(RadialKernel):
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """Return exp(-γ d) of squared distances d (n × m), computed in place."""
-        distances *= -gamma_number(self.gamma)
+        distances *= -_gamma_number(self.gamma)
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
         """Return γ."""
-        return gamma_number(self.gamma)
+        return _gamma_number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -520,7 +523,7 @@ class RBF(RadialKernel):
         """Return -||x_i - z_j||² k, MaxMin (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
-        return np.asarray(-distances * np.exp(-gamma_number(self.gamma) * distances))
+        return np.asarray(-distances * np.exp(-_gamma_number(self.gamma) * distances))
 
     @property
     def latex(self) -> str:
@@ -554,7 +557,7 @@ class Polynomial(Kernel):
     positive_semidefinite = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", as_kernel_gamma(self.gamma))
+        object.__setattr__(self, "gamma", _as_kernel_gamma(self.gamma))
         object.__setattr__(self, "coef0", as_positive(self.coef0, "coef0", zero=True))
         object.__setattr__(self, "degree", as_integer(self.degree, "degree", 1))
 
@@ -568,7 +571,7 @@ class Polynomial(Kernel):
 
     def of_products(self, products: FloatArray) -> FloatArray:
         """Return the kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
-        base = gamma_number(self.gamma) * products + self.coef0
+        base = _gamma_number(self.gamma) * products + self.coef0
         value = base.copy()
         for _ in range(self.degree - 1):
             value *= base
@@ -583,12 +586,12 @@ class Polynomial(Kernel):
         """Return degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
         self.check_parameter(parameter)
         products = cross_products(X, Z)
-        outer = self.degree * (gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
+        outer = self.degree * (_gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
         return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
         """Return (γ||x_i||² + c0)^degree."""
-        return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
+        return np.asarray((_gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     def rounding(self, X: Points) -> FloatArray:
         """Return e with e_i e_j = γ_m √(k_ii k_jj), m = degree·(p + 8): γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree)."""

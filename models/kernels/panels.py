@@ -1,16 +1,14 @@
-"""Panels of a kernel matrix, the columns of some fixed points, stored as float32, as bit counts with a table, or in two bytes.
+"""Panels of a kernel matrix: the columns of some fixed points, for any rows, with entries of one, two or four bytes.
 
-Steps of solvers of kernel models read them through `GramOperator.panel`; no certificate does.
+Solvers of kernel models read them for their steps through `GramOperator.panel`; certificates do not. `BlockPanel` serves any
+matrix, and three panels store the values of certain kernels:
 
-*Kernel values in float32 between some fixed points and any others.* The fixed points are gathered once, and values come in
-tiles that stay in a core's own cache.
-
-*Distances between points of zeros and ones as the bytes they fit into, with the kernel's values in a table.* They are a quarter
-of float32 values, and a product that reads them takes no longer: the memory gives less, and the table stays in the first-level
-cache.
-
-*Kernel values between 0 and 1 as whole numbers of two bytes.* A product of rounded values is off by step/√12·||weights||
-(`EntryEncoding.rounding`), so whoever multiplies with them looks at float32 values again where that is too much.
+- `ExponentPanel`: kernel values in float32. The fixed points are gathered once, and values are computed in tiles that stay in
+  a core's cache.
+- `CountPanel`: for points of zeros and ones, the numbers of differing features, with a table of the kernel's values. Counts take
+  a quarter or half of the memory, and a product with them takes no longer, since the table stays in the first-level cache.
+- `RoundedPanel`: kernel values between 0 and 1 as whole numbers of two bytes. Rounding changes a product by about
+  step/√12·||weights|| (`EntryEncoding.rounding`); a solver that needs more digits reads float32 values.
 """
 
 from __future__ import annotations
@@ -42,11 +40,13 @@ class EntryEncoding:
     Parameters
     ----------
     kind : dtype
-        Of e.
+        Type of the stored entries e.
     table : ndarray of float32, optional
+        t(e) by e.
     signs, loading : ndarray (n,), optional
-        Of all points, where e are not Q_ij themselves.
+        s_i and the addend loading_i of the diagonal, for all points; None where Q_ij = e_ij.
     step, shift : float
+        Factor and addend of t(e).
     """
 
     kind: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float32))
@@ -58,7 +58,7 @@ class EntryEncoding:
 
     @property
     def rounding(self) -> float:
-        """Return the standard deviation of the rounding to whole numbers, step/√12; 0 where entries are not rounded."""
+        """Return the standard deviation step/√12 of an entry's rounding to a whole number; 0 where entries are not rounded."""
         return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
     def signed_weights(self, points: IntArray, weights: SingleArray) -> SingleArray:
@@ -72,9 +72,9 @@ class EntryEncoding:
         return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights
 
 
-#: Columns of a strip in float32, twice those in float64. Pieces of a computation begin at a multiple of it. Bytes of a row of a
-#: strip.
+#: Columns of a strip in float32; a strip in float64 has half as many. Parts of a computation begin at multiples of it.
 STRIP = 32
+#: Bytes of a row of a strip.
 _BYTES = 128
 
 
@@ -134,7 +134,7 @@ class Panel(ABC):
     points : ndarray of int
         The fixed points; no point may occur twice.
     entries : EntryEncoding
-        What tiles and rows hold: values, or whole numbers from which a table or a step gives them.
+        How entries of tiles and rows encode those of Q.
     """
 
     entries: EntryEncoding = EntryEncoding()
@@ -171,7 +171,7 @@ class Panel(ABC):
 
 
 class BlockPanel(Panel):
-    """The panel of any Q: one tile, computed by a function that gives Q[rows, columns]."""
+    """The panel of any Q: one tile, computed by the function ``block`` of rows and columns that returns Q[rows, columns]."""
 
     def __init__(self, block: Callable[[IntArray, IntArray], SingleArray], points: IntArray) -> None:
         super().__init__(points)
@@ -227,7 +227,7 @@ def _words_of(words: npt.NDArray[np.uint32], points: IntArray) -> npt.NDArray[np
 
 
 class CountPanel(Panel):
-    """The panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d the number of features in which two points differ.
+    """The panel of Q_ij = s_i s_j table[d_ij] + δ_ij·loading_i, d_ij the number of features in which two points differ.
 
     Parameters
     ----------
@@ -270,10 +270,10 @@ class CountPanel(Panel):
         return sums
 
 
-#: Type of rounded entries.
+#: Type of the entries of a `RoundedPanel`.
 ROUNDED = np.dtype(np.uint16)
-#: What a kernel value of one is stored as.
-LARGEST = 65535.0
+#: The stored entry of the kernel value 1.
+_LARGEST = 65535.0
 
 
 class RoundedPanel(Panel):
@@ -283,20 +283,23 @@ class RoundedPanel(Panel):
     ----------
     values : Panel
         The panel of k in float32; products by tiles use it without rounding.
-    signs : ndarray of float32
+    signs : ndarray of float32 (n,)
+        s of all points.
     offset, scale : float
+        Those of Q.
     loading : ndarray (n,)
+        Addends of the diagonal of Q, for all points.
     """
 
     def __init__(self, values: Panel, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> None:
         super().__init__(values.points)
-        self.entries = EntryEncoding(ROUNDED, None, signs, loading, scale / LARGEST, scale * offset)
+        self.entries = EntryEncoding(ROUNDED, None, signs, loading, scale / _LARGEST, scale * offset)
         self._values = values
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
         """Yield tiles of 65535·k in float32."""
         for first, last, tile in self._values.tiles(indices, stop):
-            tile *= tile.dtype.type(LARGEST)
+            tile *= tile.dtype.type(_LARGEST)
             yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
@@ -314,12 +317,14 @@ _BITS, _WORDS = 32, 2
 class BitDistances:
     """A radial kernel on points of zeros and ones, by the number of features in which two points differ (bits and a table).
 
-    Distances are exact, so that a value is as good as the kernel's function; float32 is rounded once.
+    Distances are exact, so that a value is as accurate as the kernel's function; float32 is rounded once.
 
     Parameters
     ----------
     words : ndarray of uint32 (words, n)
+        The features of each point as the bits of a column.
     table : ndarray (32·words + 1,)
+        The kernel's value by the number of differing features.
     """
 
     words: npt.NDArray[np.uint32]

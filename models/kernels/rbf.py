@@ -99,7 +99,7 @@ class TaylorSeries:
     offset : float
         ≥ 0; where it is positive, f·√offset is the first row.
     count : int
-        Most rows.
+        The largest number of rows.
     """
 
     def __init__(self, Z: FloatArray, half: FloatArray, factors: SingleArray, offset: float, count: int) -> None:
@@ -111,7 +111,7 @@ class TaylorSeries:
 
     @property
     def count(self) -> int:
-        """Return the number of terms: fewer than asked for only where all points coincide."""
+        """Return the number of rows: the given count, or fewer where all points coincide."""
         return len(self._terms) + len(self._constants)
 
     def rows(self, points: IntArray, out: SingleArray) -> None:

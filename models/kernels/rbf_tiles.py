@@ -1,5 +1,6 @@
-"""A compiled routine for tiles of RBF kernel values: inner products, then powers of two, both in vector registers (for
-`models.kernels.panels`).
+"""A compiled routine for tiles (small blocks) of RBF kernel values, for `models.kernels.panels`.
+
+Inner products and powers of two are both computed in vector registers.
 
 The loop computes k(x_i, x_j) = 2^min(0, z_i'z_j - h_i - h_j), z_i the scaled point and h_i = ½||z_i||², for `TILE_ROWS` points
 and a *strip* (two vectors of columns) at once. The products stay in registers, where 2^x is 2^k·2^r with k = round(x) and
@@ -25,11 +26,12 @@ from ...code_cache import cached_njit
 #: A value of LLVM's intermediate representation.
 Value: TypeAlias = Any
 
-#: Coefficients c_k of 2^r ≈ Σ c_k r^k on |r| ≤ ½, in float32 and in float64.
+#: Coefficients c_k of 2^r ≈ Σ c_k r^k on |r| ≤ ½, in float32.
 EXP2_SINGLE = (
     1.0, 0.6931472067028326, 0.24022650922288757, 0.05550327226670302, 0.009618056678524637, 0.0013400428177615838,
     0.0001546144469856913,
 )  # fmt: skip
+#: The same in float64.
 EXP2_DOUBLE = (
     1.0, 0.6931471805599453, 0.24022650695910158, 0.055504108664821625, 0.009618129107587256, 0.001333355814640647,
     0.00015403530463724353, 1.5252733841556773e-05, 1.3215432535912375e-06, 1.0178057087733941e-07, 7.074194297288521e-09,

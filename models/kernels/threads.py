@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 #: Entries for which a thread is worth starting: a few tenths of a millisecond.
 _LEAST = 1 << 19
-#: Order of a system of equations from which several BLAS threads pay.
+#: Order of a system of equations from which several BLAS threads save time.
 LARGE_SYSTEM = 1500
 _allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
 
@@ -58,16 +58,16 @@ def _single_blas() -> AbstractContextManager[object]:
 
 
 def thread_count(entries: int) -> int:
-    """Return the number of threads that pay for so many matrix entries; one inside a thread of `run_on_threads`."""
+    """Return the number of threads to compute so many matrix entries with; 1 inside a thread of `run_on_threads`."""
     allowed = _allowed.get()
     return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 
 
 @contextmanager
 def reserve_threads(threads: int | None) -> Generator[None]:
-    """Limit BLAS to one thread inside the ``with`` block, and let `run_on_threads` use so many threads.
+    """Limit BLAS to one thread inside the ``with`` block, and let `thread_count` return up to ``threads``.
 
-    With None they are as many as are reserved already, or as BLAS had.
+    None stands for the number that is reserved already, or else for that of BLAS.
     """
     token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:

@@ -1,1 +1,1 @@
-"""The mathematical program: labelled standard form, cones, bridges, differences, the Lagrangian."""
+"""The mathematical program: the labelled standard form, cones, convexity proofs, reformulations, dual and Lagrangian bound."""

@@ -24,8 +24,8 @@ from .csr_rows import CSRRows
 _BRACKETS = (("[", "]"), ("(", ")"))
 
 
-def entries_identity(value: object) -> dict[str, object]:
-    """Return the parts of a block's identity that its entries are: none without them, as stored digests have it."""
+def _entries_identity(value: object) -> dict[str, object]:
+    """Return the part of a block's digest for its entries; empty without entries, as in stored digests."""
     return {} if value is None else {"entries": value}
 
 
@@ -36,6 +36,7 @@ class Block:
     Parameters
     ----------
     label : str
+        Name of the block, unique in its form.
     shape : tuple of int
         () for a scalar, (n,), (n, k), or (p, p) with ``symmetric``.
     symmetric : bool
@@ -51,7 +52,7 @@ class Block:
     shape: tuple[int, ...]
     symmetric: bool = False
     given_names: tuple[str, ...] | None = None
-    entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": entries_identity})
+    entries: tuple[tuple[int, int], ...] | None = field(default=None, metadata={"identity": _entries_identity})
 
     def __post_init__(self) -> None:
         _check_names(self.label, self.given_names, self.size)
@@ -145,8 +146,11 @@ class Constraint:
     Parameters
     ----------
     label : str
+        Name of the constraint, unique in its form.
     F : csr_array (rows, n)
+        Coefficients of the variables x.
     g : ndarray (rows,)
+        Constants.
     cone : Cone
         The cone (or set) that F x + g lies in.
     given_names : tuple of str, optional
@@ -255,7 +259,7 @@ def _check_names(label: str, given_names: Sized | None, size: int, noun: str = "
 
 
 class NamedEntries(Protocol):
-    """The protocol of what has a label and names of its entries: a block of variables or a constraint."""
+    """The protocol of objects with a label and named entries: blocks of variables and constraints."""
 
     @property
     def label(self) -> str:

@@ -291,7 +291,7 @@ def _padded(quadratic: Quadratic, width: int) -> sp.csc_array:
     return P
 
 
-#: What was made of a constraint or a quadratic part, as long as that lives.
+#: Rotated constraints and factors of quadratic parts that were computed before, as long as their sources live.
 _TURNED: weakref.WeakKeyDictionary[Constraint, Constraint] = weakref.WeakKeyDictionary()
 _FACTORS: weakref.WeakKeyDictionary[Quadratic, sp.csr_array] = weakref.WeakKeyDictionary()
 

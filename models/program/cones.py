@@ -186,7 +186,7 @@ class Cone(ABC):
 
     def violation(self, v: FloatArray) -> float:
         """Return the largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
-        return largest_absolute(v - self.project(v))
+        return _largest_absolute(v - self.project(v))
 
     def relative_violation(
         self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0, rounding: FloatArray | float = 0.0
@@ -200,13 +200,13 @@ class Cone(ABC):
 
     def dual_violation(self, z: FloatArray) -> float:
         """Return the largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""
-        return largest_absolute(self.project(-z))
+        return _largest_absolute(self.project(-z))
 
     def __str__(self) -> str:
         return f"{self.symbol}({self.dim})" if self.count == 1 else f"{self.symbol}({self.dim})^{self.count}"
 
 
-def largest_absolute(v: FloatArray) -> float:
+def _largest_absolute(v: FloatArray) -> float:
     """Return max |v_i|; 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
@@ -484,7 +484,7 @@ class Indicator(Cone):
 
     def dual_violation(self, z: FloatArray) -> float:
         """Return the largest absolute entry of z minus its projection."""
-        return largest_absolute(z - self.project_dual(z))
+        return _largest_absolute(z - self.project_dual(z))
 
 
 @dataclass(frozen=True)
@@ -532,4 +532,4 @@ class Bilinear(Cone):
 
     def dual_violation(self, z: FloatArray) -> float:
         """Return the largest absolute entry of z."""
-        return largest_absolute(z)
+        return _largest_absolute(z)

@@ -1,11 +1,11 @@
 """Proofs that a quadratic objective ½x'Px is convex: by construction, or by a factorisation with an error bound.
 
-A Cholesky factorisation that ends proves that the matrix is positive semidefinite up to a shift: with unit diagonal (up to a
-factor of two, by scaling P with powers of two to H, which is exact) the computed factor belongs to a matrix within γ_{m+1}·trace
-of H (Demmel; Rump, *Verification of positive definiteness*, 2006). So H - tI that factors proves H ⪰ 0, H + tI that factors
-H ⪰ -2tI: P + diag(δ) ⪰ 0 for a known δ of rounding size, which a bound over bounded variables can pay for. Small singular
-matrices are decided in rational arithmetic. A direction of negative curvature is kept as a witness. With equality rows A x = b
-only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
+A Cholesky factorisation that succeeds proves that the matrix is positive semidefinite up to a shift. P is scaled by powers of
+two, without rounding, to H with a diagonal between ½ and 2; the computed factor then belongs to a matrix within γ_{m+1}·trace of
+H (Demmel; Rump, *Verification of positive definiteness*, 2006). With t that error, a factorisation of H - tI proves H ⪰ 0. One of
+H + tI proves H ⪰ -2tI, so P + diag(δ) ⪰ 0 for a known δ of rounding size, which a bound over bounded variables subtracts.
+Small singular matrices are decided in rational arithmetic, and a direction of negative curvature is kept as a witness. With
+equality rows A x = b only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from ..arrays import BoolArray, FloatArray, IntArray, to_dense
 from ..rounding import dot, gamma
 
-#: Order up to which a matrix is factored to find out: 3,000³/3 operations take about a second.
+#: Order up to which a matrix is factored for a proof: 3,000³/3 operations take about a second.
 LARGEST_VERIFIED_ORDER = 3000
 #: Shares of the scaled diagonal that are tried as a lower bound of the curvature.
 _SHARES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -43,13 +43,14 @@ class Evidence(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Convexity:
-    """The evidence that d'Pd ≥ 0 for all d, or against it.
+    """The evidence for or against the convexity of ½x'Px, that is, d'Pd ≥ 0 for all d.
 
     Parameters
     ----------
     evidence : Evidence
+        Whether and how convexity is known.
     argument : str
-        In words.
+        The argument, in words.
     deficit : ndarray (n,), optional
         δ ≥ 0 with d'Pd ≥ -Σδ_j d_j² [- penalty·||A d||²]; zero where it is not given.
     penalty : float

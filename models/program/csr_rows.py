@@ -26,9 +26,9 @@ _LARGE, _FULL = 1 << 24, 0.05
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CSRRows:
-    """A sparse matrix by rows (CSR) whose arrays nobody checks: those of row i are ``data[indptr[i]:indptr[i + 1]]``.
+    """A sparse matrix by rows (CSR), without checks of its arrays, which are shared and never written to.
 
-    The arrays are shared and never written to.
+    The entries of row i are ``data[indptr[i]:indptr[i + 1]]``.
 
     Parameters
     ----------

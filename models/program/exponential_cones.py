@@ -42,7 +42,7 @@ _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 @dataclass(frozen=True)
 class TranscendentalCone(Cone):
-    """The abstract cone of three rows whose membership is an inequality between logarithms."""
+    """The abstract cone of three rows (``dim`` is 3) whose membership is an inequality between logarithms."""
 
     dim: int = 3
 

@@ -144,11 +144,13 @@ class StandardForm(Displayable, ExportMethods):
     Parameters
     ----------
     name : str
+        Name of the program in prints and results.
     blocks : tuple of Block
-        Consecutive pieces of x.
+        The variables: consecutive parts of x with labels.
     q, r : ndarray (n,), float
         Linear objective and constant.
     constraints : tuple of Constraint
+        The rows F_k x + g_k in their cones.
     lower, upper : ndarray (n,)
         Bounds; infinite where there is none.
     integer : ndarray of bool (n,)
@@ -157,6 +159,11 @@ class StandardForm(Displayable, ExportMethods):
         P; zero where it is not given.
     maximise : bool
         The stated model maximises the negative of this objective.
+
+    Attributes
+    ----------
+    slices : mapping of str to slice
+        The part of x of each block, by label.
 
     Raises
     ------

@@ -33,8 +33,9 @@ class ImpliedBounds:
     Parameters
     ----------
     lower, upper : ndarray (n,)
+        The form's own bounds where they are finite, else those that the rows imply; infinite without either.
     derivation : str
-        Which blocks are bounded, and by the rows of which constraints.
+        The blocks that get bounds and the constraints that imply them, in words.
     """
 
     lower: FloatArray

@@ -77,6 +77,7 @@ class Condition:
     Parameters
     ----------
     value : float
+        The largest over the smallest singular value that is not zero.
     exact : bool
         False where ``value`` is a lower bound.
     """
@@ -90,7 +91,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class ConvexityFinding:
-    """The verdict on whether the continuous relaxation is convex, with its reason.
+    """The finding of whether the continuous relaxation is convex, with its reason.
 
     Parameters
     ----------

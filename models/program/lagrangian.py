@@ -9,10 +9,10 @@ Where a variable x_j has no bound on the side to which s_j descends there are th
 
 - *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
   chosen so that these s_j are rounding errors, whose squares cost nothing;
-- *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point; then
+- *it has none*: the multipliers (and x̂, if moving them is not enough) are moved so that s_j = 0, first in floating point; then
   multipliers that satisfy the equations exactly are proved to exist within a known distance
-  (`models.program.multiplier_repair`). Where that fails, one direction of the multipliers may give all such slopes the right
-  sign.
+  (`models.program.multiplier_repair`). If that fails, the multipliers are moved along one direction that may give all these
+  slopes the right sign.
 
 - *the rows imply a bound*, as a trace does of a semidefinite matrix (`models.program.implied_bounds`): the least over that box.
 
@@ -81,8 +81,8 @@ def _correct_slope_signs(z: Multipliers, slope: FloatArray, error: FloatArray) -
 _LAGRANGIAN_ROUNDS = 6
 #: Multipliers, the variables that want slope 0, and the tangent's point.
 _State: TypeAlias = tuple[FloatArray, BoolArray, FloatArray]
-#: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks. By
-#: the second share if there are exponential or power cones, whose multipliers it moves inside by more than a solver's residual.
+#: Size to which zero multipliers are raised where too few are positive: the bound loses this share of their slacks. The second
+#: share is for exponential and power cones, whose multipliers it moves inside by more than a solver's residual.
 _LIFTS = (1e-9, 1e-7)
 #: Share of the objective by which a bound over implied bounds may miss it.
 _NEAR = 1e-6
@@ -99,6 +99,7 @@ class Bound:
     value : float
         -inf where no bound follows.
     argument : str
+        Why the bound is valid, in words.
     error : float
         Bound of the rounding error, which is subtracted from ``value`` already.
     condition : str

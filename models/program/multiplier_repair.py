@@ -12,22 +12,22 @@ such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
 
 With a quadratic objective the point of its tangent may move too: further columns of A.
 
-*Moves that are settled.* An equation with one move alone, a slack in its own row, says what that move is: y_k = s_j/A_jk. The
-other equations keep the moves that are left, B y' = s' - C y_k, with fewer rows and columns: of a hinge loss as many as features,
-not as many as points that are met with equality.
+*Singleton equations.* An equation with one move alone (a slack in its own row) determines it: y_k = s_j/A_jk. The other
+equations B y' = s' - C y_k have fewer rows and columns: of a hinge loss as many as features, not as many as points that are met
+with equality.
 
 *A bound of ||y||.* The least-norm solution of B y' = t has ||y'||² = t'(BB')⁻¹t ≤ Σ t_j²/ℓ_j once BB' ⪰ diag(ℓ) is verified (by
 Cholesky, errors included).
 
-*Equations that follow from the others exactly.* Stationarity on variables S asks for s_j = (q - F'z)_j = 0, j in S. A direction d
-on S with F d = 0 in the rows whose multiplier is not zero or may move, q'd = 0 and P d = 0 has s'd = 0 whatever the multipliers
-are: the equation of one variable of d follows from those of its others. A constant column beside two free levels is such a
-direction. In floating point such equations look like nearly dependent ones. Directions in
-whole numbers are found from the null space and verified exactly.
+*Dependent equations.* Stationarity on variables S requires s_j = (q - F'z)_j = 0, j in S. A direction d on S with F d = 0 in the
+rows whose multiplier is not zero or may move, q'd = 0 and P d = 0 has s'd = 0 for all multipliers: the equation of one variable
+of d follows from those of its others. A constant column beside two free levels is such a direction. Floating point does not
+tell dependent equations from nearly dependent ones. Directions in whole numbers are found from the null space and verified
+exactly.
 
-*Moves of the point x̂ at which a bound's tangent touches the quadratic.* x̂ - D v changes the slopes P x̂ + d by -P D v, and
--½x̂'Px̂ by no more than ||D P x̂||·||v|| + ½||D P D||·||v||². Where variables without bounds have no curvature of their own (a
-singular P), multipliers alone often cannot bring their slopes to zero.
+*Moves of the tangent's point x̂.* x̂ - D v changes the slopes P x̂ + d by -P D v, and -½x̂'Px̂ by no more than
+||D P x̂||·||v|| + ½||D P D||·||v||². Where P is singular on variables without bounds, the multipliers alone often cannot bring
+their slopes to zero.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ class Equations:
     A : CSRRows
         Without zeros.
     singletons, singleton_moves : ndarray of int
-        Equations with one move, and these moves.
+        Indices of the equations with one move, and of these moves.
     others : ndarray of int
-        The other equations.
+        Indices of the other equations.
     B, C : CSRRows
-        The other equations' entries: at the remaining moves, and at those that a single equation determines.
+        Entries of the other equations: at the remaining moves, and at the moves that a singleton determines.
     """
 
     A: CSRRows
@@ -291,7 +291,7 @@ class PointMoves:
 
     @cached_property
     def columns(self) -> sp.csr_array:
-        """Return the columns of P D: by how much a unit move of each variable lowers the slopes."""
+        """Return P D, whose column j is the decrease of the slopes by a unit move of variable j."""
         return sp.csr_array(self.scale * self.quadratic.csc)
 
     def move(self, v: FloatArray) -> None:
@@ -316,7 +316,7 @@ _SHALLOW, _COLUMN = 1e-11, 1e-3
 _STEPS = 4
 #: Equations from which on those with one move stand apart, which saves time; of fewer the distance is often shorter without.
 _MANY = 100
-#: How often variables are chosen beside those that were, before anything is proved.
+#: How often further variables are added to the chosen ones before the proof.
 _GROWN = 6
 
 

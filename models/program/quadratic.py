@@ -129,7 +129,7 @@ class Quadratic:
 
     @cached_property
     def convexity(self) -> Convexity:
-        """Return what is known of P ⪰ 0: by its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
+        """Return the evidence for P ⪰ 0: its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
         if self.factor is not None:
             return Convexity(Evidence.CONSTRUCTION, "P = R'R")
         if self.operator is not None:

@@ -55,7 +55,7 @@ class RiskRule(BoundingRule[RiskProblem]):
     def __init__(self, problem: RiskProblem) -> None:
         super().__init__(problem)
         self.A = problem.y[:, None] * np.column_stack([np.ones(problem.y.size), problem.X])
-        self.lower, self.upper = problem.ends
+        self.lower, self.upper = problem.coefficient_bounds
 
     def header(self) -> dict[str, Any]:
         """Return the problem for the header of a proof log."""
@@ -248,7 +248,7 @@ class RiskBB(ExactSearch[RiskProblem]):
         InputError
             A bound is beyond the whole numbers that doubles hold.
         """
-        if max(np.abs(end).max() for end in view.ends) > _LARGEST:
+        if max(np.abs(end).max() for end in view.coefficient_bounds) > _LARGEST:
             raise InputError(
                 "coefficients must be whole numbers up to 2^53: give features in smaller numbers, or intercept_range",
                 name="intercept_range",

@@ -167,7 +167,7 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
         price, size_price, max_nonzeros = float(header["price"]), float(header["size_price"]), int(header["most"])
         shapes = y.ndim == lower.ndim == 1 and weights.shape == y.shape and upper.shape == lower.shape
         problem = RiskProblem(X, y, weights, lower, upper, (low, high), price, size_price, max_nonzeros)
-        ends = np.concatenate(problem.ends)
+        ends = np.concatenate(problem.coefficient_bounds)
         all_integer = shapes and np.isfinite(ends).all() and (ends == np.rint(ends)).all() and np.abs(ends).max() <= 2.0**53
         if not all_integer or low > high or (lower > 0.0).any() or (upper < 0.0).any():
             raise InvalidProofError("the stated problem's bounds are invalid")
@@ -184,7 +184,7 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
 
     def value(self, problem: LoggedRiskProblem, w: list[float]) -> Fraction:
         """Return an upper bound of the objective at integer coefficients."""
-        p, (lower, upper) = problem.problem, problem.problem.ends
+        p, (lower, upper) = problem.problem, problem.problem.coefficient_bounds
         point, rho = RationalPoint.of(w, lower.size), np.array(w, dtype=np.float64)
         inside = (rho >= lower).all() and (rho <= upper).all() and (rho == np.rint(rho)).all()
         if not inside or np.count_nonzero(rho[1:]) > p.max_nonzeros:
@@ -199,5 +199,5 @@ class RiskChecker(TreeChecker[LoggedRiskProblem]):
 
     def rules(self, problem: LoggedRiskProblem, bound: float) -> tuple[RiskRules, _OpenNode]:
         """Return the rules, and the root: no term of the objective is negative."""
-        lower, upper = problem.problem.ends
+        lower, upper = problem.problem.coefficient_bounds
         return RiskRules(problem.problem, bound), (lower, upper, 0.0) if bound > 0.0 else None

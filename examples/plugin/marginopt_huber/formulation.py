@@ -28,7 +28,7 @@ from marginopt.models import (
 )
 from marginopt.models.arrays import FloatArray, Points, as_labels, as_points, as_positive, as_vector
 from marginopt.models.explanation import PointExplanation, primal_weights, two_classes
-from marginopt.models.record import Arrays, Chosen, always
+from marginopt.models.record import Arrays, ParameterValues, always
 from marginopt.models.views import BoxPoint
 
 __all__ = ["HUBER", "HuberSVM"]
@@ -192,7 +192,7 @@ class HuberSVM(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> HuberSVM:
+def _build(arrays: Arrays, chosen: ParameterValues) -> HuberSVM:
     return HuberSVM(arrays["X"], arrays["y"], lam=chosen["lam"], delta=chosen["delta"])
 
 

@@ -12,7 +12,7 @@ from ...program.lagrangian import Bound
 from .loss import Loss
 from .regularisers import Regulariser
 
-#: Relative accuracy of the largest objective value at which given constants are valid, and the value beyond which none is sought.
+#: Relative accuracy of `largest_valid`, and the value at which its search ends: constants that are valid there always are.
 LEVEL_TOLERANCE, _HUGE = 1e-12, 1e280
 #: Slack of the inequalities at a least-norm point, relative to their size: well above rounding.
 _SLACK = 1e-9
@@ -35,10 +35,9 @@ class ActivityBounds:
     cutoff : float or None
         An upper bound of R(w); None where none is known.
     saturation : float
-        A t such that an optimal free intercept need not be beyond t + max |x_i'w| over ``weighted``; infinite where none is
-        known.
+        A t such that some optimal free intercept is at most t + max |x_i'w| over ``weighted``; infinite where none is known.
     weighted : ndarray of bool (n,)
-        The arguments that cost something or that a restriction may count: the others do not hold an intercept anywhere.
+        The arguments that cost something or that a restriction may count. The others do not bound an intercept.
     """
 
     loss: Loss

@@ -27,6 +27,7 @@ class Affine:
     terms : mapping of label to CSRRows
         T_label, by the label of a block of variables.
     constant : ndarray (rows,)
+        The constant of each expression.
     plain : str
         The block's label if the expressions are one block unchanged; else empty.
     """
@@ -92,7 +93,13 @@ class Affine:
 
 
 class Assembly:
-    """A standard form under construction; the methods add variables, constraints and costs."""
+    """A standard form under construction: the methods add variables, constraints and costs, and `form` returns the result.
+
+    Parameters
+    ----------
+    name : str
+        Name of the form.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -202,12 +209,12 @@ class Assembly:
         """Subtract Σ weights_i rows_i² from the objective; the caller ensures that the sum stays convex."""
         self._squares.append((rows, -np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
-    def cost_of_form(self, matrix: FloatArray, rows: Affine) -> None:
+    def cost_of_quadratic_form(self, matrix: FloatArray, rows: Affine) -> None:
         """Add the quadratic form rows'·matrix·rows (symmetric) to the objective; the caller ensures that the sum stays convex."""
         self._forms.append((rows, matrix))
 
     def form(self) -> StandardForm:
-        """Return the form of the collected rows."""
+        """Return the standard form of all variables, constraints and costs so far."""
         widths = {block.label: block.size for block in self._blocks}
         first = dict(zip(widths, np.cumsum([0, *widths.values()]).tolist(), strict=False))
         q, r = np.zeros(sum(widths.values())), 0.0

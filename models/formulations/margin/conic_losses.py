@@ -1,5 +1,7 @@
-"""The two conic losses of `Margin`, lower bounds of the 0-1 loss that are convex together with the regulariser: at one γ, Conic
-Proposition 1, and over all γ in Γ, Conic (21).
+"""The two conic losses of `Margin`, lower bounds of the 0-1 loss that are convex together with the regulariser.
+
+`Conic` is the loss at one γ, Proposition 1 of Cepeda, Gómez and Han ("Conic"); `StrongestConic` is the best over all γ in Γ,
+(21).
 """
 
 from __future__ import annotations
@@ -58,8 +60,8 @@ class Conic(Loss):
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Conic:
-        """Return the loss with its γ, checked to be in Γ of these data, or chosen there."""
-        scaled = scale_by_curvature(dense_signed_rows(X, y), curvature)
+        """Return the loss with γ in the set Γ of these data: the given γ, which is checked, or the default."""
+        scaled = _scale_by_curvature(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
             return replace(self, gamma=(1.0 - _INSIDE) / largest if largest > 0 else 0.0)
@@ -127,7 +129,7 @@ _PERSPECTIVES = (
 
 
 #: The printed constraint that bounds a free intercept.
-BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bounded")
+_BOUNDED = Line("W_11 <= B^2, |w_1| <= B", r"W_{11} \le B^2,\ |w_1|\le B", "bounded")
 
 
 def require_perspectives(builder: Assembly, r: Affine, z: Affine, parts: Sequence[Affine]) -> None:
@@ -138,7 +140,7 @@ def require_perspectives(builder: Assembly, r: Affine, z: Affine, parts: Sequenc
     builder.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, surplus), RotatedSecondOrder(3, n))
 
 
-def scale_by_curvature(A: FloatArray, curvature: FloatArray) -> FloatArray:
+def _scale_by_curvature(A: FloatArray, curvature: FloatArray) -> FloatArray:
     """Return rows b_i such that Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I; ``curvature`` is D or its diagonal.
 
     Raises
@@ -204,7 +206,7 @@ class StrongestConic(Loss):
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> StrongestConic:
         """Return the loss with the regulariser's curvature, from which Γ follows."""
         A, free = dense_signed_rows(X, y), bool(curvature.ndim == 1 and (curvature[:1] <= 0.0).any())
-        scale_by_curvature(A[:, 1:] if free else A, curvature[1:] if free else curvature)
+        _scale_by_curvature(A[:, 1:] if free else A, curvature[1:] if free else curvature)
         return replace(self, curvature=curvature)
 
     @property
@@ -259,7 +261,7 @@ class StrongestConic(Loss):
         builder.cost(svec(D), W)
         builder.cost(context.sample_weight, z)
         if self.curvature.ndim == 2:
-            builder.cost_of_form(-D, context.w)
+            builder.cost_of_quadratic_form(-D, context.w)
         else:
             builder.gain_of_squares(self.curvature, context.w)
         return z
@@ -280,7 +282,7 @@ class StrongestConic(Loss):
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             Line("x_i'W x_i - 2 y_i x_i'w + 1 >= s_i + t_i", r"x_i^\top W x_i - 2y_i x_i^\top w + 1 \ge s_i + t_i", "hull"),
             *_PERSPECTIVES,
-            *(() if self.coefficients_to_bound is None else (BOUNDED,)),
+            *(() if self.coefficients_to_bound is None else (_BOUNDED,)),
         )
 
 

@@ -1,11 +1,11 @@
-"""Costs of a classifier in exact arithmetic, and the search for a nearby one on the cheaper side of the loss's jumps.
+"""Costs of a classifier in exact arithmetic, and the search for a nearby classifier on the cheaper side of the loss's jumps.
 
-`ExactEvaluation` serves `Margin`; `satisfies_margins` and `cheaper_point` serve `ZeroOneSVM`. A solver's w meets a threshold at
-which the loss jumps, keeps a point, or has a zero that is worth something, but for rounding: a margin of 1 - 1e-16 is short of
-1, and a coefficient of 1e-13 is not zero. Zeros are kept, margins that are within a tolerance of a threshold are moved onto its
-cheaper side, and the parts are then counted of the numbers as they are stored. The move is as small as rounding asks: along a
-direction in which all of those margins grow. Where two of them oppose each other, both are met with equality, by coefficients
-on a grid that the equations map into itself.
+`ExactEvaluation` serves `Margin`; `satisfies_margins` and `cheaper_point` serve `ZeroOneSVM`. A solver's w meets the thresholds
+at which costs jump up to rounding only: a margin of 1 - 1e-16 is below 1, and a coefficient of 1e-13 is not zero. The search sets
+such coefficients to zero and moves w until the margins within a tolerance of a threshold are on its cheaper side. The cost of
+the result is exact for the stored numbers. The move follows a direction in which all of these margins grow, and is as short as
+rounding allows. Where two margins oppose each other, both are met with equality, by coefficients on a grid that the equations
+map into itself.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _EXACT = 5000
 _BITS, _SHIFTS = 44, 512
 
 #: A row or right side in exact arithmetic.
-Vector = list[Fraction]
+_Vector = list[Fraction]
 
 
 @dataclass(frozen=True, eq=False)
 class ExactEvaluation:
-    """The data of a `Margin` that decide the cost of w in exact arithmetic: jumps, kept points, budgets, zeros, rows and bounds.
+    """The data of a `Margin` that determine the cost of w in exact arithmetic: jumps, kept points, budgets, zeros, rows, bounds.
 
     Parameters
     ----------
@@ -64,9 +64,11 @@ class ExactEvaluation:
     budgets : tuple of Budget
         Points of which at most so many may have an argument below 1.
     priced, counted : ndarray of bool (p,)
-        Coefficients whose zeros are worth something; those of which at most ``max_nonzeros`` are not zero.
+        Coefficients that cost something where they are not zero; those of which at most ``max_nonzeros`` may be non-zero.
     max_nonzeros : int
+        The limit on the non-zeros of the counted coefficients.
     lower, upper : ndarray (p,)
+        Bounds of w.
     integer : bool
         Whether all coefficients are integers.
     rows, row_lower : ndarray (m, p), (m,)
@@ -117,8 +119,8 @@ class ExactEvaluation:
         )  # fmt: skip
 
     @property
-    def decides(self) -> bool:
-        """Return whether rounding w can change the cost by a jump, a kept point, a budget or a zero."""
+    def is_discontinuous(self) -> bool:
+        """Return whether the cost or the feasibility of w jumps somewhere: by the loss, kept points, budgets or zeros."""
         return bool(self.jumps or self.kept_points.any() or self.budgets or self.priced.any() or self.counted.any())
 
     def arguments(self, w: FloatArray) -> FloatArray:
@@ -132,7 +134,7 @@ class ExactEvaluation:
         return (*self.jumps, *self.kinks, *reached)
 
     def excess(self, w: FloatArray) -> int:
-        """Return the number of non-zero coefficients beyond their limit, of points that are not kept, and of errors beyond a
+        """Return `ExactCost.excess` of w: kept points with a margin below 1, non-zeros beyond their limit, errors beyond a
         budget.
         """
         short = self.arguments(w) < 1.0
@@ -140,8 +142,8 @@ class ExactEvaluation:
         zeros = max(int(np.count_nonzero(w[self.counted])) - self.max_nonzeros, 0) if self.counted.any() else 0
         return int(short[self.kept_points].sum()) + errors + zeros
 
-    def miss(self, argument: FloatArray) -> float:
-        """Return the largest amount by which an argument misses a threshold that it is near, or a kept point its margin."""
+    def shortfall(self, argument: FloatArray) -> float:
+        """Return `ExactCost.shortfall` of these arguments of the loss, which `arguments` computes."""
         misses = [(t, side * (t - argument)) for t, side in self._sides]
         nearby_misses = [m[(m > 0.0) & (m <= _NEAR[0] * (1.0 + abs(t)))] for t, m in misses]
         return max(float(m.max(initial=0.0)) for m in (*nearby_misses, 1.0 - argument[self.kept_points]))
@@ -222,18 +224,19 @@ def move_onto_rows(
     bounds: tuple[FloatArray, FloatArray],
     frozen: BoolArray,
 ) -> FloatArray | None:
-    """Return a point beside v with Hw ≥ h to the last digit, soft rows to rounding; None where no such point is found.
+    """Return a point beside v with Hw ≥ h in exact arithmetic and the soft rows to rounding; None where no such point is found.
 
     Parameters
     ----------
     v : ndarray (p,)
         Within the bounds.
     H, h : ndarray (k, p), (k,)
-    soft : rows and sides
-        rows w ≥ least.
-    bounds : lower and upper (p,)
+    soft : ndarray (m, p) and ndarray (m,)
+        F and f of the rows Fw ≥ f.
+    bounds : ndarray (p,) and ndarray (p,)
+        Lower and upper bounds of w.
     frozen : ndarray of bool (p,)
-        Coefficients that stay.
+        Coefficients that keep their values.
     """
     size = np.abs(H) @ np.maximum(np.abs(v), 1e-300) + np.abs(h) + 1e-300
     slack = H @ v - h
@@ -321,15 +324,15 @@ class _Grid:
 
     pivots: tuple[int, ...]
     others: tuple[int, ...]
-    rows: tuple[Vector, ...]
-    right: Vector
+    rows: tuple[_Vector, ...]
+    right: _Vector
 
     @classmethod
     def of(cls, E: FloatArray, e: FloatArray, v: FloatArray, free: IntArray) -> _Grid | None:
         """The equations Ew = e for the free coefficients; None where they contradict each other."""
         columns = free.tolist()
         fixed_point = [0.0 if j in set(columns) else x for j, x in enumerate(v.tolist())]
-        echelon: list[tuple[int, Vector]] = []  # a pivot, and its row with the right side last
+        echelon: list[tuple[int, _Vector]] = []  # a pivot, and its row with the right side last
         for row, side in zip(E.tolist(), e.tolist(), strict=True):
             entries = [*(Fraction(row[j]) for j in columns), Fraction(side) - _product(row, fixed_point)]
             for k, other in echelon:
@@ -371,16 +374,16 @@ class _Grid:
                 return
 
 
-def _without(row: Vector, k: int, pivot_row: Vector) -> Vector:
+def _without(row: _Vector, k: int, pivot_row: _Vector) -> _Vector:
     """Return the row less the multiple of a pivot row that makes entry k zero."""
     return [a - row[k] * b for a, b in zip(row, pivot_row, strict=True)]
 
 
 # Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
 #
-# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
-# Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product
-# is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product
+# A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, which 1{a_i'w < 1} separates.
+# Float64 decides where its error bound allows. The other rows are decided by the sum of their products without rounding (a
+# product is two floats, and ``math.fsum`` rounds the sum once, so its sign is right), or by rational arithmetic where a product
 # underflows.
 
 #: Products above this have an error term that does not underflow.
@@ -413,7 +416,7 @@ def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
 
 
 def stretch_to_margins(A: FloatArray, w: FloatArray, correct: BoolArray) -> FloatArray | None:
-    """Return (1 + s)w, s ≥ 0 least up to rounding, that meets the margins of the rows ``correct``; None if none does."""
+    """Return (1 + s)w with the least s ≥ 0, up to rounding, that meets the margins of the rows ``correct``; None without one."""
     rows = A[correct]
     if satisfies_margins(rows, w).all():
         return w

@@ -26,6 +26,7 @@ class GroupLosses(Loss):
     Parameters
     ----------
     losses : mapping of str to Loss
+        The loss of each group, by name.
     groups : sequence of str, length n
         The group of each point.
 
@@ -89,7 +90,7 @@ class GroupLosses(Loss):
         return all(loss.convex for loss in self.losses.values())
 
     def unlabelled(self, n: int) -> BoolArray:
-        """Return the mask of points whose loss ignores the label: even losses, for points without labels."""
+        """Return the mask of points whose loss is symmetric, so that it needs no label."""
         return np.array([self.losses[name].symmetric for name in self.groups])
 
     def bind(self, X: Points, y: FloatArray, sample_weight: FloatArray, curvature: FloatArray) -> Loss:

@@ -60,7 +60,7 @@ class LossTable:
 
 
 class Conjugate(ABC):
-    """Base class of the conjugate L* of a convex loss: β from multipliers, -L*(β) of the closed-form dual, and their print."""
+    """Base class of the conjugate L* of a convex loss: β from multipliers, -L*(β), and the printed closed-form dual."""
 
     @abstractmethod
     def feasible_beta(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:

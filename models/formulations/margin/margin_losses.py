@@ -206,9 +206,9 @@ class ZeroOne(Loss):
     Parameters
     ----------
     threshold : float
-        t ≥ 0. One counts points within the margin, as Conic (3) does. Zero goes by sign, 1{m < 0}: misclassified points; w = 0
-        misclassifies nothing, so it needs something that keeps w away from there (`Fixed`, `LinearRows`). With integer
-        coefficients t = 1 makes a margin of 0 an error.
+        t ≥ 0. t = 1 counts points with a margin below 1. t = 0 counts misclassified points, 1{m < 0}: since w = 0 misclassifies
+        nothing, a restriction must exclude it (`Fixed`, `LinearRows`). With integer coefficients t = 1 makes a margin of 0 an
+        error.
 
     Raises
     ------

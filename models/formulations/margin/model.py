@@ -86,12 +86,13 @@ class Margin(Model):
     regulariser : Regulariser or str
         R, or its name: "l2" (||w||²), "half-l2", "l1", "elastic-net", "l0", "none".
     intercept : {"penalised", "free"}
-        Whether R sees the coefficient of the first column.
+        Whether R contains the coefficient of the first column.
     sample_weight : float or array_like (n,), or mapping of str to float
         c ≥ 0; of all points, of each, or of each group's.
     domain : Domain or str
         Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
     subject_to : sequence of Restriction
+        Conditions on w, or on the points' margins (`models.formulations.margin.restrictions`).
     upper_bound : float, optional
         The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
     kernel : Kernel, optional
@@ -841,12 +842,12 @@ class Margin(Model):
             return dict(values)
         w = np.asarray(values["w"], dtype=np.float64)
         rounding_costs = self._rounding_costs(evaluation, w)
-        if not (evaluation.decides or rounding_costs):
+        if not (evaluation.is_discontinuous or rounding_costs):
             return dict(values)
         if box is not None:
             lower, upper = np.maximum(evaluation.lower, box[0]), np.minimum(evaluation.upper, box[1])
             evaluation = replace(evaluation, lower=lower, upper=upper)
-        at_jumps = replace(evaluation, kinks=()).nearby_points(w) if evaluation.decides else ()
+        at_jumps = replace(evaluation, kinks=()).nearby_points(w) if evaluation.is_discontinuous else ()
         at_kinks = evaluation.nearby_points(w) if rounding_costs else ()
         candidates = [*at_jumps, *at_kinks, np.rint(w) if self.domain.integer else w]
         candidate_costs = [(evaluation.excess(v), self._cost(v, evaluation.arguments(v))) for v in candidates]
@@ -872,10 +873,10 @@ class Margin(Model):
             cost = self._cost(w, argument)
         except UnsupportedModelError:  # a loss that is an optimisation problem of its own
             return None
-        excess = evaluation.excess(w) if evaluation.decides else 0
+        excess = evaluation.excess(w) if evaluation.is_discontinuous else 0
         if not (np.isfinite(cost) or excess):
             return None
-        return ExactCost(cost, excess, evaluation.miss(argument), float(self.costs @ evaluation.rounding(w)))
+        return ExactCost(cost, excess, evaluation.shortfall(argument), float(self.costs @ evaluation.rounding(w)))
 
     def _cost(self, w: FloatArray, argument: FloatArray) -> float:
         """R(w) and the losses of these arguments."""

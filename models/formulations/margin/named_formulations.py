@@ -19,7 +19,7 @@ from ...kernels.feature_map import CentredPoints, centre_points
 from ...kernels.kernels import Kernel, Linear
 from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ...record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
 from ...statement import Statement
 from ..features import dense_signed_rows
 from .level_losses import NuHinge, SoftBall
@@ -115,7 +115,7 @@ class NamedComposition(Model):
 _OF_MARGINS = ("hinge", "squared-hinge", "logistic", "ramp", "zero-one", "nu", "conic")
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> Margin:
+def _build(arrays: Arrays, chosen: ParameterValues) -> Margin:
     mu = float(chosen["mu"])
     regulariser: dict[str, Any] = {"l2": SquaredNorm(mu), "l1": L1(mu), "elastic-net": ElasticNet(mu, mu)}
     return Margin(

@@ -21,6 +21,7 @@ from .smooth_losses import ExponentialLoss, Huber, Logistic
 
 P = TypeVar("P")
 
+#: Losses by the names that `Margin` takes in place of objects, with their default parameters.
 LOSSES: Mapping[str, Loss] = {
     "hinge": Hinge(),
     "squared-hinge": SquaredHinge(),
@@ -42,6 +43,7 @@ LOSSES: Mapping[str, Loss] = {
     "nearest-hulls": NearestHulls(),
     "pairwise": PairwiseHinge(),
 }
+#: Regularisers by their names.
 REGULARISERS: Mapping[str, Regulariser] = {
     "l2": SquaredNorm(),
     "half-l2": SquaredNorm(0.5),
@@ -50,6 +52,7 @@ REGULARISERS: Mapping[str, Regulariser] = {
     "l0": L0(),
     "none": NoRegulariser(),
 }
+#: Domains of the coefficients by their names.
 DOMAINS: Mapping[str, Domain] = {
     "reals": Reals(),
     "nonnegative": Box(0.0, math.inf),
@@ -143,7 +146,7 @@ def fixed(w: Mapping[int | str, float]) -> Fixed:
 
 @dataclass(frozen=True)
 class AtMost:
-    """An upper bound k of a number that is still to be named: ``at_most(k).nonzero`` bounds that of non-zero coefficients."""
+    """The result of `at_most`: an upper bound k, whose property ``nonzero`` is the restriction to k non-zero coefficients."""
 
     k: int
 

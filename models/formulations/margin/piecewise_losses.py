@@ -212,9 +212,9 @@ _MEETS = 1e-9
 class PiecewiseQuadratic(Loss):
     """A loss a_k m² + b_k m + c_k on the k-th of the intervals between breakpoints; convex and continuous.
 
-    The margin is walked to from the first breakpoint t: m = t - d_0 + d_1 + ... + d_K, each step d_k ≥ 0 no longer than its
-    interval, and d_k costs a_k d_k² + f'(start of k) d_k, with the slope of its own interval at the end that is nearer to t.
-    Slopes do not fall, so that the cheaper steps are taken first; the cost is f(t) + Σ of the steps.
+    The form writes the margin as steps from the first breakpoint t, m = t - d_0 + d_1 + ... + d_K: each step d_k ≥ 0 is no longer
+    than its interval and costs a_k d_k² + f'(start of k) d_k, f' the slope of that interval at its end nearer to t. Slopes do not
+    fall, so that an optimal point takes the cheaper steps first, and the loss is f(t) plus the costs of the steps.
 
     Parameters
     ----------

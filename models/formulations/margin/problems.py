@@ -83,7 +83,9 @@ class RestrictionLimits:
     kept_points : ndarray of bool (n,)
         Points whose margin must be at least 1.
     budgets : tuple of Budget
+        Limits on the numbers of margins below 1.
     rates : tuple of EqualRates
+        Groups whose shares of positive scores must be close.
     max_nonzeros : tuple of int
         Bounds on the number of non-zero coefficients, one for each restriction of that kind.
     """
@@ -167,7 +169,7 @@ def restriction_limits(
     """
     n = context.argument.rows
     demanded, budgets, rates, size_limits = np.zeros(n, dtype=np.bool_), list[Budget](), list[EqualRates](), list[int]()
-    domain.add(assembly := coefficients_assembly(context.w), context.w)
+    domain.add(assembly := _coefficients_assembly(context.w), context.w)
     rows = [linear_rows(domain, assembly)]
     for rule in restrictions:
         points, budget, equal = rule.kept_points(n), rule.budget(context.y), rule.equal_rates(context.y)
@@ -186,7 +188,7 @@ def restriction_limits(
             elif rule.reads_activity_bounds:
                 raise UnsupportedPartError(_more(rule))
             else:
-                rule.add(assembly := coefficients_assembly(context.w), context, None, rule.name)
+                rule.add(assembly := _coefficients_assembly(context.w), context, None, rule.name)
                 rows.append(linear_rows(rule, assembly))
         except UnsupportedPartError:
             if strict:
@@ -195,7 +197,7 @@ def restriction_limits(
     return RestrictionLimits(matrix, right_sides, demanded, tuple(budgets), tuple(rates), tuple(size_limits))
 
 
-def coefficients_assembly(w: Affine) -> Assembly:
+def _coefficients_assembly(w: Affine) -> Assembly:
     """Return an assembly whose only variables are w."""
     builder = Assembly("rows")
     builder.variables(w.plain, w.rows)
@@ -348,8 +350,8 @@ class RiskProblem(IntegerProblem[float]):
     """The `IntegerProblem` with the loss Σ_i c_i log(1 + e^{-y_i (ρ_0 + x_i'ρ)})."""
 
     @property
-    def ends(self) -> tuple[FloatArray, FloatArray]:
-        """Return lower and upper bounds of (ρ_0, ρ)."""
+    def coefficient_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper bounds of (ρ_0, ρ), two arrays (d + 1,)."""
         low, high = self.intercept
         return np.append(float(low), self.lower), np.append(float(high), self.upper)
 

@@ -200,7 +200,7 @@ class KernelNorm(Regulariser):
 
     def add(self, builder: Assembly, w: Affine, span: FloatArray) -> None:
         """Add the quadratic cost."""
-        builder.cost_of_form(self.K, w)
+        builder.cost_of_quadratic_form(self.K, w)
 
     def curvatures(self, penalised: BoolArray) -> FloatArray:
         """Return K over the penalised coefficients."""
@@ -494,7 +494,7 @@ def add_nonzero_indicators(builder: Assembly, w: Affine, span: FloatArray, label
     return s
 
 
-def nonzero_indicator_lines(label: str) -> tuple[Line, ...]:
+def _nonzero_indicator_lines(label: str) -> tuple[Line, ...]:
     """Return the printed rows of `add_nonzero_indicators`."""
     return (
         Line("w_j <= u_j s_j", r"w_j \le u_j s_j", f"{label} above"),
@@ -539,7 +539,7 @@ class L0(Regulariser):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of s."""
-        return nonzero_indicator_lines("s")
+        return _nonzero_indicator_lines("s")
 
     @property
     def sparsity(self) -> Sparsity:
@@ -612,7 +612,7 @@ class L0L1(Regulariser):
 
     def lines(self) -> tuple[Line, ...]:
         """Return the printed rows of s and a."""
-        rows = nonzero_indicator_lines("s") if self.counts else ()
+        rows = _nonzero_indicator_lines("s") if self.counts else ()
         if self.k is not None:
             rows = (*rows, Line(f"sum_j s_j <= {self.k}", rf"\textstyle\sum_j s_j \le {self.k}", "s count"))
         return (*rows, *L1(1.0).lines()) if self.mu1 > 0 else rows

@@ -78,9 +78,10 @@ class Restriction(Part):
         return None
 
     def holds_intercept(self, X: FloatArray, y: FloatArray) -> bool:
-        """Return whether a free intercept that gives every point one sign, with margins of 1 or more, may not move towards zero.
+        """Return whether the restriction may keep a free intercept from moving towards zero while all scores have its sign and a
+        size of at least 1.
 
-        Margins that must be at least 1 stay so or grow, and counts of margins below 1 do not rise.
+        False for kept points, error budgets and limits on non-zeros: no margin of at least 1 falls below 1 by such a move.
         """
         if self.kept_points(y.size) is not None or self.budget(y) is not None or self.max_nonzeros is not None:
             return False
@@ -132,7 +133,7 @@ def point_indices(points: Sequence[int] | ArrayLike, n: int, noun: str) -> IntAr
     return indices
 
 
-def indices_of_names(points: Any, names: DataNames) -> list[int]:
+def _indices_of_names(points: Any, names: DataNames) -> list[int]:
     """Return the indices of points that are given by their names; [] where they are given otherwise."""
     listed = list(points) if isinstance(points, list | tuple | np.ndarray) and np.ndim(points) == 1 else []
     return [names.point(str(name)) for name in listed] if listed and all(isinstance(name, str) for name in listed) else []
@@ -320,7 +321,7 @@ class Keep(Restriction):
         """Return the restriction with indices in place of the name of a class, or of the names of points."""
         if isinstance(self.points, str):
             return type(self)(np.flatnonzero(y == names.code(self.points)))
-        return type(self)(indices) if (indices := indices_of_names(self.points, names)) else self
+        return type(self)(indices) if (indices := _indices_of_names(self.points, names)) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -384,7 +385,7 @@ def group_indicators(groups: Any, n: int) -> FloatArray:
     return (places[None, :] == np.arange(names.size)[:, None]).astype(np.float64)
 
 
-def group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
+def _group_covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
     """Return rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: c_g'w is the covariance of membership in g and the score.
 
     One row for each group g; of two groups the second alone, whose covariance is minus the first's.
@@ -491,7 +492,7 @@ class ErrorBudget(Restriction):
         """Return the restriction with the code of a class in place of its name, or indices in place of the names of points."""
         if isinstance(self.points, str):
             return type(self)(int(names.code(self.points)), self.share)
-        return type(self)(indices, self.share) if (indices := indices_of_names(self.points, names)) else self
+        return type(self)(indices, self.share) if (indices := _indices_of_names(self.points, names)) else self
 
     def check(self, p: int, y: FloatArray) -> None:
         """Check the points."""
@@ -531,7 +532,7 @@ class ErrorBudget(Restriction):
         return {f"{name} e": (classifier.argument < 1.0 - classifier.tolerance)[chosen].astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
-        """Return the errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
+        """Return the number of errors beyond the limit, where margins within 1e-6 of 1 count as kept."""
         wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
         return float(max(int(wrong.sum()) - self.allowed(y), 0))
 
@@ -648,12 +649,12 @@ class Parity(_OfGroups):
 
     def linear_rows(self, X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the covariances, within ε of zero."""
-        rows = group_covariances(X, self.groups, X.shape[0]).toarray()
+        rows = _group_covariances(X, self.groups, X.shape[0]).toarray()
         return rows, np.full(rows.shape[0], -self.epsilon), np.full(rows.shape[0], self.epsilon)
 
     def add(self, builder: Assembly, context: AssemblyContext, errors: Affine | None, name: str) -> None:
         """Add two rows for each group."""
-        rows = context.w.premultiplied(group_covariances(context.X, self.groups, context.X.shape[0]))
+        rows = context.w.premultiplied(_group_covariances(context.X, self.groups, context.X.shape[0]))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
@@ -698,7 +699,7 @@ class CountParity(_OfGroups):
             builder.require(f"{name} either", d + other - 1.0, Zero(n))
         builder.switch(f"{name} positive", other, scores, big_m)
         builder.switch(f"{name} negative", d, -scores, big_m)
-        rows = d.premultiplied(group_differences(self.groups, n))
+        rows = d.premultiplied(_group_differences(self.groups, n))
         builder.require_nonnegative(f"{name} above", -rows + self.epsilon)
         builder.require_nonnegative(f"{name} below", rows + self.epsilon)
 
@@ -727,7 +728,7 @@ class CountParity(_OfGroups):
         return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)
 
 
-def group_differences(groups: Any, n: int) -> FloatArray:
+def _group_differences(groups: Any, n: int) -> FloatArray:
     """Return the rows 1{i in g}/|g| - 1{i in h}/|h|, one for each two groups g, h: differences of shares."""
     inside = group_indicators(groups, n)
     means = inside / inside.sum(axis=1, keepdims=True)

@@ -20,7 +20,7 @@ from ...arrays import FloatArray, Points, as_costs, as_labels, as_points, as_pos
 from ...digest import identity_rule
 from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, always
+from ...record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues, always
 from ...statement import Line, Statement, latex_words
 from ...views import MarginProblem
 from ..features import first_column_is_one
@@ -458,7 +458,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
     return low, high
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> ScoringSystem:
+def _build(arrays: Arrays, chosen: ParameterValues) -> ScoringSystem:
     largest = chosen["largest"]
     return ScoringSystem(
         arrays["X"], arrays["y"], (-largest, largest), max_features=chosen["max_features"], C0=chosen["C0"], C1=chosen["C1"],
@@ -490,11 +490,11 @@ class PointsTable(Displayable, Tabular):
     Parameters
     ----------
     classes : (str, str)
-        The class predicted up to ``above``, and the one beyond it.
+        The class predicted for totals up to ``above``, and the class for larger totals.
     points : sequence of (str, int)
         Features in use and their points, the largest in size first.
     above : int
-        -ρ_0.
+        The total up to which the first class is predicted, -ρ_0.
     status_text : str
         Errors on the training points, and what is proved.
     risk : bool

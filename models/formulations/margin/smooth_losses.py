@@ -166,7 +166,7 @@ class ExponentialLoss(Loss):
 
 @dataclass(frozen=True)
 class HuberConjugate(ResidualConjugate):
-    """The conjugate L* of Σ c times Huber's loss; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
+    """The conjugate L* of Σ c times Huber's loss with ``delta`` δ; -L* is -Σ β²/(2c) on |β| ≤ c δ."""
 
     delta: float
 

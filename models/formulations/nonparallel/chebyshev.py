@@ -1,4 +1,7 @@
-"""`ChebyshevNPSVC`, K-NPSVC++ (8): hyperplanes of all classes and shared features, learned in one multi-objective problem."""
+"""`ChebyshevNPSVC`, K-NPSVC++, (8) of Zhang et al. ("NPSVC++"): hyperplanes of all classes and shared features in one problem.
+
+Each class has an objective, and the largest weighted one is minimised (the Chebyshev scalarisation of several objectives).
+"""
 
 from __future__ import annotations
 
@@ -83,8 +86,9 @@ def _bound_free(model: ChebyshevNPSVC, lower: FloatArray, upper: FloatArray, sta
 
 @final
 class ChebyshevPieces:
-    """The matrices that the alternating steps of a `ChebyshevNPSVC` share: those that do not depend on P, kept for the model and
-    all its ``at(P)``, and those of the last P.
+    """A cache of the matrices that the alternating steps of a `ChebyshevNPSVC` share.
+
+    It keeps those that do not depend on P, for the model and all its ``at(P)``, and those of the last P.
 
     Parameters
     ----------
@@ -204,7 +208,9 @@ class ChebyshevNPSVC(Model):
     Parameters
     ----------
     X : array_like (n, p)
+        Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
     y : array_like (n,)
+        Class labels of any type.
     c, r1, r2 : float
         > 0, weights in J_l as above.
     mu : float
@@ -214,11 +220,12 @@ class ChebyshevNPSVC(Model):
     weights : float or array_like (K,)
         ϖ_l > 0, one for all classes or one each.
     orientation : {"one", "rest"}
+        Whether hyperplane l is near the points of class l, or near all others.
     kernel : Kernel or callable
     ridge, offset : float
-        Of `FeatureMap`.
+        Those of `FeatureMap`.
     neighbours : int, optional
-        Of the graph (A.12), ⌊log2 n⌋ where it is not given.
+        Number of neighbours in the graph (A.12); ⌊log2 n⌋ where it is not given.
     P : array_like (features, d), optional
         Fixes the projection: the model is then a second-order cone program.
 
@@ -319,7 +326,7 @@ class ChebyshevNPSVC(Model):
         return self.pieces.smoothness(P)
 
     def near_points(self, k: int) -> npt.NDArray[np.bool_]:
-        """Return the mask of the points of A for class number k: those that its hyperplane is to be near."""
+        """Return the mask of the set A of class number k: the points near which its hyperplane is to lie."""
         inside = np.asarray(self.y == self.classes[k])
         return inside if self.orientation == "one" else ~inside
 
@@ -436,7 +443,7 @@ class ChebyshevNPSVC(Model):
         return self.features.project(self._fixed(None), X)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> PointExplanation:
-        """Return one row for each point: the score of its own class, and by how much that beats the best of the others."""
+        """Return one row for each point: the score of its own class, and its lead over the best score of the others."""
         scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.y)
 
         def surface(grid: FloatArray) -> FloatArray:

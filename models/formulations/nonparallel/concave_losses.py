@@ -1,4 +1,7 @@
-"""Nonconvex programs of one class of NPSVC++ (2), with the capped or the correntropy loss, to which `NonparallelSVM` compiles."""
+"""Nonconvex programs of one class, (2) of Zhang et al. ("NPSVC++"), with a loss that is concave in |f|: capped or correntropy.
+
+`NonparallelSVM` compiles to them.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ...program.csr_rows import CSRRows
 from ...program.form import Block, Constraint, StandardForm
 from ...program.lagrangian import Bound
 from ...program.quadratic import Quadratic
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter
+from ...record import Arrays, DataKind, FormulationInfo, Parameter, ParameterValues
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -267,7 +267,7 @@ class HingeQuadratic(Model):
 
     @property
     def dual_program(self) -> BoxProgram:
-        """Return the dual as a model of its own, for solvers that are to be given that one."""
+        """Return the dual as a model, for solvers that read a `BoxProgram`."""
         return BoxProgram(self.factor.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
 
     def primal(self, lam: FloatArray) -> FloatArray:
@@ -403,7 +403,7 @@ class HingeQuadratic(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> HingeQuadratic:
+def _build(arrays: Arrays, chosen: ParameterValues) -> HingeQuadratic:
     factor = HingeFactor(arrays["H"], arrays["G"])
     return HingeQuadratic(factor, arrays["b"], arrays["h"], arrays["weights"], arrays["tau"], chosen["constant"])
 

@@ -1,4 +1,7 @@
-"""Problems of one class whose hyperplane is near its points and far from the others: `TargetModel`, and `NonparallelSVM`."""
+"""Nonparallel SVMs, one problem for each class: a hyperplane near the points of the class and far from the others.
+
+`TargetModel` is the base class of these models, and `NonparallelSVM` the problem (2) of Zhang et al. ("NPSVC++").
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,16 @@ from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...model import Model
 from ...program.form import StandardForm
 from ...program.lagrangian import Bound
-from ...record import Arrays, Chosen, DataKind, FormulationInfo, Parameter, kernel_is_linear, kernel_parameters, with_kernel
+from ...record import (
+    Arrays,
+    DataKind,
+    FormulationInfo,
+    Parameter,
+    ParameterValues,
+    kernel_is_linear,
+    kernel_parameters,
+    with_kernel,
+)
 from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
@@ -31,7 +43,7 @@ from .quadratic_factors import DenseRegulariser, HingeFactor, KernelRows, Points
 #: The pairs of losses of NPSVC++, Table 1, by the methods' names.
 PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
 #: The similarity loss of each pair, which the class's own points cost, as text and LaTeX.
-SIMILARITY = {
+_SIMILARITY = {
     "twsvm": ("a^2/2", r"\tfrac12 a^2"),
     "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
     "npsvm": ("(|a| - epsilon)_+", r"[|a| - \epsilon]_+"),
@@ -39,15 +51,15 @@ SIMILARITY = {
     "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
     "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
 }
-#: The dissimilarity loss of each pair, which the other points cost; `HINGE` where it is not here.
-DISSIMILARITY = {
+#: The dissimilarity loss of each pair, which the other points cost; `_HINGE` where it is not here.
+_DISSIMILARITY = {
     "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
     "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
 }
 #: The dissimilarity loss of most pairs.
-HINGE = ("(s - a)_+", "[s - a]_+")
+_HINGE = ("(s - a)_+", "[s - a]_+")
 #: The pairs whose similarity loss is not convex.
-NONCONVEX = ("correntropy", "capped")
+_NONCONVEX = ("correntropy", "capped")
 #: The printed note on how the form states a similarity loss that is not convex.
 _FORMS = {
     "capped": "form: ls(f_i) = min xi_i + epsilon z_i, |f_i| <= xi_i + M_i z_i, z_i in {0, 1}, M_i = ||psi_i|| sqrt(2 c s m/r)",
@@ -106,8 +118,16 @@ V = TypeVar("V")
 
 
 class TargetModel(Model):
-    """Base class of models with the hyperplane of one class, ``target``: a problem for each class, on the same points and
-    features.
+    """Base class of models with the hyperplane f(x) = u'ψ(x) = 0 of one class: a problem for each class, on the same features.
+
+    Parameters
+    ----------
+    X, y
+        The points and their class labels.
+    target : label
+        The class whose hyperplane it is.
+    kernel, ridge, offset
+        Those of the feature map ψ (`FeatureMap`).
     """
 
     X: Points
@@ -306,8 +326,8 @@ class NonparallelSVM(TargetModel):
     }
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
-            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}", name="loss")
+        if not isinstance(self.loss, str) or self.loss not in _SIMILARITY:
+            raise InputError(f"loss must be one of {', '.join(_SIMILARITY)}; it is {self.loss!r}", name="loss")
         positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
         names = ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset")
         self._check_points({name: name not in positive for name in names})
@@ -332,7 +352,7 @@ class NonparallelSVM(TargetModel):
     @property
     def convex(self) -> bool:
         """Return whether both losses are convex."""
-        return self.loss not in NONCONVEX
+        return self.loss not in _NONCONVEX
 
     @cached_property
     def regulariser(self) -> FloatArray:
@@ -504,8 +524,8 @@ class NonparallelSVM(TargetModel):
     @property
     def statement(self) -> Statement:
         """Return NPSVC++ (2) as printed."""
-        similar, similar_latex = SIMILARITY[self.loss]
-        other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
+        similar, similar_latex = _SIMILARITY[self.loss]
+        other, other_latex = _DISSIMILARITY.get(self.loss, _HINGE)
         inside = int(self.inside.sum())
         graph = "" if self.manifold == 0 else " + mu/2 f'Lf"
         graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
@@ -569,11 +589,11 @@ def nearest_hyperplane(models: Sequence[TargetModel], values: Sequence[Mapping[s
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
 
 
-def with_target(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
+def with_target(model: Callable[..., Model]) -> Callable[[Arrays, ParameterValues], Model]:
     """Return the ``build`` of a record: as `with_kernel`, on the class ``target``, the first one where none is chosen."""
     build = with_kernel(model)
 
-    def build_on_class(arrays: Arrays, chosen: Chosen) -> Model:
+    def build_on_class(arrays: Arrays, chosen: ParameterValues) -> Model:
         labels = as_classes(arrays["y"], as_points(arrays["X"]).shape[0])
         return build(arrays, {**chosen, "target": np.unique(labels)[0] if chosen["target"] is None else chosen["target"]})
 
@@ -591,7 +611,7 @@ FORMULATIONS = (
         objective=lambda model, values: float(model.objective(values["u"])),
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
-            Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),
+            Parameter("loss", "pair of losses", str, "twsvm", tuple(_SIMILARITY)),
             Parameter("c", "weight of the other classes' losses", float, 1.0),
             Parameter("r", "weight of the norm", float, 1.0),
             Parameter("margin", "s, where the other classes are to be", float, 1.0),

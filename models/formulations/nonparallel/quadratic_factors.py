@@ -2,11 +2,11 @@
 
 Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. `HingeFactor` holds both as matrices,
 `PointsFactor` and `SignedFactor` take them from kernel rows that all classes share, and `DowndatedFactor` subtracts κPP' from H.
-What the algorithms need of them is ``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of
-the dual's ZZ' = GH⁻¹G' either Z or, from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a form needs them.
+All have ``shape`` (m, p), ``times`` Gu, ``rmatvec`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's matrix
+ZZ' = GH⁻¹G' either Z or, from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a form needs them.
 
-*Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.* Where two
-columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
+*Rounding.* H = R + A'A with a regulariser R, and Hu and u'Hu are computed from R and A. Where two columns of A are nearly equal,
+u may be large along a direction in which Au is small: u'Hu computed from H loses digits that ||Au||² keeps.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class QuadraticProduct:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The regulariser R = rI of a class's quadratic, r > 0."""
+    """The regulariser R = rI of a class's quadratic, with the number r > 0."""
 
     r: float
 
@@ -80,7 +80,7 @@ class Ridge:
 
 @dataclass(frozen=True, eq=False)
 class DenseRegulariser:
-    """A regulariser R of a class's quadratic as a matrix, as with a neighbour graph."""
+    """A regulariser R of a class's quadratic as a dense positive definite ``matrix`` (p, p), as with a neighbour graph."""
 
     matrix: FloatArray
 
@@ -185,6 +185,7 @@ class PointsFactor:
     Parameters
     ----------
     rows : KernelRows
+        Ψ, K̃ and R of all points.
     near_points : ndarray of bool (n,)
         The set A.
     """
@@ -279,10 +280,9 @@ class PointsFactor:
         return solve_each([self], b[None])[0] if b.ndim == 1 else _solve(self.rows, [self], [b])[0]
 
     def weights(self, F: FloatArray, smooth: FloatArray | None) -> FloatArray:
-        """Return z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, from F or, where B is the smaller set, up to (K̃ + rI)⁻¹ of what is
-        returned.
+        """Return z with z_B = 0 and z_A = (K̃_AA + rI)⁻¹F_A, or, given ``smooth`` = (K̃ + rI)⁻¹F, the vector (K̃ + rI)z.
 
-        There z = (K̃ + rI)⁻¹(F - s), s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B, s_A = 0; ``smooth`` is (K̃ + rI)⁻¹F.
+        The latter is for a smaller set B: (K̃ + rI)z = F - s with s_A = 0 and s_B = [((K̃ + rI)⁻¹)_BB]⁻¹((K̃ + rI)⁻¹F)_B.
         """
         if smooth is None:
             return self._spread(
@@ -372,6 +372,7 @@ class SignedFactor:
     Parameters
     ----------
     rows : KernelRows
+        Ψ and R of all points.
     points : ndarray of int (m,)
         The point whose row ψ_i row j of G is.
     signs : ndarray (m,)
@@ -453,7 +454,7 @@ _COARSE, _SPREAD = 64, 1e4
 
 @dataclass(frozen=True, eq=False)
 class FormParts:
-    """The pieces of a standard form over (u, ξ) that H and G determine: the objective's ½u'Hu and the margins' rows [G, I]."""
+    """The parts of a standard form over (u, ξ) that H and G determine: ``quadratic`` ½u'Hu, and the margins' ``rows`` [G, I]."""
 
     quadratic: Quadratic
     rows: sp.csr_array

@@ -90,7 +90,7 @@ def test_a_threshold_that_no_double_meets_is_no_optimum(solver: str) -> None:
     at_a_third = model.exact_cost({"w": np.array([0.0, 1.0 / 3.0])})
     assert at_a_third is not None
     assert at_a_third.cost == pytest.approx(8.0 + 1.0 / 9.0)
-    assert 0.0 < at_a_third.miss < 1e-15
+    assert 0.0 < at_a_third.shortfall < 1e-15
 
 
 def test_estimators_hand_out_the_point_that_was_counted() -> None:
