@@ -1,11 +1,14 @@
-"""The solver `boxqp` of convex quadratics over a box in factor form; its record is read without the compiled loops."""
+"""The solver `boxqp` of box QPs in factor form, min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper.
+
+The solver's record is here. Its class and compiled loops are imported at their first use.
+"""
 
 from __future__ import annotations
 
 from ...models.views import BoxQP
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
-#: Records by name, in the order of the table: `auto` reads them without the compiled loops, and the classes hold them.
+#: Records of the solvers by name: `auto` reads them without importing the classes, which hold them as ``info``.
 RECORDS = records_by_name(
     SolverInfo(
         name="boxqp",
@@ -19,5 +22,5 @@ RECORDS = records_by_name(
     )
 )
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = deferred_solvers(RECORDS)

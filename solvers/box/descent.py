@@ -27,16 +27,17 @@ _NEWTON = 6.0
 class BoxDescent(Algorithm[BoxQP, BoxState]):
     """Coordinate descent with random permutations and shrinking; Newton or interior-point steps once those are cheaper.
 
-    A round lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the data in
-    float64. A round that ends before is followed by a line search along its step: coordinates zigzag along directions of little
-    curvature, and wide boxes make these long. If the view gives its factor in single precision, rounds go on from that gradient
-    (iterative refinement). The factor is computed in float64 once its rounding exceeds the violation.
+    A round of epochs lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the
+    data in float64. A line search along its step follows a round that runs out of work before: coordinate steps zigzag along
+    directions of little curvature, which are long in wide boxes. If the view gives its factor in single precision, the next round
+    starts from the float64 gradient (iterative refinement). The factor is computed in float64 once its rounding error exceeds the
+    violation.
 
     Newton's method is tried whenever it needs fewer operations than the descent has used so far: by `active_set_steps` if
     the matrix is stored, by `newton_steps` if a factor of lower rank is. An interior-point method (`interior_point`) is
     tried once in a run, by the same rule. Well-conditioned problems use neither; ill-conditioned ones cost at most a few times
-    the best of the three. From a start inside the box, with a stored matrix, active sets come first. A step costs about as much
-    as the matrix, and few are needed if the box binds for some of the variables only (pinball losses).
+    the best of the three. From a start inside the box, with a stored matrix, active-set steps come first: a step costs about as
+    much as the matrix, and few are needed if the bounds are active for some of the variables only (pinball losses).
 
     Parameters
     ----------

@@ -30,9 +30,9 @@ _SHIFT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FinishRun:
-    """The best point found by a finisher, its gap, the number of steps, and the scalar operations used."""
+    """The result of a finishing method: the best point that it found, and its work."""
 
-    a: FloatArray  #: (m,) in the box
+    a: FloatArray  #: (m,) the point, in the box
     gap: float  #: duality gap at a
     steps: int  #: number of Newton, active-set or interior-point steps
     operations: float  #: scalar operations used
@@ -45,13 +45,13 @@ def newton_steps(
     gradient: FloatArray,
     target_gap: Callable[[], float],
     *,
-    patient: bool = False,
+    stop_when_slow: bool = True,
 ) -> FinishRun:
     """Take at most 30 projected Newton steps from a, until the gap is at most ``target_gap()`` or no step lowers the objective.
 
-    ``diagonal`` is that of ZZ' + D, ``gradient`` the gradient at a. Unless ``patient``, stop as well if two steps lower the
-    gap less than tenfold: far from the right free set the steps wander, and coordinate descent finds that set at a lower
-    cost.
+    ``diagonal`` is that of ZZ' + D, ``gradient`` the gradient at a. With ``stop_when_slow``, stop as well if two
+    steps lower the gap less than tenfold: far from the optimal free set Newton steps make little progress, and coordinate descent
+    finds that set at a lower cost.
     """
     a, g = a.copy(), gradient.copy()
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
@@ -65,7 +65,7 @@ def newton_steps(
             free = next_free
             size = int(np.count_nonzero(free))
             operations += size * size * ((0 if view.gram is not None else r) + size / 3.0)
-            solve = restricted_solver(view, diagonal, free)
+            solve = _restricted_solver(view, diagonal, free)
         step = None if solve is None else _step(view, diagonal, a, g, free, solve)
         if step is None:
             break
@@ -75,7 +75,7 @@ def newton_steps(
         if gap < best_gap:
             best, best_gap = a, gap
         gaps.append(best_gap)
-        if gap <= target_gap() or (not patient and steps >= 2 and best_gap > 0.1 * gaps[-3]):
+        if gap <= target_gap() or (stop_when_slow and steps >= 2 and best_gap > 0.1 * gaps[-3]):
             break
     return FinishRun(best, best_gap, steps, operations)
 
@@ -91,7 +91,7 @@ def _free(view: BoxQP, a: FloatArray, g: FloatArray) -> BoolArray:
     return np.asarray(~(((a <= view.lower + distance) & (g > 0)) | ((a >= view.upper - distance) & (g < 0))))
 
 
-def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
+def _restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
     """Return the solver of Q on the free variables; None if Q is not positive definite there."""
     F = np.flatnonzero(free)
     if not F.size:
@@ -171,12 +171,12 @@ def active_set_steps(
     is_accurate: Callable[[float, float], bool],
     deadline: float = math.inf,
 ) -> FinishRun:
-    """Take at most 30 active-set steps from a, until the sets do not settle or ``is_accurate`` holds.
+    """Take at most 30 active-set steps from a, until ``is_accurate`` holds or the sets stop converging.
 
-    ``is_accurate`` is called with the objective and twice the gap of the point clipped to the box. Convergence shows in fewer
-    changes of the sets: gaps rise by orders on the way. It is proved for M-matrices and related classes only, so a run may
-    end without a better point than a. A step is not begun if it would end after ``deadline``, by the clock of
-    `time.perf_counter`, at the duration of the longest step.
+    ``is_accurate`` is called with the objective and twice the gap of the point clipped to the box. Convergence is
+    measured by the number of changes in the sets, since gaps may rise by orders of magnitude on the way. It is proved for
+    M-matrices and related classes only, so a run may end without a better point than a. A step is not begun if it would end after
+    ``deadline``, by the clock of `time.perf_counter`, at the duration of the longest step.
     """
     best, best_gap = a, view.gap(a, gradient)
     sets, x, free = _ActiveSets.initial(view, diagonal, a, gradient), a, _FreeVariables(view, diagonal)
@@ -217,7 +217,7 @@ class _FreeVariables:
         if self.variables is None or (chosen != self.variables).any():
             size, width = int(np.count_nonzero(chosen)), 0 if self.view.gram is not None else self.view.width
             self.operations += size * size * (width + size / 3.0)
-            self.variables, self.solve = chosen, restricted_solver(self.view, self.diagonal, chosen)
+            self.variables, self.solve = chosen, _restricted_solver(self.view, self.diagonal, chosen)
         return self.solve is not None
 
     def minimiser(self, x: FloatArray) -> FloatArray:
@@ -247,9 +247,9 @@ def interior_point_operations(view: BoxQP) -> float:
 
 
 def interior_point(view: BoxQP, target_gap: Callable[[], float]) -> FinishRun:
-    """Iterate from the middle of the box until the duality gap is at most ``target_gap()``, or stops falling.
+    """Take interior-point steps from the middle of the box until the gap is at most ``target_gap()``, or stops falling.
 
-    Variables whose bounds are equal stay there.
+    Variables whose bounds are equal are fixed.
     """
     moving = view.upper > view.lower
     Z, ridge = view.Z[moving], view.ridge[moving]

@@ -1,4 +1,4 @@
-"""The compiled descent loop of ``boxqp`` for a box QP, and the state of a run between its calls: point, gradient and gap."""
+"""The compiled coordinate descent of ``boxqp``, and `BoxState`, the state of a run between its calls: point, gradient and gap."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _epoch(p: Any, gram: bool) -> None:
 def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
     """Run epochs until the spread of the projected gradients of *all* variables is at most ``violation``; return whether it is.
 
-    ``p`` is a `LoopProgram`, ``gram`` says whether ``p.Z`` is ZZ' itself, and ``work`` limits the scalar operations.
+    ``p`` is a `_LoopProgram`, ``gram`` says whether ``p.Z`` is ZZ' itself, and ``work`` limits the scalar operations.
     """
     m, scalars = p.q.size, p.scalars
     stop = scalars.work + work
@@ -126,18 +126,18 @@ _SCALARS = integers_and_floats("active epochs work updates stream", "high low")
 
 
 @by_reference
-class LoopProgram(NamedTuple):
+class _LoopProgram(NamedTuple):
     """The program min ½a'(ZZ' + D)a + q'a over the box as the compiled loop reads it; it changes a, w, order and scalars."""
 
     Z: Any  #: (m, r), or (m, m) if ZZ' itself is stored
-    q: Any  #: (m,)
-    lower: Any  #: (m,)
-    upper: Any  #: (m,)
+    q: Any  #: (m,) linear term
+    lower: Any  #: (m,) lower bounds
+    upper: Any  #: (m,) upper bounds
     ridge: Any  #: (m,) D
-    diagonal: Any  #: (m,) of ZZ' + D
-    a: Any  #: (m,)
+    diagonal: Any  #: (m,) diagonal of ZZ' + D
+    a: Any  #: (m,) the point
     w: Any  #: Z'a, or ZZ'a if ZZ' is stored
-    order: Any  #: (m,)
+    order: Any  #: (m,) variables, the active ones first
     scalars: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -163,7 +163,7 @@ class BoxState:
     linear: FloatArray  #: (m,) linear term of the loop
     gradient: FloatArray  #: (m,) float64 gradient at a
     diagonal: FloatArray  #: (m,) diagonal of ZZ' + D
-    order: IntArray  #: (m,) variables in the order of the next epoch
+    order: IntArray  #: (m,) variables in the order of the next epoch, the active ones first
     scalars: Any  #: numbers of the loop, by name (`_SCALARS`)
     violation: float  #: spread of the projected gradients at which the loop stops next
     deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
@@ -240,7 +240,7 @@ class BoxState:
         """Run the compiled loop for about ``work`` scalar operations; return whether it reached the violation."""
         view = self.view
         dense = view.Z if view.gram is None else view.gram
-        problem = LoopProgram(
+        problem = _LoopProgram(
             Z=dense if view.coarse is None else view.coarse.Z,
             q=self.linear,
             lower=view.lower,
@@ -320,7 +320,10 @@ class BoxState:
 
 
 def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, seed: int) -> BoxState:
-    """Return the state at a start moved into the box."""
+    """Return the state of a new run at a start, clipped to the box; without a start, at 0.
+
+    The other arguments are the fields of `BoxState`; ``seed`` is that of the random order of the variables.
+    """
     if not (np.isfinite(view.lower).all() and np.isfinite(view.upper).all()):
         raise InputError("boxqp needs finite bounds on every variable")
     a = np.zeros(view.n) if start is None else np.asarray(start, dtype=np.float64)
@@ -340,13 +343,13 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
 
 @functools.cache
 def load_descent(*, single: bool = False) -> None:
-    """Load the compiled loop, for Z in float32 or float64."""
+    """Compile the loop, or load it from the cache on disk, for Z in float32 (``single``) or float64."""
     ones, kind = np.ones(1), np.float32 if single else np.float64
     scalars = np.zeros(1, _SCALARS)[0]
     scalars.active = scalars.stream = 1
     Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
     descend(
-        LoopProgram(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), scalars),
+        _LoopProgram(Z, -ones, 0.0 * ones, ones, 0.0 * ones, ones, 0.0 * ones, w, np.zeros(1, dtype=np.int64), scalars),
         False,
         1e-9,
         1,

@@ -7,5 +7,5 @@ from .algorithm import MarginBB
 
 __all__ = ["SOLVERS", "MarginBB"]
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = (MarginBB(),)

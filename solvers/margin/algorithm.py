@@ -41,18 +41,18 @@ _FIRST_NODES = 20
 class MarginState:
     """The state of one run: the problem, its coordinates, the search tree, the heuristic, and the files."""
 
-    problem: MarginProblem
-    rotated: RotatedCoordinates  #: the coordinates of the boxes
-    limits: Limits
-    tree: loops.SearchTree
-    descents: Any = None  #: `ConvexConcaveDescents`
+    problem: MarginProblem  #: the problem in its own coordinates
+    rotated: RotatedCoordinates  #: the problem in the coordinates of the boxes
+    limits: Limits  #: tolerance and limits of the run
+    tree: loops.SearchTree  #: open nodes, incumbent, and events for the log
+    descents: Any = None  #: `ConvexConcaveDescents`, which improve the incumbent
     loop_problem: Any = None  #: the problem as the loops read it, `loops.LoopProblem`
     node: Any = None  #: workspace of a node, `loops.LoopNode`
-    log: MarginLog | None = None
-    rate: float = 0.0  #: nodes per second, as measured
-    batch: int = _FIRST_NODES  #: largest number of nodes of the next call
-    checkpoint_file: MarginCheckpoint | None = None
-    first_value: float = math.inf  #: the objective with which the search began
+    log: MarginLog | None = None  #: writer of the proof log; None without one
+    rate: float = 0.0  #: measured nodes per second
+    batch: int = _FIRST_NODES  #: largest number of nodes of the next call of the loop
+    checkpoint_file: MarginCheckpoint | None = None  #: None without a checkpoint
+    first_value: float = math.inf  #: the objective with which the search began, or its upper bound without a feasible point
 
     @property
     def has_point(self) -> bool:
@@ -98,15 +98,17 @@ _HELD = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class MarginBB(Algorithm[MarginProblem, MarginState]):
-    """Exact branch and bound over boxes of w for nonconvex problems from parts (`MarginProblem`), of few coefficients.
+    """Exact branch and bound over boxes of w for a `MarginProblem`, a nonconvex problem of few coefficients.
 
-    Losses are piecewise linear, with or without jumps, and do not rise with the margin, or with its absolute value. Squares, a
-    polyhedral norm and prices of non-zero coefficients regularise; domains, rows, demanded points, budgets of errors and equal
-    rates restrict. A node is a box of w. Two points whose margins have a small sum there have a positive least total loss: a
-    matching of such pairs is paid first. The remaining costs have convex envelopes, constants and hinges. They form a small
-    convex problem whose dual values bound the node and shrink its box (`solvers.margin.loops`). Budgets have a price in every
-    other round. Integers, rows and demanded points tighten boxes; if zeros count, a node is split by whether a coefficient is
-    0.
+    Losses are piecewise linear, with or without jumps, and nonincreasing in the margin or in its absolute value. Squares, a
+    polyhedral norm and prices of non-zero coefficients regularise w. Bounds, linear constraints, integers, points with margins of
+    at least 1, budgets of errors and equal rates restrict it.
+
+    A node is a box of w. If the margins of two points have a small sum on the box, their losses cannot both be zero: a matching
+    of such pairs is the first part of the node's bound. The convex envelopes of the remaining losses form a small convex problem,
+    whose dual values bound the node and shrink its box (`solvers.margin.loops`). In every other round the problem relaxes the
+    budgets, with a price for each error. A node is split along a coefficient, by whether a coefficient is 0, or by the sign of a
+    margin.
 
     Parameters
     ----------
@@ -122,11 +124,11 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
 
     Notes
     -----
-    The bound is proved: pairs, envelopes and dual values have their rounding taken off, and so have the coordinates. For few
-    features: the number of boxes grows fast beyond five or six. ||w||_X = max{p'w : |x_j'p| ≤ 1} is the L1 norm, or that of
-    kernel weights; a bound needs one such p for each node, whose products with the atoms x_j are checked. Margins and rows of a
-    point may be violated by 1e-9 of their terms. INFEASIBLE: no point of the domain is feasible. If the domain is unbounded, no
-    feasible point costs less than the bound; points with coefficients up to 1e4 over the median length of a row cost less.
+    The bound is proved: the rounding errors of pairs, envelopes, dual values and coordinates are subtracted. For few features:
+    the number of boxes grows fast beyond five or six. ||w||_X = max{p'w : |x_j'p| ≤ 1} is the L1 norm, or that of kernel weights;
+    a bound needs one such p for each node, whose products with the atoms x_j are checked. A solution may violate margins and
+    linear constraints by 1e-9 of their terms. INFEASIBLE: no point of the domain is feasible. If the domain is unbounded, no
+    feasible point costs less than the bound, and every point with coefficients up to 1e4 over the median length of a row does.
 
     Raises
     ------
@@ -342,7 +344,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
             state.log.discard()
 
     def measure(self, state: MarginState) -> ProgressState:
-        """Return the value of the incumbent, the proved bound, and the numbers of processed and of open nodes."""
+        """Return the incumbent's objective, the proved bound, and the numbers of processed and of open nodes."""
         bound = max(state.rotated.original_bound(self._global_bound(state)), 0.0)
         return ProgressState(
             iteration=int(state.tree.count[1]),
@@ -363,7 +365,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         w = state.incumbent if state.has_point else None
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
         if w is None and not has_bounded_domain(state.problem):
-            details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
+            details["excluded"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
         bound = self.measure(state).bound
         unwritten = write_checkpoint(state, bound)
         if state.log is not None:

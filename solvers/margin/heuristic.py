@@ -25,8 +25,8 @@ _NOTHING = 1e-12
 def starting_points(view: MarginProblem, start: object) -> list[FloatArray]:
     """Return the points (p,) from which descents begin: 0, an intercept of ±1, a feasible one, and ``start``.
 
-    0 and ±1 are clipped to the domain. The feasible point satisfies domain, rows, integers and demanded points; it is left out
-    if none is found, or the problem has none of the last three. ``start`` is the last one, if it is not None.
+    0 and ±1 are clipped to the domain. The feasible point satisfies bounds, linear constraints, integers and required margins; it
+    is left out if none is found, or the problem has none of the last three. ``start`` is the last one, if it is not None.
     """
     p = view.A.shape[1]
     starts = [np.clip(np.zeros(p), view.lower, view.upper)]
@@ -68,7 +68,7 @@ def has_bounded_domain(view: MarginProblem) -> bool:
 
 
 def domain_cost_bound(view: MarginProblem) -> float:
-    """Return a strict upper bound of the cost over the domain; unbounded coefficients are taken up to 1e4/(median row length)."""
+    """Return a strict upper bound of the objective over the domain; unbounded |w_j| count up to 1e4/(median length of a row)."""
     free = int(view.intercept)
     largest = np.maximum(np.abs(view.lower), np.abs(view.upper))
     lengths = np.linalg.norm(view.A[:, free:], axis=1)
@@ -92,7 +92,7 @@ def _farthest(view: MarginProblem) -> float:
 
 
 def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
-    """Return a ramp of the loss's greatest slope, wider by 1 than the loss's corners are apart; a symmetric loss as it is."""
+    """Return a ramp with the largest slope of the loss, wider by 1 than its breakpoints' span; a symmetric loss unchanged."""
     if loss.symmetric:
         return loss
     last, span = float(loss.margins[-1]), float(np.ptp(loss.margins)) + 1.0
@@ -103,14 +103,14 @@ def wide_ramp(loss: PiecewiseLinearLoss) -> PiecewiseLinearLoss:
 
 @dataclass(eq=False)
 class ConvexConcaveDescents:
-    """The convex-concave procedure in a box; its best point becomes the tree's incumbent."""
+    """The convex-concave procedure (difference of convex functions) in a box; its best point becomes the tree's incumbent."""
 
-    problem: loops.LoopProblem
+    problem: loops.LoopProblem  #: the problem
     node: loops.LoopNode  #: workspace
-    low: FloatArray  #: (p,) ends of the box
-    high: FloatArray
-    infeasible_value: float  #: value that the procedure takes for the objective of an infeasible point
-    tree: Any = None  #: `loops.SearchTree` whose state and incumbent are written to; None without one
+    low: FloatArray  #: (p,) lower ends of the box
+    high: FloatArray  #: (p,) upper ends of the box
+    infeasible_value: float  #: value that counts as the objective of an infeasible point
+    tree: Any = None  #: `loops.SearchTree` whose incumbent is improved; None without one
 
     def descend(self, w: FloatArray) -> FloatArray:
         """Return the end of a descent from w; if zeros count, also try descents with ever more coefficients fixed at 0."""

@@ -2,11 +2,11 @@
 
 The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
-The log holds the problem and its coordinates, the rounds and the split of every node, the claim and a seal. Each line is one JSON
-object. A round holds what its bound follows from. These are pairs of terms that cannot both be cheap, level by level, each
-charged all that its term of less cost has left; slopes of terms, multipliers of rows and of demanded points, slopes of prices;
-a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box, and how much of the bound may go to
-squares that are 0 at its ends and negative inside.
+The log has one JSON object in a line: the problem and its coordinates, the rounds and the split of every node, the claim, and a
+seal. A round holds the data from which its bound follows: pairs of terms whose losses cannot both be small, level by level;
+slopes of terms, multipliers of constraints and of demanded points, slopes of prices; a point p of the norm's polar
+{p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box; and the value of the square that makes the relaxation strongly
+convex.
 `solvers.margin.check` recomputes everything else.
 """
 
@@ -42,11 +42,13 @@ class MarginLog(LogWriter):
     Parameters
     ----------
     file : LogFile
+        The file to write.
     problem : MarginProblem
+        The problem in its own coordinates.
     V : ndarray (p, p)
         Coordinates of the boxes, w = V v.
     loops : loops.LoopProblem
-        The problem as the loops have it: terms, and prices of budgets.
+        The problem as the loops read it, with terms and prices of budgets.
     cut : float
         The cutoff at the start of the search.
     """
@@ -56,14 +58,14 @@ class MarginLog(LogWriter):
         super().__init__(file, header)
         self._V, self._problem = V, problem
         self._terms, self._points, self._rows = loops.point.size, loops.points, loops.row_lower.size
-        self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.begins.tolist())]
+        self._theta = [float(loops.costs[a]) if b > a else 0.0 for a, b in pairwise(loops.budget_starts.tolist())]
 
     def record_cutoff(self, value: float) -> None:
         """Record a new cutoff: a better point was found between two nodes."""
         self._file.write([{"cut": value}])
 
     def append_nodes(self, events: FloatArray) -> None:
-        """Append the records of nodes from their events, whose kinds `loops.data_structures` lists; no node may be cut short."""
+        """Append the records of complete nodes from their events, whose kinds `loops.data_structures` lists."""
         records: list[dict[str, Any]] = []
         position = 0
         while position < len(events):
@@ -188,20 +190,16 @@ def _rounding_reserve(problem: MarginProblem, w: FloatArray, cutoff: float) -> f
 
 @dataclass(frozen=True, eq=False)
 class StoppedMarginSearch:
-    """An interrupted search, as a checkpoint holds it."""
+    """An interrupted search, as a checkpoint stores it."""
 
-    #: (m, ...) the boxes, coordinates and signs of the open nodes as `loops.SearchTree` has them, in its heap's order; ``keys``
-    #: (m,) are their bounds
-    boxes: FloatArray
-    keys: FloatArray
-    origin: IntArray
-    signs: IntArray
-    #: (4,) `SearchTree.state`: the value to beat, the accepted gap, the least bound of leaves, 1 if a point is known
-    state: FloatArray
-    incumbent: FloatArray  #: (p,) the best point
+    boxes: FloatArray  #: (m, 4, p) `SearchTree.boxes` of the m open nodes, in the order of the heap
+    keys: FloatArray  #: (m,) their lower bounds
+    origin: IntArray  #: (m, 2) their parents' numbers, and sides
+    signs: IntArray  #: (m, n) signs that their margins must have; (m, 0) without equal rates
+    state: FloatArray  #: (4,) `SearchTree.state`
+    incumbent: FloatArray  #: (p,) the incumbent, in the coordinates of the boxes
     nodes: int  #: number of explored nodes
-    #: the objective of the incumbent with which the search began: the loops allow for the rounding of margins up to it
-    first_value: float
+    first_value: float  #: `MarginState.first_value`, up to which the error bounds of margins hold
     rotated: bool  #: whether the coordinates are rotated
     log: LogPosition | None = None  #: the position of the proof log
 

@@ -1,6 +1,6 @@
-"""Parallel computing of the whole package: `choose_executor` returns the executor of independent tasks that a user asks for.
+"""Executors of independent tasks: in this process, on joblib's workers, on a Dask cluster or on a Ray cluster.
 
-The executors run tasks in this process, on joblib's workers, on a Dask cluster or on a Ray cluster.
+`choose_executor` returns the executor that the options ``jobs`` (``n_jobs``) and ``cluster`` of a call ask for.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None, *, name: s
     cluster : Client, str, optional
         A cluster; by default the one of an enclosing ``joblib.parallel_config("dask")`` or ``("ray")``.
     name : str
-        The user's name of ``jobs``: ``n_jobs`` in estimators.
+        Name of the option ``jobs`` in messages: ``n_jobs`` in estimators.
 
     Raises
     ------
     InputError
-        ``jobs`` is no number of tasks, ``cluster`` no cluster.
+        ``jobs`` is not a number of tasks, or ``cluster`` is not a cluster.
     MissingPackageError
-        An address of Dask, or "ray", without the package.
+        The package of the cluster, ``distributed`` or ``ray``, is not installed.
     """
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or jobs == 0):
         raise InputError(f"{name} must be a number of tasks at a time, or -1 for all cores; it is {jobs!r}", name=name)
@@ -61,7 +61,7 @@ def choose_executor(jobs: int | None = None, cluster: Cluster = None, *, name: s
 
 
 def cluster_executor(cluster: Cluster, jobs: int | None = None) -> AsynchronousExecutor:
-    """Return the executor on a named cluster; see `choose_executor`."""
+    """Return the executor on a cluster; the parameters are those of `choose_executor`."""
     if isinstance(cluster, str):
         return _ray(jobs) if cluster == "ray" else _dask(cluster, jobs)
     distributed = sys.modules.get("distributed")

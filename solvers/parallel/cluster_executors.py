@@ -15,11 +15,10 @@ from .serialisation import Packer, Payload, unpack
 
 
 class Placement:
-    """The choice of a worker for each task, by the open tasks and the received arrays of each worker.
+    """Assignment of each task to a Dask worker: the one with the fewest open tasks per thread.
 
-    By default Dask sends a task to a worker that holds its data. Idle workers take tasks over only as far as Dask expects them to
-    be long: short tasks would queue while other workers are idle. Here a task goes to the worker with the fewest tasks for each
-    thread, and among equals to one that lacks the fewest of its arrays.
+    Among equal workers the task goes to one that lacks the fewest of its arrays. Dask itself sends a task to a worker that holds
+    its data, and idle workers steal only tasks that it expects to be long: short tasks would queue while other workers are idle.
     """
 
     def __init__(self) -> None:
@@ -48,12 +47,12 @@ class Placement:
         return chosen
 
     def release(self, worker: str | None) -> None:
-        """Remove a task of this worker from its open tasks, wherever the task ran."""
+        """Remove one task from the open tasks of the worker that `assign` returned; another worker may have run the task."""
         if worker in self._tasks:
             self._tasks[worker] -= 1
 
     def clear(self) -> None:
-        """Remove all open tasks; the data stay."""
+        """Remove all open tasks; the arrays that workers have received stay recorded."""
         self._tasks = dict.fromkeys(self._threads, 0)
 
 
@@ -87,6 +86,7 @@ class DaskExecutor(AsynchronousExecutor):
     Parameters
     ----------
     client : distributed.Client
+        Connection to the cluster's scheduler.
     jobs : int, optional
         Concurrent tasks; by default all that the workers can run.
     owns_client : bool
@@ -118,13 +118,13 @@ class DaskExecutor(AsynchronousExecutor):
         if self._client.status not in ("running", "connecting"):
             raise worker_lost_error(f"the connection to the Dask scheduler is {self._client.status}")
 
-    def wait_for_worker(self) -> None:
+    def _wait_for_worker(self) -> None:
         """Wait for the first worker.
 
         Raises
         ------
         ClusterError
-            No worker came in time.
+            No worker has joined within a minute.
         """
         try:
             self._client.wait_for_workers(1, timeout=_WORKER_TIMEOUT)
@@ -150,7 +150,7 @@ class DaskExecutor(AsynchronousExecutor):
         for key in keys:
             scattered = self._scattered.get(key)
             if scattered is None or scattered.status != "finished":
-                self.wait_for_worker()
+                self._wait_for_worker()
                 self._scattered[key] = self._client.scatter(self._packer.arrays[key], hash=False)
         submitted.tries += 1
         submitted.data = tuple(self._scattered[key] for key in keys)
@@ -165,7 +165,7 @@ class DaskExecutor(AsynchronousExecutor):
         submitted.future.add_done_callback(lambda future, submitted=submitted: self._done.put((submitted, future)))
 
     def collect(self, seconds: float) -> list[TaskResult]:
-        """Return results as they come; submit again the tasks that the cluster lost."""
+        """Return the tasks done since the last call, waiting at most ``seconds`` for the first, and resubmit lost tasks."""
         results: list[TaskResult] = []
         end = time.monotonic() + seconds
         while not results:
@@ -241,7 +241,7 @@ def _open_on_dask(payload: Payload, arrays: list[Any]) -> Any:
 
 
 class RayExecutor(AsynchronousExecutor):
-    """Executor of tasks of one processor on Ray's workers; arrays lie once in the object store of every node.
+    """Executor of tasks on Ray's workers, one processor for each task; arrays are stored once in the object store.
 
     Ray itself runs a task again whose worker is gone, three times at most.
 
@@ -275,7 +275,7 @@ class RayExecutor(AsynchronousExecutor):
         self._sent[_ray_function().remote(payload, {key: self._stored[key] for key in payload.keys})] = number
 
     def collect(self, seconds: float) -> list[TaskResult]:
-        """Return results as they come."""
+        """Return the tasks done since the last call, waiting at most ``seconds`` for the first."""
         import ray
 
         end = time.monotonic() + seconds

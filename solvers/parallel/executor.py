@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import ClusterError
 from .serialisation import Packer, Payload, unpack
 
-#: A worker's function of a task and of its share of the machine's threads (None: no other task runs there).
+#: The function that a worker runs: of a task, and of the number of threads it may use (None: all of the machine's).
 Job: TypeAlias = Callable[[Any, "int | None"], Any]
 
 
@@ -24,9 +24,9 @@ Job: TypeAlias = Callable[[Any, "int | None"], Any]
 class TaskResult:
     """A finished task: its number, and its value or error."""
 
-    number: int
-    value: Any = None
-    error: BaseException | None = None
+    number: int  #: number of the task, as it was submitted
+    value: Any = None  #: value that the task's function returned
+    error: BaseException | None = None  #: exception that the task raised; None if it returned
 
     def result(self) -> Any:
         """Return the value.
@@ -34,7 +34,7 @@ class TaskResult:
         Raises
         ------
         Exception
-            What the task raised.
+            The exception that the task raised.
         """
         if self.error is not None:
             raise self.error
@@ -52,11 +52,11 @@ class Executor(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Return the present number of concurrent tasks."""
+        """Return the number of tasks that run concurrently at present."""
 
     @abstractmethod
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield number and result of every task, as they are done."""
+        """Yield number and result of every task, in the order of completion if the backend can; raise a task's exception."""
 
     def run_all(self, job: Job, tasks: Iterable[Any]) -> list[Any]:
         """Run the tasks and return their results, in the order of the tasks."""
@@ -96,7 +96,7 @@ class JoblibExecutor(Executor):
     Parameters
     ----------
     jobs : int, optional
-        As joblib's ``n_jobs``.
+        Number of concurrent tasks, as joblib's ``n_jobs``.
     """
 
     def __init__(self, jobs: int | None) -> None:
@@ -118,7 +118,7 @@ class JoblibExecutor(Executor):
         """Yield results as they are done if the backend can; else all at the end."""
         import joblib
 
-        threads = threads_per_task(self.size)
+        threads = _threads_per_task(self.size)
         order = "generator_unordered" if self._backend.supports_return_generator else "list"
         parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
         if getattr(self._backend, "supports_sharedmem", False):
@@ -164,7 +164,7 @@ def _array_file(folder: str, key: str) -> Path:
 class AsynchronousExecutor(Executor):
     """Abstract executor on a cluster: tasks are submitted one by one and collected when they are done."""
 
-    #: Waiting tasks at the cluster for each running one.
+    #: Number of tasks that wait at the cluster for each running one, so that workers need not wait for the next.
     ahead = 1
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -183,7 +183,7 @@ class AsynchronousExecutor(Executor):
 
     @abstractmethod
     def submit(self, number: int, job: Job, task: Any) -> None:
-        """Submit a task."""
+        """Submit a task; ``number`` identifies its result."""
 
     @abstractmethod
     def collect(self, seconds: float) -> list[TaskResult]:
@@ -192,7 +192,7 @@ class AsynchronousExecutor(Executor):
         Raises
         ------
         ClusterError
-            The cluster is gone.
+            The connection to the cluster is lost.
         """
 
     @abstractmethod
@@ -218,7 +218,7 @@ class AsynchronousExecutor(Executor):
             self.cancel()
 
 
-def threads_per_task(tasks: int) -> int:
+def _threads_per_task(tasks: int) -> int:
     """Return the number of threads for each of ``tasks`` concurrent tasks on this machine, at least one."""
     return max(1, (os.cpu_count() or 1) // tasks)
 

@@ -1,6 +1,6 @@
-"""Serialisation of tasks for workers: each large array is named by its content, sent once and cached by the worker.
+"""Serialisation of tasks for workers: each large array is named by a digest of its content, sent once and cached by the worker.
 
-Arrays that one task alone has (`TaskArrays`) are sent with it, copied once.
+Arrays that belong to a single task (`TaskArrays`) are sent with it and not cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGE_ARRAY_BYTES = 4096
 
 @dataclass(frozen=True)
 class Payload:
-    """A task without its large arrays; the names of these, and whether the worker may write to each."""
+    """A serialised task without its large arrays, and the names of these."""
 
     body: bytes  #: serialised task, names in place of the large arrays
     keys: tuple[str, ...]  #: names of the large arrays
@@ -33,12 +33,12 @@ class Payload:
 
 @dataclass(frozen=True, eq=False)
 class TaskArrays:
-    """Arrays that one task alone has: they get no names and are not cached.
+    """Arrays that belong to a single task: they are sent within the task, without a digest, and not cached.
 
     The received arrays may be read-only and need not be aligned: code that computes with them copies them first.
     """
 
-    arrays: Mapping[str, Any]
+    arrays: Mapping[str, Any]  #: the arrays, by any names
 
     def __reduce__(self) -> tuple[Any, ...]:
         layouts = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
@@ -77,10 +77,10 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Packer:
-    """Packer of tasks whose arrays do not change in between.
+    """Serialiser of tasks, which must not change their arrays meanwhile.
 
-    ``arrays`` holds every array by its name, a digest of type, shape, order, flag and content; of several with the same name the
-    first.
+    ``arrays`` holds every large array by its name, a digest of type, shape, order, writeability and content. Equal arrays are
+    held once.
     """
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Packer:
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}  # the id of a deleted array may be reused by another one
 
     def name(self, array: Any) -> str:
-        """Return the name of an array."""
+        """Return the name of an array, and hold the array in ``arrays``."""
         packed_name = self._names.get(id(array))
         if packed_name is not None and packed_name[0]() is array:
             return packed_name[1]
@@ -103,7 +103,7 @@ class Packer:
         return key
 
     def pack(self, task: Any) -> Payload:
-        """Return the task in serialised form."""
+        """Return the serialised task; its large arrays are then in ``arrays``."""
         file = io.BytesIO()
         pickler = _Pickler(file, self)
         pickler.dump(task)
@@ -112,7 +112,7 @@ class Packer:
 
 
 def unpack(payload: Payload, fetch: Callable[[str], Any]) -> Any:
-    """Return the task; ``fetch`` brings an array that the worker has not cached, by its name."""
+    """Return the task of a payload; ``fetch`` returns an array, by its name, that the worker has not cached."""
     names = zip(payload.keys, payload.writeable, strict=True)
     return _Unpickler(payload, {key: cached_array(key, fetch, writeable) for key, writeable in names}).load()
 
@@ -124,7 +124,7 @@ _lock = Lock()
 
 
 def cached_array(key: str, fetch: Callable[[str], Any], writeable: bool) -> Any:
-    """Return the worker's array of this name, fetched if it is not cached; it is writeable if the sender's array is.
+    """Return the array with the name ``key`` from this worker's cache, or fetch and cache it, aligned, and writeable as asked.
 
     Compiled loops are compiled for each kind of array: a read-only or unaligned array would compile them again.
     """

@@ -1,4 +1,4 @@
-"""The exact solver of the 0-1-loss SVM, `zero-one-bb`."""
+"""The exact solver of the 0-1-loss SVM, `zero-one-bb`: branch and bound over boxes of w, or on norm-conflicts."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from .reuse import SolvedProblem
 
 __all__ = ["SOLVERS", "SolvedProblem", "ZeroOneBB"]
 
-#: Read by the registry.
+#: The solvers of this folder, read by the registry.
 SOLVERS: tuple[Solver, ...] = (ZeroOneBB(),)

@@ -1,7 +1,7 @@
-"""The algorithm class of `zero-one-bb`, the exact solver of the 0-1-loss SVM: schedules heuristic, engines and proof logs.
+"""The algorithm class of `zero-one-bb`, the exact solver of the 0-1-loss SVM: it schedules heuristic, engines and proof logs.
 
-The common driver of all algorithms calls `ZeroOneBB` in slices of time. It chooses the box engine, the conflict engine or a
-portfolio of both, and runs the primal heuristic before each slice.
+The driver of all algorithms (`solvers.interface.algorithm`) calls `ZeroOneBB` in slices of time. `ZeroOneBB` chooses the
+*engine*, a tree search over boxes of w or on norm-conflicts, or a portfolio of both. The primal heuristic runs before each slice.
 """
 
 from __future__ import annotations
@@ -56,28 +56,27 @@ _FIRST_LOG_EFFORT, _LOG_EFFORT_GROWTH = 2e8, 4.0
 class ZeroOneState:
     """The state of one run: heuristic, engine, log writers, checkpoint and counters."""
 
-    shared: SharedState
-    options: Options
-    rng: np.random.Generator
+    shared: SharedState  #: problem, incumbent, limits and bound, which heuristic and engines share
+    options: Options  #: options of the run
+    rng: np.random.Generator  #: random generator of the heuristic
     engine_name: str  #: "boxes" or "conflicts": the engine that begins
     heuristic: Heuristic | None = None  #: None without rows
     engine: Engine | None = None  #: None before the first slice
     earlier_nodes: int = 0  #: nodes of engines that have been replaced
     earlier_effort: float = 0.0  #: effort of engines that have been replaced
-    writer: BoxLogWriter | None = None  #: writer of the box engine's log
-    recorder: ConflictLogWriter | None = None  #: writer of a log of the bound, while it proves the bound
+    writer: BoxLogWriter | None = None  #: writer of the box engine's log, during the search
+    recorder: ConflictLogWriter | None = None  #: writer of a log by a second search, while that search proves the bound again
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    logged_bound: float = 0.0  #: bound that the log at the path claims
+    logged_bound: float = 0.0  #: bound that the log at the path claims; 0 without one
     next_record_effort: float = _FIRST_LOG_EFFORT  #: effort of the engine from which the next log of its bound is written
-    transferred_bound: float = 0.0  #: bound that earlier problems imply
-    transfer: TransferredBound = field(
-        default_factory=TransferredBound
-    )  #: bounds of earlier problems that imply ``transferred_bound``
+    transferred_bound: float = 0.0  #: lower bound that earlier problems imply
+    #: shares of the earlier problems in ``transferred_bound``
+    transfer: TransferredBound = field(default_factory=TransferredBound)
     next_heuristic: int = 0  #: node count of the engine at which the heuristic runs again
-    checkpoint_file: BoxSearchCheckpoint | None = None
+    checkpoint_file: BoxSearchCheckpoint | None = None  #: None without a checkpoint
     stopped: StoppedBoxSearch | None = None  #: the saved search, until it continues
-    executor: AsynchronousExecutor | None = None  #: remote workers
-    at_checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
+    executor: AsynchronousExecutor | None = None  #: remote workers; None without a cluster
+    at_checkpoint: bool = True  #: whether the state is at the end of a slice, where it does not depend on the clock
 
     @property
     def hinge_violations(self) -> FloatArray:
@@ -131,7 +130,7 @@ class ZeroOneState:
         return due and self.executor is None and math.isfinite(self.shared.limits.deadline)
 
     def seal(self) -> WriteError | None:
-        """End the recorder's log; it replaces the one at the path if it proves more. Return the error of an unwritable file."""
+        """End the recorder's log, which replaces the one at the path if it proves more; return an error of writing, or None."""
         recorder, engine = self.recorder, self.engine
         assert recorder is not None
         self.recorder, write_error = None, recorder.write_error
@@ -143,7 +142,7 @@ class ZeroOneState:
         return recorder.write_error
 
     def offer_start(self, w: FloatArray) -> None:
-        """Offer a starting point and its polish to the incumbent; raise InputError for a wrong shape or infinite numbers."""
+        """Offer a starting point (p,), and the polished point, to the incumbent; raise InputError if it is no finite vector."""
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
         if w.shape != (p,) or not np.isfinite(w).all():
@@ -152,7 +151,10 @@ class ZeroOneState:
         self.shared.polish.improve(self.shared.incumbent, reduced.to_reduced(w))
 
     def use_earlier(self, view: ZeroOneProblem, earlier: Sequence[SolvedProblem], logged: bool) -> None:
-        """Offer the solutions of solved problems to the incumbent, and use the bound that they, or their logs, imply."""
+        """Offer the solutions of earlier problems to the incumbent, and raise the lower bound to the one that they imply.
+
+        With ``logged`` only the bounds that proof logs claim count.
+        """
         if not earlier:
             return
         self.transfer = transferred_bound(view, [item.with_logged_bound() for item in earlier] if logged else earlier)
@@ -163,7 +165,7 @@ class ZeroOneState:
         self.transferred_bound = self.shared.lower_bound
 
 
-def resume_search(state: ZeroOneState, stopped: StoppedBoxSearch) -> None:
+def _resume_search(state: ZeroOneState, stopped: StoppedBoxSearch) -> None:
     """Restore incumbent, bound and counters from the search that a checkpoint holds."""
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
@@ -172,7 +174,7 @@ def resume_search(state: ZeroOneState, stopped: StoppedBoxSearch) -> None:
     shared.lower_bound, state.earlier_nodes, state.stopped = stopped.lower_bound, stopped.nodes, stopped
 
 
-def resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
+def _resumable_engine(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     """Return the engine of a search with a checkpoint or remote workers: boxes, or conflicts with workers."""
     from .box_engine import BoxEngine
     from .distributed_boxes import DistributedBoxEngine
@@ -217,14 +219,15 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     return checkpoint.update(shared.gap_closed or not engine.open_count, state.writer, content)
 
 
+#: Choice of the engine: by the number of coordinates, boxes, or norm-conflicts.
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
 #: Number of reduced coordinates, intercept included, up to which the box engine comes first: above it conflicts are faster.
-BOX_COORDINATES = 6
+_BOX_COORDINATES = 6
 #: The same on a cluster, where there is no portfolio.
-CLUSTER_COORDINATES = 9
-#: Number of coordinates up to which the conflict engine, which comes first above `BOX_COORDINATES`, shares with the box engine.
-PORTFOLIO_COORDINATES = 10
+_CLUSTER_COORDINATES = 9
+#: Number of coordinates up to which the conflict engine, which comes first above `_BOX_COORDINATES`, shares with the box engine.
+_PORTFOLIO_COORDINATES = 10
 #: Nodes before the heuristic first runs again; later intervals grow by half.
 HEURISTIC_INTERVAL = 20_000
 #: Effort of the box engine (of the conflict engine), about nanoseconds, before the other engine joins.
@@ -234,14 +237,14 @@ BOX_HEAD_START, CONFLICT_HEAD_START = 2e9, 3e8
 _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
 
 
-def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
+def _first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
     """Return the engine that begins: the chosen one, or for "auto" the default at this number of coordinates."""
     if engine != "auto":
         return engine
-    return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
+    return "boxes" if coordinates <= (_CLUSTER_COORDINATES if cluster else _BOX_COORDINATES) else "conflicts"
 
 
-def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
+def _run_due_heuristic(state: ZeroOneState, end: float) -> bool:
     """Run the due steps of the heuristic until the time ``end``; return whether the engine is next."""
     heuristic, engine = state.heuristic, state.engine
     if heuristic is None or (engine is not None and not engine.at_checkpoint):
@@ -257,7 +260,7 @@ def run_due_heuristic(state: ZeroOneState, end: float) -> bool:
     return True
 
 
-def engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
+def _engine_at_checkpoint(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
     """Return the engine for the next slice; between slices an engine may be replaced and the heuristic run again."""
     engine = state.engine
     if engine is not None and not engine.at_checkpoint:
@@ -288,7 +291,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
     if state.executor is not None or state.checkpoint_file is not None:
-        return resumable_engine(state, threads, proof)
+        return _resumable_engine(state, threads, proof)
     shared.reduced = shared.reduced.with_intercept_scale(shared.upper)
     shared.polish = HardMarginSolver.of(shared.reduced)
     if state.engine_name == "boxes":
@@ -298,7 +301,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
         if chosen == "boxes":
             return first
         return Portfolio(shared, first, lambda: ConflictEngine(shared, state.hinge_violations, threads), BOX_HEAD_START)
-    if chosen == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
+    if chosen == "conflicts" or shared.reduced.rows.shape[1] > _PORTFOLIO_COORDINATES:
         return ConflictEngine(shared, state.hinge_violations, threads)
     conflicts = ConflictEngine(shared, state.hinge_violations, threads)
 
@@ -330,9 +333,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points; a path of a proof log may stand for the result.
-        Their solutions are tried as incumbents, and bounds that were judged in this process, or whose log is valid, yield a lower
-        bound (`solvers.zero_one.reuse`), so that a run may end before the search. With ``proof`` the bounds of their logs count,
-        which the log cites by digest.
+        Their solutions are tried as incumbents. Bounds that this process has certified, or whose log is valid, yield a lower
+        bound (`solvers.zero_one.reuse`), so that a run may end before the search. With ``proof`` only the bounds of their logs
+        count, which the new log cites by digest.
     cluster : distributed.Client or str, optional
         Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
         session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
@@ -420,7 +423,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the loops of the first engine, or load them from Numba's cache on disk; others follow at their first turn."""
-        _load_engine(first_engine(self._engine_option, min(view.A.shape), self.cluster is not None))
+        _load_engine(_first_engine(self._engine_option, min(view.A.shape), self.cluster is not None))
 
     @property
     def _engine_option(self) -> EngineName:
@@ -436,7 +439,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         checkpoint = None if self.checkpoint is None else BoxSearchCheckpoint(self.checkpoint, view, limits.tol)
         stopped = None if checkpoint is None else checkpoint.read(self.proof)
         reduced = reduced if stopped is None else stopped.snapshot.search_data.reduced
-        engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
+        engine_name = _first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
         if engine_name == "boxes" and stopped is None:
             # the log of a box search needs an orthogonal map between original and reduced coordinates
             reduced = rotate_for_boxes(reduced if self.proof is None else reduce_problem(view, full=True))
@@ -444,7 +447,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared = SharedState(reduced, incumbent, HardMarginSolver.of(reduced), limits)
         state = ZeroOneState(shared, options, rng, engine_name, checkpoint_file=checkpoint)
         if stopped is not None:
-            resume_search(state, stopped)
+            _resume_search(state, stopped)
         if self.cluster is not None and reduced.rows.size:
             state.executor = cluster_executor(self.cluster)
         shared.improve_bound(0.0)
@@ -453,7 +456,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         solved_problems = [SolvedProblem.of(*pair) for pair in solved_pairs(self.earlier)]
         state.use_earlier(view, solved_problems, self.proof is not None)
         if reduced.rows.shape[0]:
-            boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
+            boxes_first = _first_engine("auto", reduced.rows.shape[1]) == "boxes"
             state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
         return state
 
@@ -484,9 +487,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.checkpoint_file is not None and state.checkpoint_file.due:
             write_checkpoint(state)
         if state.recorder is None:
-            if not run_due_heuristic(state, end):
+            if not _run_due_heuristic(state, end):
                 return Outcome.RUNNING
-            engine = engine_at_checkpoint(state, self._engine_option, self.proof)
+            engine = _engine_at_checkpoint(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.at_checkpoint = outcome is not Outcome.RUNNING or engine.at_checkpoint
             if state.writer is not None and state.writer.write_error is not None:
@@ -513,7 +516,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         )
 
     def measure(self, state: ZeroOneState) -> ProgressState:
-        """Return the value of the incumbent, the proved bound, and the numbers of processed and of open nodes."""
+        """Return the incumbent's objective, the proved bound, and the numbers of processed and of open nodes."""
         shared, engine = state.shared, state.engine
         return ProgressState(
             iteration=0 if engine is None else engine.nodes,
@@ -525,7 +528,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         )
 
     def answer(self, state: ZeroOneState) -> Answer:
-        """Return the incumbent, whose margins are met exactly, and the proved bound; write the log of the bound."""
+        """Return the incumbent, whose kept margins are exactly at least 1, and the proved bound; finish the proof log."""
         shared, engine = state.shared, state.engine
         write_error = write_checkpoint(state)
         problem, w = shared.reduced.problem, shared.incumbent.w

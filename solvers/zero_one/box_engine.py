@@ -47,7 +47,7 @@ class BoxSearchData:
     incumbents are smaller, so the rows remain valid.
     """
 
-    reduced: ReducedZeroOneProblem
+    reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
     upper: float  #: value of the incumbent at the start of the search, in units of the reduced problem
     data: BoxData  #: the problem as the compiled loops read it
     leaf_rows: Any  #: the rows with their thresholds, for the hard-margin problems of leaves
@@ -80,8 +80,8 @@ def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = N
     return sign
 
 
-#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
-SINGLE_THREAD_NODES, NODES_PER_ROUND = 1500, 200
+#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs are reproducible.
+_SINGLE_THREAD_NODES, NODES_PER_ROUND = 1500, 200
 #: Names of a pool's counters that workers report.
 COUNTER_NAMES = ("nodes", "relaxations", "newton_steps", "points")
 
@@ -102,7 +102,7 @@ class BoxLog(Protocol):
 class BoxSearchSnapshot:
     """The state of a box search, from which a file or another process continues it."""
 
-    search_data: BoxSearchData
+    search_data: BoxSearchData  #: the data that all nodes share
     nodes: OpenNodes  #: the open nodes
     unresolved: float = math.inf  #: least lower bound of the leaves that rounding left unresolved; ∞ without such leaves
     first_id: int = 0  #: number of the next node in the proof log
@@ -111,19 +111,26 @@ class BoxSearchSnapshot:
 class BoxEngine(Engine):
     """Branch and bound over boxes with one or several threads (``docs/explanation/zero-one-bb.md``).
 
-    With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
-    the round's start, and their candidates are handled in order. So the run does not depend on timing.
+    Each of several threads has its own pool of open nodes. The threads work in rounds of a fixed number of nodes, with the cutoff
+    at the start of the round, and their candidates are handled in order. So the run does not depend on timing.
 
     Parameters
     ----------
     shared : SharedState
+        Problem, incumbent, limits and bound of the run.
     threads : int
         Number of threads; a proof log allows one.
     log : BoxLog, optional
+        Writer of the proof log.
     snapshot : BoxSearchSnapshot, optional
         State from which the search continues; by default it begins at the root.
     reduced_problem : ReducedZeroOneProblem, optional
         Reduced problem in this engine's own coordinates; by default that of ``shared``.
+
+    Attributes
+    ----------
+    search_data : BoxSearchData
+        The data that all nodes share.
     """
 
     name: ClassVar[str] = "boxes"
@@ -224,17 +231,17 @@ class BoxEngine(Engine):
         return min([self.unresolved, self._shared.cutoff, *map(least_bound, self._pools)])
 
     def work(self, seconds: float) -> Outcome:
-        """Explore nodes for about ``seconds`` or to the end of the slice; polish candidates and close leaves."""
+        """Explore nodes for about ``seconds`` or to the end of the slice; polish candidate solutions and close leaves."""
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
-        if self._threads > 1 and self.nodes >= SINGLE_THREAD_NODES:
+        if self._threads > 1 and self.nodes >= _SINGLE_THREAD_NODES:
             with ThreadPoolExecutor(self._threads) as executor:
                 while outcome is Outcome.RUNNING and self.nodes < self.slice_end and time.perf_counter() < end:
                     outcome = self._round(executor)
         else:
             while outcome is Outcome.RUNNING and self.nodes < self.slice_end and time.perf_counter() < end:
                 outcome = self._explore_alone(end)
-                if self._threads > 1 and self.nodes >= SINGLE_THREAD_NODES:
+                if self._threads > 1 and self.nodes >= _SINGLE_THREAD_NODES:
                     break
         return self._conclude(self.bound, outcome)
 
@@ -248,7 +255,7 @@ class BoxEngine(Engine):
             max(1, min(int(self._nodes_per_second * (end - start)), 100_000, self.slice_end - node_count))
         )
         if self._threads > 1:
-            nodes = max(1, min(nodes, SINGLE_THREAD_NODES - node_count))
+            nodes = max(1, min(nodes, _SINGLE_THREAD_NODES - node_count))
         code = self._explore(0, self._shared.cutoff, nodes)
         elapsed = time.perf_counter() - start
         if self.nodes - node_count >= 20 and elapsed > 1e-4:
@@ -371,7 +378,7 @@ _ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
 class StoppedBoxSearch:
     """An interrupted box search, in this process or with remote workers, as its checkpoint holds it."""
 
-    snapshot: BoxSearchSnapshot
+    snapshot: BoxSearchSnapshot  #: open nodes and data of the search
     w: FloatArray  #: (p,) the incumbent
     lower_bound: float  #: proved lower bound in original units
     nodes: int  #: number of processed nodes

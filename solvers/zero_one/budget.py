@@ -62,11 +62,16 @@ class BudgetSearch:
     node_prover : NodeProver
         Its weights are the multiplicities of the reduced points, its budget is k less the points that every w violates.
     points : int
-        Number of reduced points.
+        Number of reduced points m.
     improve_cutoff : callable
         Function that takes the mask of points to keep, tries to improve the incumbent by them, and returns the new cutoff.
     cutoff : float
         Value of ||w||², in reduced units, below which solutions are searched for.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of processed nodes.
     """
 
     def __init__(self, node_prover: NodeProver, points: int, improve_cutoff: Callable[[Any], float], cutoff: float) -> None:
@@ -171,23 +176,23 @@ class BudgetSearch:
 
 @dataclass(eq=False)
 class BudgetPoint:
-    """A classifier w (p,) with its number of violated margins and its squared norm Σ_{penalised} w_j²."""
+    """A classifier with its number of violated margins and its squared norm."""
 
-    w: FloatArray
-    violated: float
-    norm: float
+    w: FloatArray  #: (p,)
+    violated: float  #: number of margins below 1
+    norm: float  #: Σ_{penalised} w_j²
 
 
 @dataclass(eq=False)
 class BudgetState:
     """The state of one run: the best points on both sides of k, the lower bound, and the searches in progress."""
 
-    view: ZeroOneBudget
-    reduced: ReducedZeroOneProblem
+    view: ZeroOneBudget  #: the problem
+    reduced: ReducedZeroOneProblem  #: the problem with unit weights in reduced coordinates
     polish: HardMarginSolver  #: solver that improves points
-    options: Options
+    options: Options  #: options of the run
     tol: float  #: relative gap at which the run ends
-    rng: np.random.Generator
+    rng: np.random.Generator  #: random generator of the λ problems
     max_norm: float  #: largest squared norm of interest
     high: BudgetPoint  #: the point of the hull's current edge with more than k violations
     best: BudgetPoint | None = None  #: the feasible point of least norm
@@ -198,10 +203,10 @@ class BudgetState:
     inner: ZeroOneState | None = None  #: state of the current λ problem's solver
     search: BudgetSearch | None = None  #: the tree search, once it has begun
     nodes: int = 0  #: nodes of the finished λ problems
-    at_checkpoint: bool = True  #: whether every repeated run passes through this state
+    at_checkpoint: bool = True  #: whether the state is at the end of a slice, where it does not depend on the clock
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
-    recorder: ConflictLogWriter | None = None  #: writer of a log of the bound, while it proves the bound
-    logged_bound: float = 0.0  #: bound that the log at the path claims
+    recorder: ConflictLogWriter | None = None  #: writer of a log by a second search, while that search proves the bound again
+    logged_bound: float = 0.0  #: bound that the log at the path claims; 0 without one
     next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
 
     @property
@@ -498,7 +503,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
         values, write_error = None, None
         if best is None:
-            details["beyond"] = f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {state.view.budget} margins"
+            details["excluded"] = f"no w with ||w||^2 < {state.lower_bound:.3g} violates at most {state.view.budget} margins"
         else:
             violated = state.view.A @ best.w < 1.0
             values = {"w": best.w, "z": violated.astype(np.float64)}

@@ -37,7 +37,7 @@ class NodeRate:
     Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
     """
 
-    limits: Limits
+    limits: Limits  #: the run's limits, with the deadline
     seconds: float  #: estimated seconds of one node
 
     @classmethod
@@ -51,7 +51,7 @@ class NodeRate:
         return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
 
     def next_nodes(self, limit: int) -> int:
-        """Return the number of nodes to process next, between one and ``limit``."""
+        """Return the number of nodes to process before the next reading of the clock, between one and ``limit``."""
         if self.limits.deadline == math.inf:
             return limit
         remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
@@ -62,8 +62,8 @@ class NodeRate:
         self.seconds = (time.perf_counter() - begin) / max(nodes, 1)
 
 
-#: Limits of a round of each depth-first search: nodes, and nodes × points × coordinates, so that a round is short.
-NODES_PER_ROUND, WORK_PER_ROUND = 100, 1_250_000
+#: Largest number of nodes in a round of a depth-first search, and of nodes × points × coordinates, so that a round is short.
+NODES_PER_ROUND, _WORK_PER_ROUND = 100, 1_250_000
 #: Largest number of points in the conflict lists of all levels, 16 MB. A conflict that is not stored is searched for again.
 LISTED_POINTS = 4_000_000
 #: Names of the counters that are reported, and their fields in `loops.conflict_search.STACK_SCALARS`.
@@ -85,6 +85,11 @@ class DepthFirstSearch:
         Costs of deleting the points.
     branching_priority : ndarray (n,)
         Branching priorities of the points.
+
+    Attributes
+    ----------
+    stack : SearchStack
+        The state of the search.
     """
 
     def __init__(self, rows: ConflictRows, exact: ConflictRows, weights: FloatArray, branching_priority: FloatArray) -> None:
@@ -94,7 +99,7 @@ class DepthFirstSearch:
         capacity = max(min(levels * n, LISTED_POINTS // (2 * p + 6)), 1)
         i64, f64 = np.int64, np.float64
         self.stack = SearchStack(
-            state=np.full(n, FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
+            state=np.full(n, FREE, np.int8), point=np.zeros(levels, i64), child=np.full(levels, -1, i64),
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
@@ -120,7 +125,7 @@ class DepthFirstSearch:
     @property
     def nodes_per_round(self) -> int:
         """The number of nodes between two readings of the clock: few where points and coordinates are many."""
-        return max(min(NODES_PER_ROUND, WORK_PER_ROUND // max(self.rows.a.size, 1)), 1)
+        return max(min(NODES_PER_ROUND, _WORK_PER_ROUND // max(self.rows.a.size, 1)), 1)
 
     @property
     def effort(self) -> float:
@@ -128,10 +133,20 @@ class DepthFirstSearch:
         return 4.0 * (int(self.stack.scalars.solves) + self.nodes) * self.rows.a.size
 
     def start_search(self, state: Any, extra: float, bound: float, upper: float) -> None:
-        """Start a search below a node with these states, deletion cost and bound, for candidates of value below ``upper``."""
+        """Start a search below a node, which `run` continues.
+
+        Parameters
+        ----------
+        state : ndarray of int8 (n,)
+            States of the points in the node.
+        extra, bound : float
+            Its proved cost of further deletions, and its lower bound.
+        upper : float
+            Value below which a solution is reported as a candidate.
+        """
         stack = self.stack
         stack.state[:] = state
-        stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
+        stack.extra[0], stack.bound[0], stack.child[0], stack.count[0] = extra, bound, -1, 0
         stack.w[0] = 0.0
         stack.scalars.level, stack.scalars.expand, stack.scalars.trailed = 0, 1, 0
         stack.candidate_value[-1] = upper
@@ -165,7 +180,7 @@ class DepthFirstSearch:
             level -= 1
         while level >= 0:
             point = int(stack.point[level])
-            if stack.at[level] == 0:
+            if stack.child[level] == 0:
                 state[point] = KEPT
                 nodes.append((float(stack.bound[level]), float(stack.extra[level]), state.tobytes()))
             state[point] = FREE
@@ -184,7 +199,7 @@ class DepthFirstSearch:
 class ConflictSearchData:
     """The data of one conflict search, in every process."""
 
-    reduced: ReducedZeroOneProblem
+    reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
     upper: float  #: value of the incumbent at the start, in reduced units; the rows are valid for every better solution
     rows: Any  #: `ConflictRows` with the intercept as a stretched coordinate
     exact: Any  #: `ConflictRows` without the intercept
@@ -208,7 +223,7 @@ class ConflictSearchData:
 
 
 def offer_candidate(shared: SharedState, dive: DepthFirstSearch) -> bool:
-    """Polish the candidate at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
+    """Polish the solution at which a depth-first search has stopped, and offer it; return whether the incumbent improves."""
     w = shared.polish.solve(dive.stack.state != DELETED)
     improved = w is not None and shared.incumbent.offer(shared.reduced, w)
     dive.stack.candidate_value[-1] = min(float(dive.stack.candidate_value[-1]), shared.upper)
@@ -221,9 +236,20 @@ class LargeNeighbourhood:
     Parameters
     ----------
     shared : SharedState
+        Data of the run, with the incumbent to improve.
     rng : numpy Generator
+        Source of the random neighbourhoods.
     branching_priority : ndarray (n,)
         Branching priorities of the points: their hinge violations.
+
+    Attributes
+    ----------
+    running : bool
+        Whether a neighbourhood is being searched.
+    failures : int
+        Number of neighbourhoods since the last improvement of the incumbent, the current one included.
+    rounds : int
+        Number of neighbourhoods so far.
     """
 
     def __init__(self, shared: SharedState, rng: np.random.Generator, branching_priority: FloatArray) -> None:
@@ -270,17 +296,17 @@ class LargeNeighbourhood:
 
 
 #: First target, and the largest step between targets, as shares of the cutoff.
-FIRST_TARGET_SHARE, LARGEST_TARGET_STEP = 0.5, 0.1
+_FIRST_TARGET_SHARE, _LARGEST_TARGET_STEP = 0.5, 0.1
 #: Least number of nodes of a pass from which the growth of the next ones is estimated.
-SHORT_PASS_NODES = 200
+_SHORT_PASS_NODES = 200
 #: Intended ratio of the nodes of successive passes; the final pass may exceed it.
-NODE_GROWTH = 6.0
+_NODE_GROWTH = 6.0
 #: Largest exponent of a forecast, against overflow.
 _MAX_EXPONENT = 100.0
 
 
 class PassTargets:
-    """The schedule of the passes' targets L: a pass searches for solutions below L, finds none, and so proves the bound L.
+    """Schedule of the passes' targets L: a pass searches for solutions below L, and proves the bound L if there is none.
 
     Attributes
     ----------
@@ -289,12 +315,12 @@ class PassTargets:
     """
 
     def __init__(self, cut: float) -> None:
-        self.target = FIRST_TARGET_SHARE * cut
+        self.target = _FIRST_TARGET_SHARE * cut
         self._past_nodes = 0
         self._finished: list[tuple[float, int]] = []
 
     def advance(self, nodes: int, cut: float, finished: bool) -> None:
-        """Record a finished pass and choose the next target, at most ``cut``, for about `NODE_GROWTH` times as many nodes.
+        """Record a finished pass and choose the next target, at most ``cut``, for about `_NODE_GROWTH` times as many nodes.
 
         Parameters
         ----------
@@ -309,11 +335,11 @@ class PassTargets:
         self._finished.append((self.target, pass_nodes))
         if not finished:
             self.target = cut
-        elif pass_nodes < SHORT_PASS_NODES or len(self._finished) < 2:
-            self.target += LARGEST_TARGET_STEP * cut
+        elif pass_nodes < _SHORT_PASS_NODES or len(self._finished) < 2:
+            self.target += _LARGEST_TARGET_STEP * cut
         else:
-            step = math.log(NODE_GROWTH) / self._growth()
-            self.target += min(step, LARGEST_TARGET_STEP * cut)
+            step = math.log(_NODE_GROWTH) / self._growth()
+            self.target += min(step, _LARGEST_TARGET_STEP * cut)
             if self.target + 0.5 * step >= cut:
                 self.target = cut
 
@@ -344,10 +370,9 @@ class PassTargets:
 class ConflictEngine(Engine):
     """Branch and bound on norm-conflicts; see `solvers.zero_one.loops.conflict_search` and ``docs/explanation/zero-one-bb.md``.
 
-    The search runs in passes of growing targets. A pass searches for solutions below its target L, finds none, and so proves
-    the bound L. Each pass costs a small share of the next one, and the last target is the cutoff. Within a pass one thread
-    searches depth-first. Several threads share a heap of nodes. Each node is searched depth-first for a number of nodes that
-    grows with the heap, and the nodes left open return to the heap.
+    The search runs in passes with rising targets (`PassTargets`). Each pass costs a small share of the next one, and the last
+    target is the cutoff. Within a pass one thread searches depth-first. Several threads share a heap of nodes. Each node is
+    searched depth-first for a number of nodes that grows with the heap, and the nodes left open return to the heap.
     """
 
     name: ClassVar[str] = "conflicts"

@@ -47,11 +47,12 @@ _DECAY_NODES = 256
 
 
 class NodeProver:
-    """Processor of single nodes of a proof by conflicts: the compiled loop with its data, workspace and record.
+    """Processor of single nodes of a proof by conflicts, the compiled loop `prove_node` with its data and workspace.
 
     Parameters
     ----------
     reduced : ReducedZeroOneProblem
+        The problem in reduced coordinates.
     upper : float
         Reduced value (or squared norm) below which solutions are of interest: it bounds the intercept and the rounding errors.
     weights : ndarray (m,)
@@ -60,6 +61,13 @@ class NodeProver:
         Branching priorities of the points.
     budget : float
         Largest number of deletions; infinite if deletions cost their weights instead.
+
+    Attributes
+    ----------
+    width : int
+        Number of coordinates, the stretched intercept's and padding included.
+    record : NodeRecord
+        Conflicts and steps of the node that `prove` processed last.
     """
 
     def __init__(
@@ -75,7 +83,11 @@ class NodeProver:
         self._workspace, self.record = empty_workspace(n, self.width, self._exact.a.shape[1]), _empty_record(n, self.width)
 
     def prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
-        """Process a node at a cutoff, update ``state``, ``extra`` and ``start`` in place, and return the code of `prove_node`."""
+        """Process a node at a cutoff by `prove_node`, and return its code: a branching point, or PROVED or OPEN_LEAF.
+
+        The states of the points, the cost of further deletions (1,) and the active set of the kept points, ``start``, are updated
+        in place.
+        """
         from .loops.conflict_proof import prove_node
 
         zero_fields(self.record.scalars)
@@ -123,7 +135,7 @@ _NORM_SLACK = 1e-9
 class ProofGoal:
     """The claim to be proved, in every process: no solution has a value below ``cut``."""
 
-    reduced: ReducedZeroOneProblem
+    reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
     weights: FloatArray  #: (m,) costs of deletions: reduced weights, or multiplicities with a finite budget
     branching_priority: FloatArray  #: (m,) branching priorities of the points: their hinge violations
     cut: float  #: value in reduced units, with a finite budget the squared norm
@@ -156,6 +168,8 @@ class TreeProver:
 
     Attributes
     ----------
+    nodes : int
+        Number of processed nodes.
     unresolved_nodes : list of ProofNode
         Nodes without free points that rounding leaves unproved.
     """
@@ -330,8 +344,8 @@ DISPATCH_NODES = 300
 class ProofSubproblem:
     """A task for a worker: prove some open nodes in a limited time."""
 
-    goal: ProofGoal
-    nodes: list[ProofNode]
+    goal: ProofGoal  #: the claim to be proved
+    nodes: list[ProofNode]  #: the open nodes to prove
     seconds: float  #: time limit
     number: int  #: number of the subproblem; its nodes and conflicts are numbered from ``number * NUMBERS_PER_SUBPROBLEM`` on
 
@@ -375,9 +389,16 @@ class ProofPool:
     Parameters
     ----------
     goal : ProofGoal
+        The claim to be proved.
     prover : TreeProver
         Prover of the first nodes in this process; its open nodes are the pool.
     executor : AsynchronousExecutor
+        The workers.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of nodes that workers have processed.
     """
 
     def __init__(self, goal: ProofGoal, prover: TreeProver, executor: AsynchronousExecutor) -> None:
@@ -442,7 +463,9 @@ class ConflictLogWriter(LogWriter):
     Parameters
     ----------
     path : str
+        Path of the log.
     reduced : ReducedZeroOneProblem
+        The problem in reduced coordinates.
     bound : float
         The lower bound that the search has proved, in original units.
     branching_priority : ndarray (m,)

@@ -54,7 +54,7 @@ class BoxSubproblem:
     search_data: BoxSearchData  #: data of the search, equal for all subproblems: its large arrays are sent once
     nodes: TaskArrays  #: the arrays of the open nodes
     w: FloatArray  #: the incumbent at the time of dispatch
-    value: float  #: its objective
+    value: float  #: the incumbent's objective
     tol: float  #: tolerance of the search
     seconds: float  #: time limit
     number: int  #: number of the subproblem, from 1; its nodes have numbers from ``number * NUMBERS_PER_SUBPROBLEM`` on
@@ -127,11 +127,18 @@ class DistributedBoxEngine(Engine):
     Parameters
     ----------
     shared : SharedState
+        Problem, incumbent, limits and bound of the run.
     first : BoxEngine
         The local search, from the root or from a checkpoint.
     executor : AsynchronousExecutor
+        The workers.
     writer : BoxLogWriter, optional
         Writer of the proof log, which merges the parts of the workers.
+
+    Attributes
+    ----------
+    search_data : BoxSearchData
+        The data that all nodes share.
     """
 
     name: ClassVar[str] = "boxes"

@@ -31,7 +31,7 @@ class ConflictSubproblem:
     search_data: ConflictSearchData  #: data of the search, equal for all subproblems
     nodes: list[ConflictNode]  #: the open nodes
     w: FloatArray  #: the incumbent at the time of dispatch
-    value: float  #: its objective
+    value: float  #: the incumbent's objective
     target: float  #: target of the pass, in reduced units
     tol: float  #: tolerance of the search
     seconds: float  #: time limit
@@ -89,9 +89,16 @@ class DistributedConflictEngine(Engine):
     Parameters
     ----------
     shared : SharedState
+        Problem, incumbent, limits and bound of the run.
     branching_priority : ndarray (m,)
         Hinge violation of every point: points with the largest violation are deleted first.
     executor : AsynchronousExecutor
+        The workers.
+
+    Attributes
+    ----------
+    search_data : ConflictSearchData
+        The data that all nodes share.
     """
 
     name: ClassVar[str] = "conflicts"

@@ -68,12 +68,12 @@ _LARGE_IMPROVEMENT, _SMALL_IMPROVEMENT, _FEW_NODES = 0.01, 0.8, 1000
 class SharedState:
     """The data of one run that the primal heuristic and the engines share: problem, incumbent, limits and lower bound."""
 
-    reduced: ReducedZeroOneProblem
-    incumbent: Incumbent
-    polish: HardMarginSolver
-    limits: Limits
-    lower_bound: float = field(default=0.0)  #: best lower bound in original units, from checkpoints alone: the same in every run
-    provisional_bound: float = field(default=0.0)  #: bound between two checkpoints: valid, but its time depends on the clock
+    reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
+    incumbent: Incumbent  #: the best known classifier
+    polish: HardMarginSolver  #: solver that improves incumbents
+    limits: Limits  #: tolerance and limits of the run
+    lower_bound: float = field(default=0.0)  #: best lower bound at the end of a slice, in original units: reproducible
+    provisional_bound: float = field(default=0.0)  #: valid lower bound within a slice, in original units: depends on the clock
 
     @property
     def upper(self) -> float:
@@ -103,10 +103,11 @@ class Engine(ABC):
     """Base class of a tree search that can stop and resume.
 
     The driver runs it in *slices* of a number of nodes that the search itself determines. The clock may interrupt a slice
-    anywhere. All decisions that follow from the state (another engine, another incumbent, the end) are taken at the end of a
-    slice, so that runs repeat.
+    anywhere. All decisions (another engine, the heuristic, the end of the run) are taken at the end of a slice, so that runs are
+    reproducible.
     """
 
+    #: Name of the engine in progress and statistics.
     name: ClassVar[str]
     #: Measured nanoseconds of one thread for a unit of effort on large problems, which make the efforts of engines comparable.
     nanoseconds_per_effort: ClassVar[float] = 1.0
@@ -130,7 +131,7 @@ class Engine(ABC):
 
     @property
     def at_checkpoint(self) -> bool:
-        """True if no slice is in progress."""
+        """True if no slice is in progress: the state does not depend on the clock."""
         return self.nodes >= self.slice_end
 
     def begin_slice(self) -> None:
@@ -199,7 +200,7 @@ TRIAL_EFFORT = 1.2e8
 #: Largest ratio of the two engines' shares of time.
 LARGEST_SHARE_RATIO = 16.0
 #: Least remaining work of an engine as a share of its past work, for an engine that has exceeded its forecast.
-LEAST_REMAINING_SHARE = 0.1
+_LEAST_REMAINING_SHARE = 0.1
 
 
 class Portfolio(Engine):
@@ -213,7 +214,9 @@ class Portfolio(Engine):
     Parameters
     ----------
     shared : SharedState
+        Problem, incumbent, limits and bound of the run.
     first : Engine
+        The engine that begins.
     second : callable
         Function that creates the other engine at its first turn.
     head_start : float
@@ -284,7 +287,7 @@ class Portfolio(Engine):
 
     def _remaining_effort(self, engine: Engine) -> float:
         """Return the forecast remaining effort in nanoseconds, at least a share of the past effort."""
-        return max(engine.forecast - engine.spent_nanoseconds, LEAST_REMAINING_SHARE * engine.spent_nanoseconds)
+        return max(engine.forecast - engine.spent_nanoseconds, _LEAST_REMAINING_SHARE * engine.spent_nanoseconds)
 
     def work(self, seconds: float) -> Outcome:
         """Run the current engine; the run ends at CONVERGED, at the node limit, or once both engines have ended."""

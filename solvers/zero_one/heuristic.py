@@ -56,15 +56,23 @@ class LocalSearch:
     start : ndarray (p,)
         Starting point; the search begins at its best multiple.
     rng : numpy Generator
+        Source of the directions.
     patience : int
         Number of consecutive unsuccessful directions that ends the search.
+
+    Attributes
+    ----------
+    w : ndarray (p,)
+        The current point.
+    value : float
+        Its objective.
     """
 
     def __init__(
         self, rows: FloatArray, weights: FloatArray, free: bool, start: FloatArray, rng: np.random.Generator, patience: int
     ) -> None:
         self._rows, self._weights, self._free, self._rng, self._patience = rows, weights, free, rng, patience
-        step, _ = line_minima(rows, weights, free, np.zeros(rows.shape[1]), start[:, None])
+        step, _ = _line_minima(rows, weights, free, np.zeros(rows.shape[1]), start[:, None])
         self._set_point(start * float(step[0]))
         self._failures = 0
         self._batch = max(min(_BATCH, _MAX_ELEMENTS // rows.size), 4)
@@ -77,7 +85,7 @@ class LocalSearch:
     def step(self) -> None:
         """Minimise along a batch of lines through the current point, and move to the best minimiser if it is better."""
         directions = self._directions()
-        steps, values = line_minima(self._rows, self._weights, self._free, self.w, directions)
+        steps, values = _line_minima(self._rows, self._weights, self._free, self.w, directions)
         best = int(values.argmin())
         candidate = self.w + float(steps[best]) * directions[:, best]
         self._failures += self._batch
@@ -120,7 +128,7 @@ class LocalSearch:
         return np.ascontiguousarray((directions / norms[:, None]).T)
 
 
-def line_minima(
+def _line_minima(
     rows: FloatArray, weights: FloatArray, free: bool, w: FloatArray, directions: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the global minimisers t of the 0-1 objective along w + t d for the columns d of ``directions``, and their values.
@@ -216,10 +224,18 @@ class Heuristic:
     shared : SharedState
         Data of the search, with the incumbent to improve.
     rng : numpy Generator
+        Source of directions and neighbourhoods.
     restarts : int
         Maximum number of local searches; `_MAX_FAILURES` failures end those of a level sooner.
     neighbourhoods : int
         Maximum number of large neighbourhoods; a third of them without success ends those of a level sooner.
+
+    Attributes
+    ----------
+    starts : ndarray (5, k)
+        Starting points of the first local searches (`hinge_path`).
+    effort : float
+        Counted work so far, about nanoseconds.
     """
 
     def __init__(self, shared: SharedState, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
@@ -239,7 +255,7 @@ class Heuristic:
         """Offer the best multiple of the hinge path's points, polished, and the least norm that keeps every point."""
         shared = self._shared
         rows, p = shared.reduced.rows, shared.reduced.rows.shape[1]
-        steps, values = line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
+        steps, values = _line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
         best = self.starts[values.argmin()] * steps[values.argmin()]
         if time.perf_counter() + self._hinge_seconds >= shared.limits.deadline:  # no time to polish
             shared.incumbent.offer(shared.reduced, shared.reduced.to_original(best))
@@ -382,7 +398,7 @@ def good_classifier(
     origin = np.zeros(reduced.rows.shape[1])
     for w in starts:
         v = reduced.to_reduced(w)
-        steps, _ = line_minima(reduced.rows, reduced.weights, reduced.free, origin, v[:, None])
+        steps, _ = _line_minima(reduced.rows, reduced.weights, reduced.free, origin, v[:, None])
         shared.polish.improve(shared.incumbent, v * steps[0])
     heuristic = Heuristic(shared, rng, rounds, rounds)
     while not heuristic.finished:

@@ -37,7 +37,7 @@ class Incumbent:
 class HardMarginSolver:
     """Solver of hard-margin problems on sets of the reduced problem's points, by which incumbents are improved."""
 
-    reduced: ReducedZeroOneProblem
+    reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
     rows: Any  #: `ConflictRows`: the points with thresholds 1, as the compiled dual active-set method reads them
 
     @classmethod
@@ -125,7 +125,7 @@ _NEAR = 1e-7
 class LeastNormSolver:
     """Solver of min Σ_{penalised} w_j² subject to a_i'w ≥ 1 on any subset of a 0-1 problem's points, in original coordinates."""
 
-    polish: HardMarginSolver
+    polish: HardMarginSolver  #: solver in reduced coordinates
 
     @classmethod
     def of(cls, problem: ZeroOneProblem) -> LeastNormSolver:

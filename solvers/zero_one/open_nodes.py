@@ -105,7 +105,7 @@ def enlarge_pool(pool: BoxPool, times: int = 2) -> BoxPool:
 #: Default memory limit of a pool in bytes; beyond it the search continues nearly depth-first.
 DEFAULT_MEMORY = 2e9
 #: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
-LARGEST_GROWTH = 4
+_LARGEST_GROWTH = 4
 
 
 def enlarge_within_memory(pool: BoxPool, memory: float) -> BoxPool | None:
@@ -115,7 +115,7 @@ def enlarge_within_memory(pool: BoxPool, memory: float) -> BoxPool | None:
     """
     growth = int(memory / sum(array.nbytes for array in pool))
     if growth >= 2:
-        return enlarge_pool(pool, min(growth, LARGEST_GROWTH))
+        return enlarge_pool(pool, min(growth, _LARGEST_GROWTH))
     if pool.scalars.frugal:
         return None
     pool.scalars.frugal = 1
@@ -142,19 +142,16 @@ class OpenNodes:
     """Open nodes in order of their bounds, with all data that their search depends on: any process continues it alike."""
 
     key: FloatArray  #: (m,) proved lower bounds, in units of the reduced problem
-    #: (m, p) boxes, and the starting points of their relaxations
-    lo: FloatArray
-    hi: FloatArray
-    w: FloatArray
+    lo: FloatArray  #: (m, p) lower ends of the boxes
+    hi: FloatArray  #: (m, p) upper ends of the boxes
+    w: FloatArray  #: (m, p) starting points of the relaxations
     base: FloatArray  #: (m,) summed weights of the points that are violated throughout each box
-    #: (m,) number of the parent in the proof log, and the child's index, 0 or 1
-    ident: IntArray
-    side: IntArray
+    ident: IntArray  #: (m,) number of the parent in the proof log
+    side: IntArray  #: (m,) which child of the parent, 0 or 1
     count: IntArray  #: (m,) number of undecided points of each node
-    #: (Σ count,) the points, their states, and lower ends l_i of their margins
-    point: IntArray
-    state: IntArray
-    lower: FloatArray
+    point: IntArray  #: (Σ count,) the undecided points of all nodes
+    state: IntArray  #: (Σ count,) their states
+    lower: FloatArray  #: (Σ count,) lower ends l_i of their margins
 
     def __len__(self) -> int:
         return len(self.key)

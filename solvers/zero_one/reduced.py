@@ -42,7 +42,7 @@ class ReducedZeroOneProblem:
     #: (m,) norm of each row's part outside the range of T, whose directions are numerically null, rounded up
     residual: FloatArray
     shrink: float  #: δ, the relative loss of a bound through the reduction
-    problem: ZeroOneProblem
+    problem: ZeroOneProblem  #: the original problem
 
     @property
     def stretch(self) -> float:

@@ -35,7 +35,7 @@ _EPS = 2.0**-53
 class SolvedProblem:
     """A related 0-1 problem with a classifier and a lower bound of its optimum."""
 
-    problem: ZeroOneProblem
+    problem: ZeroOneProblem  #: the problem
     bound: float  #: proved lower bound; 0 if none is known
     w: FloatArray | None  #: (p,) a classifier; None without one
     log: str | None = None  #: path of the proof log of the bound
@@ -66,8 +66,8 @@ class SolvedProblem:
 class TransferredBound:
     """The lower bound that solved problems imply, with the shares θ_k > 0 of those on which it rests."""
 
-    bound: float = 0.0
-    shares: tuple[tuple[SolvedProblem, float], ...] = ()
+    bound: float = 0.0  #: the lower bound; 0 if none is implied
+    shares: tuple[tuple[SolvedProblem, float], ...] = ()  #: pairs (problem k, θ_k)
 
 
 def transferred_bound(problem: ZeroOneProblem, earlier: Sequence[SolvedProblem]) -> TransferredBound:

@@ -1,6 +1,6 @@
 """Exact search for the counterfactual optima of many points: the least 0-1 objective of a classifier that keeps a given row.
 
-The sensitivity questions of `marginopt.questions.stability` call it.
+`marginopt.questions.stability` calls it: the optima measure how firmly the data decide each prediction.
 
 For targets a_t (rows s x_t of points x_t and forced signs s) and f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}
 
@@ -87,6 +87,11 @@ class TargetSearch:
         Bounds above it are of no interest.
     limits : Limits
         ``tol`` is the relative gap of every target; ``nodes`` counts the nodes of all.
+
+    Attributes
+    ----------
+    nodes : int
+        Number of processed nodes of all targets.
     """
 
     def __init__(

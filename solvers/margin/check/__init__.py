@@ -1,16 +1,18 @@
-"""An independent checker of the proof logs of `margin-bb`: it shares no code with the solver and trusts the data alone.
+"""An independent checker of the proof logs of `margin-bb`, which shares no code with the solver and trusts the data alone.
 
-Let B be the claimed bound. For every feasible w that costs less than B, the root box (`rotated_problem`) holds w or a point that
-is as good. A claim of infeasibility is checked with B = ∞. Each round of a node tightens its box by proved lower bounds of the
-cost. Integers, limits on non-zero coefficients, rows and budgets of errors tighten it too (`boxes`). A node must end with an
-empty box or a bound of at least B, or be split. The log states pairs, multipliers and splits. Boxes and bounds are recomputed, in
-float64 with all roundings taken off. Sums are numpy's, each with its error bound: a sum of m products, in any order, is wrong by
-less than (m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in rational arithmetic (`logged_problem.exact_value`).
+Let B be the claimed bound, ∞ for a claim of infeasibility. The checker proves that no feasible w has an objective below B. Its
+root box (`rotated_problem`) contains every such w, or a point that is as good. The log states a tree of boxes. In each *round* of
+a node it states pairs of terms and multipliers. From these the checker computes a lower bound of the objective on the box, and
+shrinks the box. Integers, limits on non-zero coefficients, linear constraints, budgets of errors and equal rates shrink it too
+(`boxes`). A node must end with an empty box or a bound of at least B, or be split into two.
 
-*Lower bounds of losses on a box.* Each loss is a linear tail plus a bounded part. Two terms whose margins have a small enough sum
-cannot both be cheap, so a pair of bounded parts has a lower bound of its own (`pair_bound`). Costs are those of the terms: the
-points, then for each budget and each of its points a loss 1{m < 1} that costs the budget's price. Slopes α of losses that do not
-rise are ≥ 0; any sign is valid.
+Bounds and boxes are computed in float64, less their rounding errors: a sum of m products, in any order, is wrong by less than
+(m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in rational arithmetic (`logged_problem.exact_value`).
+
+*Terms.* A term is a loss of one margin, times its cost: one term for each point, then for each budget and each of its points the
+loss 1{m < 1} at the budget's price. A loss is the sum of a linear tail and a bounded part. If the margins of two terms have a
+small sum on the box, their bounded parts cannot both be small (`pair_bound`). The multiplier α of a term is the slope, with its
+sign reversed, of a linear function below the loss; the bound is valid for every α.
 """
 
 from __future__ import annotations
@@ -41,19 +43,17 @@ _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 @dataclass(eq=False)
 class BoxLosses:
-    """A lower bound of the losses on a box: ``fixed_cost`` plus, for each term, unpaid·(bounded part) + cost·tail."""
+    """A lower bound of the losses on a box: ``fixed_cost`` + Σ over the N terms of unpaid·(bounded part) + cost·tail."""
 
     fixed_cost: float  #: sum of the pair bounds
-    #: (N,) costs of the terms, and what pairs leave of them
-    costs: Array
-    unpaid: Array
-    #: (N,) margins over the box, at least 1 for demanded points
-    low: Array
-    high: Array
-    size: Array  #: (n,) upper bounds of Σ_j |g_ij v_j| for the points
+    costs: Array  #: (N,) costs of the terms
+    unpaid: Array  #: (N,) costs less those that pairs have moved to ``fixed_cost``
+    low: Array  #: (N,) least margins on the box, at least 1 for demanded points
+    high: Array  #: (N,) greatest margins on the box
+    size: Array  #: (n,) largest Σ_j |g_ij v_j| of each point on the box
 
 
-def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
+def _box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLosses:
     """Return the losses of all terms on a box, before pairs; ``theta`` has the price of each budget."""
     sizes = [budget.points.size for budget in problem.original.budgets]
     costs = np.concatenate([problem.original.costs, np.repeat(theta, sizes)])
@@ -66,9 +66,9 @@ def box_losses(problem: RotatedProblem, box: CheckedBox, theta: Array) -> BoxLos
 def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     """Return a lower bound of ρ(x) + ρ'(y) over x + y ≤ top, for the bounded parts ρ, ρ' of two losses.
 
-    On x + y = top, as neither rises. Between breakpoints of the two losses the sum is linear in x, and it is lower
-    semicontinuous. So it is least at a breakpoint of one of them, or far out, at the height of the one and 0 of the other. Even
-    losses rise: the bound is 0.
+    Neither loss increases, so the minimum is on x + y = top. There the sum is linear in x between breakpoints of the two losses,
+    and lower semicontinuous. So it is least at a breakpoint of one of them, or far out, where one loss is at its height and the
+    other is 0. The bound is 0 for a symmetric loss, which may increase.
     """
     if first.loss.symmetric or second.loss.symmetric:
         return np.zeros(top.shape)
@@ -79,7 +79,7 @@ def pair_bound(first: LinearPieces, second: LinearPieces, top: Array) -> Array:
     return np.maximum(minimum, 0.0)
 
 
-def apply_pair_bounds(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
+def _apply_pair_bounds(problem: RotatedProblem, box: CheckedBox, loss: BoxLosses, levels: list[list[int]]) -> None:
     """Move cost from the terms of the pairs of a log's ``levels`` to ``fixed_cost``, in place.
 
     Each pair (i, j) gives up the smaller remaining cost of its terms, times its `pair_bound`.
@@ -155,8 +155,7 @@ _FINE = 1e-11
 def search_box(box: CheckedBox, entry: dict[str, Any]) -> CheckedBox:
     """Return the box for which the search computed a round's multipliers, enlarged to contain this one; its bounds hold here.
 
-    The multipliers are worse for a smaller box: a slope that is as steep as possible is steeper there, and falls farther beyond
-    its end.
+    On this box, which may be smaller, the same multipliers may prove less.
     """
     lo, hi = box.lo, box.hi
     if "box" in entry:
@@ -223,20 +222,22 @@ def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cu
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
     """Raise the bound of the box by a round's pairs and multipliers, and cut off the part that costs ``cut`` or more.
 
-    For feasible points of interest in the box, with slopes α, rows and demanded points R w ≥ r, prices θ of budgets,
+    Let R v ≥ r be the linear constraints and the demanded margins, with multipliers μ ≥ 0; α the terms' multipliers; p a point of
+    the norm's polar; γ slopes of the prices π; θ ≥ 0 prices of the budgets. For feasible points of interest in the box,
 
         cost ≥ fixed_cost + Σ_t min_m (unpaid·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
                + Σ_j (d_j v_j² + (p + γ - Σ_t α_t g_t - R'μ)_j v_j).
 
-    With x = v - m the last part is const + Σ_j (a_j x_j² + b_j x_j): each x_j has its own least value c_j, and rises from there.
+    With x = v - (the box's centre) the last part is const + Σ_j (a_j x_j² + b_j x_j). It is separable: the part of x_j is least
+    at some c_j, and increases on both sides of it.
     """
     logged, p = problem.original, problem.lo.size
     is_relaxed = "p" in entry
     theta = _numbers(entry, "theta", len(logged.budgets))
     if (theta < 0.0).any():
         raise InvalidProofError("prices of budgets must not be negative")
-    loss = box_losses(problem, box, theta)
-    apply_pair_bounds(problem, box, loss, entry["pairs"])
+    loss = _box_losses(problem, box, theta)
+    _apply_pair_bounds(problem, box, loss, entry["pairs"])
     multipliers = entry if is_relaxed else {}
     alpha, mu = (
         _sparse(multipliers, "alpha", loss.unpaid.size, signed=True),
@@ -310,7 +311,7 @@ _SPLITS = {"split", "support", "sign"}
 
 
 class MarginChecker(ProofChecker[LoggedMarginProblem]):
-    """Checker of the logs of ``margin-bb``."""
+    """Checker of the proof logs of `margin-bb`, which `check_proof` calls."""
 
     format, versions = FORMAT, (VERSION,)
     claims_infeasibility = streams = True
@@ -372,7 +373,7 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
         self._problem, self._target, self._cut = problem, target, problem.target
 
     def waiting(self, box: CheckedBox | None) -> CheckedBox | None:
-        """Return the box; None if it is proved."""
+        """Return the box; None if it is empty or its bound reaches the target."""
         return box if _open(box, self._target) else None
 
     def read_other_record(self, record: dict[str, Any]) -> None:
@@ -385,7 +386,7 @@ class _MarginRules(NodeRules["CheckedBox | None"]):
             self.read_other_record({"cut": entry.get("cut", self._cut)})
 
     def children(self, record: dict[str, Any], state: CheckedBox | None) -> list[CheckedBox | None]:
-        """Return the two boxes of a split; None for each that is proved."""
+        """Return the two boxes of a split, None for one that is proved; [] if the rounds prove the node itself."""
         problem, box = self._problem, state
         for entry in record["rounds"]:
             self.read_other_record({"cut": entry.get("cut", self._cut)})

@@ -1,4 +1,4 @@
-"""The nodes that the checker of `margin-bb` computes, boxes with a bound, and their tightening by propagation."""
+"""The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ _PASSES, _WORTH = 60, 1e-10
 
 @dataclass(eq=False)
 class CheckedBox:
-    """A node: a box lo ≤ v ≤ hi. Points of interest are the feasible ones that cost less than the claim."""
+    """A node: a box lo ≤ v ≤ hi. Its *points of interest* are the feasible ones that cost less than the claimed bound."""
 
-    #: (p,) ends of the box
-    lo: Array
-    hi: Array
-    bound: float  #: lower bound of the cost of the points of interest here
-    marked: BoolArray  #: (p,) v_j ≠ 0 at every point of interest here
-    demanded: BoolArray  #: (n,) points whose margins are at least 1 at every feasible point here
-    #: (n,) 1 for points whose margins are at least 0 at every feasible point here, -1 for those with margins of at most 0; a
-    #: margin of 0 counts as positive or as negative accordingly
+    lo: Array  #: (p,) lower ends of the box
+    hi: Array  #: (p,) upper ends of the box
+    bound: float  #: lower bound of the cost of the points of interest
+    marked: BoolArray  #: (p,) whether v_j ≠ 0 at every point of interest, by the node's splits
+    demanded: BoolArray  #: (n,) whether the point's margin is at least 1 at every feasible point of the box
+    #: (n,) 1 if the point's margin is at least 0 at every feasible point of the box, -1 if it is at most 0, else 0; a margin of 0
+    #: counts as positive for 1, as negative for -1
     signs: IntArray
 
     @property
@@ -41,12 +40,12 @@ class CheckedBox:
 
     @property
     def used(self) -> BoolArray:
-        """The coordinates that are not 0 at points of interest in the box."""
+        """Mask (p,) of the coordinates that are not 0 at any point of interest."""
         return np.asarray(self.marked | (self.lo > 0.0) | (self.hi < 0.0))
 
     @property
     def largest_coordinates(self) -> Array:
-        """The largest |v_j|."""
+        """The largest |v_j| on the box, (p,)."""
         return np.maximum(np.abs(self.lo), np.abs(self.hi))
 
     def child(self, j: int, value: float, side: int) -> CheckedBox:
@@ -91,12 +90,12 @@ def root_box(problem: RotatedProblem) -> CheckedBox:
 
 
 def sum_error(terms: int, size: Array) -> Array:
-    """Return the error bound of a float64 sum of this many ``terms``, products whose absolute values sum to ``size``."""
+    """Return the error bound of a float64 sum of ``terms`` products whose absolute values sum to ``size``."""
     return (terms + 4) * _EPS * size + _TINY
 
 
 def margin_ranges(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Array, Array]:
-    """Return the ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
+    """Return, for each point, the least and the greatest margin on the box, and the largest Σ_j |g_ij v_j|; three arrays (n,)."""
     positive, negative = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
     size = (positive - negative) @ box.largest_coordinates
     error = sum_error(2 * box.lo.size + 4, size) + problem.e
@@ -104,9 +103,9 @@ def margin_ranges(problem: RotatedProblem, box: CheckedBox) -> tuple[Array, Arra
 
 
 def propagate(problem: RotatedProblem, box: CheckedBox) -> None:
-    """Tighten the box in place by integers, the limit on non-zeros, rows, demanded points, budgets and equal rates.
+    """Tighten the box in place by integers, the limit on non-zeros, linear constraints and demanded points.
 
-    It also finds further demanded points and signs.
+    Budgets demand further points, and equal rates demand signs of margins.
     """
     if problem.original.is_unrestricted:
         return

@@ -1,4 +1,4 @@
-"""The problem of a proof log of `margin-bb`: read from the header, compared with the user's, and its objective in fractions."""
+"""The problem of a proof log of `margin-bb`: its header, its comparison with the user's problem, and its exact objective."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ _ROUNDING = Fraction(1, 2**52)
 def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
     """Return the objective of w in rational arithmetic, rounded up to a float; infinite if w is not feasible.
 
-    A solver's point meets a margin or an end up to rounding. So a margin counts as met if it is short of a breakpoint t by at
-    most 1e-9·|t| (of a breakpoint at 0 by the rounding of its own sum). A coefficient x may miss its ends by 1e-9·(1 + |x|), a
-    row by 1e-9 of the lesser of its terms and its largest number: large terms that cancel allow no more. A score counts as 0
-    within 1e-9 of its terms. Integers and zeros are exact, and so are all sums. The norm is that of the combination of atoms,
-    Σ|α_k|, and of its difference from w, which atoms represent exactly; a better combination may cost less.
+    A solver's point satisfies thresholds and bounds only up to rounding. So a margin may be below a breakpoint t by 1e-9·|t|
+    (below a breakpoint at 0 by the rounding of its own sum). A coefficient x may violate its bounds by 1e-9·(1 + |x|), and a
+    linear constraint by 1e-9 of its terms or of its largest number, whichever is less: large terms that cancel allow no more. A
+    score within 1e-9 of its terms counts as 0. Integers and zeros must be exact, and all sums are.
+
+    ``combination`` holds α with Σ_k α_k x_k ≈ w for the atoms x_k. The norm of w counts as Σ|α_k| after a correction that makes
+    the combination exact; a better combination may be smaller.
     """
     if len(combination) != len(problem.atoms):
         raise InvalidProofError("the incumbent has the wrong length")
@@ -173,7 +175,7 @@ HEADER_KEYS = {
 }  # fmt: skip
 
 
-def read_header(header: dict[str, Any]) -> dict[str, Any]:
+def _read_header(header: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the `MarginProblem` that a log's header states, after checking them."""
     A = np.array(header["A"], dtype=np.float64)
     _demand(A.ndim == 2 and A.shape[1] > 0 and np.isfinite(A).all(), "A must be a finite matrix")
@@ -287,6 +289,7 @@ def _loss_parts(loss: PiecewiseLinearLoss) -> tuple[Array, ...]:
     return (loss.margins, loss.below, loss.at, np.array([loss.tail, rise_start, *([1.0] if loss.symmetric else [])]))
 
 
+#: Name and version of the log's format, in its header.
 FORMAT, VERSION = "marginopt-margin-proof", 2
 
 #: The difference of a field in words, by its key.
@@ -302,12 +305,12 @@ _DIFFERENCES = {
 
 @dataclass(frozen=True, eq=False)
 class LoggedMarginProblem(MarginProblem):
-    """A `MarginProblem` as a log or a model states it, comparable field by field."""
+    """A `MarginProblem` as a log or a model states it, with a digest and a comparison field by field."""
 
     @classmethod
     def of_log(cls, header: dict[str, Any]) -> LoggedMarginProblem:
         """Return the problem of a log's header."""
-        return cls(**read_header(header))
+        return cls(**_read_header(header))
 
     @classmethod
     def of_problem(cls, view: MarginProblem) -> LoggedMarginProblem:

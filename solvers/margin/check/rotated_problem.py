@@ -23,14 +23,14 @@ _EPS, _TINY = 2.0**-52, 2.0**-1000
 class LinearPieces:
     """A piecewise linear lower bound of a loss's bounded part: one piece left of each breakpoint, and one right of the last.
 
-    Each piece is the greater of base_k - slope_k (m - anchor_k) and floor_k.
+    Piece k is max{base_k - slope_k (m - anchor_k), floor_k} at the margin m.
     """
 
-    loss: PiecewiseLinearLoss
-    anchor: Array  #: (K + 1,) for K breakpoints, as the others
-    base: Array
-    slope: Array
-    floor: Array
+    loss: PiecewiseLinearLoss  #: the loss, of K breakpoints
+    anchor: Array  #: (K + 1,) left ends of the pieces; of the first one its right end
+    base: Array  #: (K + 1,) values at the anchors
+    slope: Array  #: (K + 1,) rates of decrease, ≥ 0
+    floor: Array  #: (K + 1,) least values of the pieces
 
     @classmethod
     def of(cls, loss: PiecewiseLinearLoss) -> LinearPieces:
@@ -59,22 +59,21 @@ class RotatedProblem:
     intercept it contains some optimal value for each choice of the other coefficients.
     """
 
-    original: LoggedMarginProblem
-    T: Array  #: (p, p)
-    g: Array  #: (n, p) rows of the margins
-    e: Array  #: (n,) error bounds of the margins
-    terms: IntArray  #: the point of each term: all points, then those of each budget
-    #: the lines that multipliers belong to: the terms' rows, ``rows``, and the points' rows again, for demanded points; with
-    #: equal rates also the points' rows and their negatives, for demanded signs
+    original: LoggedMarginProblem  #: the problem as the log states it, in w
+    T: Array  #: (p, p) w = T v
+    g: Array  #: (n, p) rows of the margins, g_i'v
+    e: Array  #: (n,) error bounds of the margins on the root box
+    terms: IntArray  #: (N,) the point of each term: all points, then those of each budget
+    #: (lines, p) the rows that multipliers belong to: those of the terms, of the linear constraints, and of the points again, for
+    #: demanded margins; with equal rates also the points' rows and their negatives, for demanded signs
     lines: Array
-    line_errors: Array  #: error bound of a line's product
-    squares: Array  #: (p,)
-    #: (p,) the root box
-    lo: Array
-    hi: Array
-    target: float
-    pieces: tuple[LinearPieces, ...]  #: the losses, and that of a budget's points, 1{m < 1}
-    kinds: IntArray  #: the number of each term's loss
+    line_errors: Array  #: (lines,) error bounds of the rows' products
+    squares: Array  #: (p,) coefficients of v_j²
+    lo: Array  #: (p,) lower ends of the root box
+    hi: Array  #: (p,) upper ends of the root box
+    target: float  #: objective below which the root box contains the solutions
+    pieces: tuple[LinearPieces, ...]  #: the losses, the last one 1{m < 1} for the terms of budgets
+    kinds: IntArray  #: (N,) number of each term's loss in ``pieces``
 
 
 def in_log_coordinates(logged: LoggedMarginProblem, T: Array, target: float) -> RotatedProblem:

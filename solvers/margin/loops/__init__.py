@@ -1,8 +1,9 @@
 """Compiled loops of the search `margin-bb`, and the Python functions that call them.
 
 `loop_problem` copies a problem into the arrays that the loops read, `new_tree` and `new_node` allocate their workspace, and
-`explore`, `descend` and `objective` run them. The loops are `exploration` (tree, branching, descents), `propagation`, `pairing`,
-`envelopes`, `norm` and `relaxation` (bounds of a node). Matching and Newton's method come from `solvers.exact.loops`.
+`explore`, `descend` and `objective` run them. The loops are in the modules `exploration` (tree, branching, descents),
+`propagation`, `pairing`, `envelopes`, `norm` and `relaxation` (bounds of a node). Matching and Newton's method are those of
+`solvers.exact.loops`.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
         **_losses(losses), pair_distance=distances[:-1],
         full_pair_distance=distances[-1], curvature=np.array(problem.curvature), atoms=np.array(problem.atoms.T, order="C"),
         atom_errors=errors, norm_coordinates=np.flatnonzero(problem.atoms.any(axis=0)), basis=basis, signs=signs,
-        sides=_sides(problem.atoms, errors), positive=_ahead(problem.A)[point], integer=np.array(problem.integer),
-        price=np.array(problem.price), counted=counted, limits=np.array(problem.rows, order="C"),
-        row_lower=np.array(problem.row_lower), kept_points=np.array(problem.kept_points), begins=n + np.cumsum([0, *sizes]),
-        allowed=np.array([budget.limit for budget in problem.budgets], dtype=np.int64),
+        half_edges=_half_edges(problem.atoms, errors), positive=_ahead(problem.A)[point], integer=np.array(problem.integer),
+        price=np.array(problem.price), counted=counted, constraints=np.array(problem.rows, order="C"),
+        row_lower=np.array(problem.row_lower), kept_points=np.array(problem.kept_points),
+        budget_starts=n + np.cumsum([0, *sizes]),
+        budget_limits=np.array([budget.limit for budget in problem.budgets], dtype=np.int64),
         rate_groups=np.array([equal.groups for equal in rates], dtype=np.int64).reshape(-1, n),
         labels=np.array(rates[0].labels) if rates else np.ones(n), rate_sizes=sizes_of_groups,
         epsilon=np.array([equal.epsilon for equal in rates]), points=n,
@@ -85,7 +87,7 @@ def _losses(losses: tuple[PiecewiseLinearLoss, ...]) -> dict[str, Any]:
         "tail": np.array([one.tail for one in losses]),
         "chords": np.array([one.margins.size == 1 or (one.margins.size == 2 and one.at[0] == one.below[0]) for one in losses]),
         "jumps": np.array([bool((one.below > one.at).any()) for one in losses]),
-        "steep": np.array([one.largest_slope for one in losses]), "symmetric": np.array([one.symmetric for one in losses]),
+        "max_slope": np.array([one.largest_slope for one in losses]), "symmetric": np.array([one.symmetric for one in losses]),
         "rise_start": np.array([one.rise_start if one.tail > 0.0 else -np.inf for one in losses]),
     }  # fmt: skip
 
@@ -142,7 +144,7 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
     return basis, signs
 
 
-def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
+def _half_edges(atoms: FloatArray, errors: FloatArray) -> FloatArray:
     """Return half sides of a polar with as many pairs of faces as dimensions; empty for other polars.
 
     They are shortened so that no rounded sum of them leaves the polar.
@@ -167,17 +169,18 @@ def new_node(r: LoopProblem) -> LoopNode:
     (p, n), q, k, corners = r.rows.shape, r.basis.size, r.atom_errors.size, r.corners.shape[1]
     side = 64 * (min(n, WIDEST) // 64 + 1)
     rows = (corners + 2) * n + r.points + r.row_lower.size + 2 * p + max(q, 1) + (r.points if r.epsilon.size else 0)
-    names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "steep", "edge")
+    names = ("lo", "hi", "marks", "mid", "half", "scale", "bottom", "w", "best", "polar", "maximiser", "edge")
     by_coordinate = {name: np.zeros(p) for name in names}
-    by_term = {name: np.zeros(n) for name in ("low", "high", "at", "turn", "costs", "left", "base", "first")}
+    by_term = {name: np.zeros(n) for name in ("low", "high", "centre", "orientation", "costs", "unpaid", "base", "first_slope")}
     return LoopNode(
         **by_coordinate, **by_term, masks=np.zeros((r.sizes.size, side // 64), np.uint64),
-        demanded=np.zeros(r.points, dtype=np.bool_), wanted_signs=np.zeros(r.points),
+        demanded=np.zeros(r.points, dtype=np.bool_), demanded_signs=np.zeros(r.points),
         undetermined=np.zeros(r.points), certain=np.zeros(r.rate_sizes.shape[1], np.int64),
         undecided_scores=np.zeros(r.rate_sizes.shape[1], np.int64), min_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
         max_positive=np.zeros(r.rate_sizes.shape[1], np.int64),
         undecided=np.zeros(n, dtype=np.bool_), slopes=np.zeros((corners + 1, n)), begins=np.zeros((corners + 1, n)),
-        pieces=np.zeros(n, np.int64), corner=np.zeros(corners + 2), value=np.zeros(corners + 2), sides=np.zeros((2, n), np.int64),
+        pieces=np.zeros(n, np.int64), vertices=np.zeros(corners + 2), vertex_values=np.zeros(corners + 2),
+        candidates=np.zeros((2, n), np.int64),
         pair_slack=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
         paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(rows, np.int64), spread=np.ones(rows),
@@ -192,11 +195,11 @@ def new_tree(p: int, capacity: int, tol: float, signed: int = 0) -> SearchTree:
     Parameters
     ----------
     p, capacity : int
-        Number of coefficients, and of nodes, an even one.
+        Number of coefficients, and of nodes for which there is space, an even one.
     tol : float
         The accepted relative gap of the objective.
     signed : int
-        Number of points whose signs a node remembers.
+        Number of points whose margins' signs a node may fix: n with equal rates, else 0.
     """
     return SearchTree(
         boxes=np.zeros((capacity, 4, p)), keys=np.full((capacity // 2, 2), -np.inf), heap=np.arange(capacity),

@@ -1,16 +1,17 @@
 """The arrays that the compiled loops of `margin-bb` share: the problem, the search tree, the current node, and the log of events.
 
-The loops, compiled by `entry` and `inner`, call the `LoopProblem` r, the `LoopNode` k and the `SearchTree` ``tree``.
+In the loops, which `entry` and `inner` compile, ``r`` is the `LoopProblem`, ``k`` the `LoopNode` and ``tree`` the `SearchTree`.
 
-The events of the search, from which `solvers.margin.proof` writes the proof log, are numbers in the array `SearchTree.log`.
-Without a proof log the array is empty.
+The loops append their events to the array `SearchTree.log`, from which `solvers.margin.proof` writes the proof log. An event is
+its kind, 0 to 5, followed by its numbers:
 
-0, number, parent, side                              the current node
-1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges that have multipliers, as `relaxation` numbers them;
-(hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; α < 0 where the envelope of an even
-                                                     loss rises; p is the point of the polar
-2, coordinate, at                                    the node's split
-3, cut                                               the round found a better point, which is the new cutoff
+0, number, parent, side                              a node begins
+1, pairs, hinges, relaxed, priced, (level, i, j)..., a round of the node: its pairs (i, j); the multipliers α of its hinges, as
+(hinge, α)..., spend, lo, hi, p                      `relaxation` numbers them, negative where the envelope of an even loss rises;
+                                                     the value of the added square; the box; the point of the polar. ``priced``
+                                                     is 1 if budgets have their prices, ``relaxed`` if a relaxation was solved
+2, coordinate, value                                 the node is split at a value of this coefficient
+3, cutoff                                            the round has found a better point, which lowers the cutoff
 4, coordinate                                        the node is split by whether this coefficient is 0
 5, point                                             the node is split by the sign of this point's margin
 """
@@ -24,6 +25,7 @@ from ...exact.loops import loops_of
 from ...interface.numba_flags import by_reference
 
 _loops = loops_of(Path(__file__).parent)
+#: Decorators that compile a loop which Python calls, and one which only loops call.
 entry, inner = _loops.entry, _loops.inner
 
 
@@ -31,121 +33,129 @@ entry, inner = _loops.entry, _loops.inner
 class LoopProblem(NamedTuple):
     """The problem: min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with restrictions of w.
 
-    Terms 0..n-1 are the points, then one for each point of each budget: the same row, a price θ_b, and the loss 1{m < 1}.
+    Its N *terms* are the losses of the n points, then for each point of each budget b the loss 1{m < 1} on the same row, at a
+    price θ_b. A loss is the sum of a bounded part, piecewise linear between its *corners* and 0 from the last one on, and of a
+    linear tail to the left. There are L losses of at most K corners, and k atoms on q coordinates.
     """
 
     rows: Any  #: (p, N) a_i of the terms, by column
-    row_errors: Any  #: (N,) error bound of a_i'w, in rotated coordinates
-    costs: Any  #: (N,) c_i; θ_b of a budget's terms
-    point: Any  #: (N,) the point of a term
-    kind: Any  #: (N,) the number of its loss; budgets' terms have the last one
-    corners: Any  #: (L, K) of each loss: corners, from the left; values from below and at the corner
-    below: Any
-    at: Any
+    row_errors: Any  #: (N,) error bounds of a_i'w in rotated coordinates
+    costs: Any  #: (N,) c_i; θ_b for the terms of a budget
+    point: Any  #: (N,) the point of each term
+    kind: Any  #: (N,) number of each term's loss; terms of budgets have the last one
+    corners: Any  #: (L, K) corners of each loss, increasing
+    below: Any  #: (L, K) limits of the bounded part from the left at the corners
+    at: Any  #: (L, K) values of the bounded part at the corners
     sizes: Any  #: (L,) number of corners
-    height: Any  #: (L,) least upper bound of a loss without its tail
-    tail: Any  #: (L,) slope of the tail, and its beginning
-    rise_start: Any
-    symmetric: Any  #: (L,) whether a loss is one of |m|
-    chords: Any  #: (L,) whether no corner of a loss is below a chord of its bounded part
-    jumps: Any  #: (L,) whether a loss jumps, and its greatest slope elsewhere
-    steep: Any
-    pair_distance: Any  #: (levels, L, L) distance of two margins below the last corners from which a pair pays a level's share
-    full_pair_distance: Any  #: (L, L) and the whole height
+    height: Any  #: (L,) supremum of the bounded part
+    tail: Any  #: (L,) slope of the tail, ≥ 0
+    rise_start: Any  #: (L,) margin below which the tail rises; -∞ without a tail
+    symmetric: Any  #: (L,) whether the loss is one of |m|
+    chords: Any  #: (L,) whether no corner lies below a chord of the bounded part
+    jumps: Any  #: (L,) whether the loss has a jump
+    max_slope: Any  #: (L,) largest absolute slope between the jumps
+    #: (levels, L, L) distance of the sum of two margins below the last corners from which a pair pays the share of a level
+    pair_distance: Any
+    full_pair_distance: Any  #: (L, L) the same distance for the whole height
     curvature: Any  #: (p,) d_j
     atoms: Any  #: (p, k) x_j, by column; empty without a norm
-    atom_errors: Any  #: (k,) error bound of |x_j'p|/||p||_1
-    norm_coordinates: Any  #: coordinates in the norm; then atoms with signs, a basis of them, at a vertex of the polar
-    basis: Any
-    signs: Any
-    sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; empty if there are more atoms
-    positive: Any  #: (N,) an estimate of which rows point opposite ways: pairs are searched across it
-    integer: Any  #: (p,) coefficients that are integers
+    atom_errors: Any  #: (k,) error bounds of |x_j'p|/||p||_1
+    norm_coordinates: Any  #: (q,) coordinates that the atoms span
+    basis: Any  #: (q,) atoms with x_b'p = ±1 at a vertex of the polar {p : |x_j'p| ≤ 1}
+    signs: Any  #: (q,) signs of these products
+    #: (q, p) half edges d_t, x_t'd_u = [t = u], of a polar that is the parallelepiped {Σ c_t d_t : |c_t| ≤ 1}; empty for others
+    half_edges: Any
+    positive: Any  #: (N,) the class of each row; a pair has one term of each class
+    integer: Any  #: (p,) whether the coefficient is an integer
     price: Any  #: (p,) π_j
-    counted: Any  #: (p,) coefficients of which at most ``max_nonzeros`` are not 0
-    limits: Any  #: (m, p) rows, limits w ≥ row_lower
-    row_lower: Any  #: (m,)
-    kept_points: Any  #: (n,) points with a_i'w ≥ 1
-    begins: Any  #: (budgets + 1,) the first term of each budget
-    allowed: Any  #: (budgets,) errors that it allows
-    rate_groups: Any  #: (rates, n) the group of each point in each restriction of equal rates
-    labels: Any  #: (n,) y_i: the score of a point is y_i a_i'w
-    rate_sizes: Any  #: (rates, G) number of points of each group, 0 beyond the last
-    epsilon: Any  #: (rates,) largest difference of two shares of positive scores
+    counted: Any  #: (p,) whether ``max_nonzeros`` counts the coefficient
+    constraints: Any  #: (m, p) linear constraints: constraints w ≥ row_lower
+    row_lower: Any  #: (m,) right-hand sides of the constraints
+    kept_points: Any  #: (n,) whether a_i'w ≥ 1 is a constraint
+    budget_starts: Any  #: (budgets + 1,) first term of each budget
+    budget_limits: Any  #: (budgets,) largest number of margins below 1 among the points of each budget
+    rate_groups: Any  #: (rates, n) group of each point in each restriction of equal rates
+    labels: Any  #: (n,) y_i; the score of a point is y_i a_i'w
+    rate_sizes: Any  #: (rates, G) number of points in each group; 0 beyond the last group
+    epsilon: Any  #: (rates,) largest difference between the groups' shares of positive scores
     points: int  #: n
-    max_nonzeros: int
-    sparse: bool  #: whether it matters which coefficients are 0
-    restricted: bool  #: whether any restriction tightens boxes or makes points infeasible
+    max_nonzeros: int  #: largest number of counted coefficients that are not 0
+    sparse: bool  #: whether the number or price of non-zero coefficients matters
+    restricted: bool  #: whether there are restrictions of w besides a box
 
 
 @by_reference
 class SearchTree(NamedTuple):
     """The search tree: open nodes, incumbent, and events for the proof log."""
 
-    boxes: Any  #: (capacity, 4, p): ends, a point of the polar, and marks of coefficients that are not 0
-    keys: Any  #: (capacity/2, 2) bounds of the nodes' parents: that of node k is keys[k >> 1, k & 1]
+    boxes: Any  #: (capacity, 4, p) lower ends, upper ends, a point of the polar, and 1 for coefficients that are not 0
+    keys: Any  #: (capacity/2, 2) lower bounds from the nodes' parents: that of node k is keys[k >> 1, k & 1]
     heap: Any  #: (capacity,) open nodes, the least bound first, followed by the free places
     count: Any  #: (4,) open nodes; nodes so far; numbers in the log; 1 where memory is short and nodes are taken depth-first
-    state: Any  #: (4,) the objective to beat, the accepted relative gap, the least bound of leaves, 1 if a point is known
+    #: (4,) objective to improve on, accepted relative gap, least bound of leaves that are neither closed nor split, 1 if a
+    #: feasible point is known
+    state: Any
     incumbent: Any  #: (p,) the incumbent
-    origin: Any  #: (capacity, 2) the number of a node's parent, and the side
-    signs: Any  #: (capacity, n) signs that margins must have; (capacity, 0) without equal rates
-    log: Any  #: events, as above; empty without a log
+    origin: Any  #: (capacity, 2) number of the parent, and the side of its split (0 or 1)
+    signs: Any  #: (capacity, n) signs that margins must have, 0 for any; (capacity, 0) without equal rates
+    log: Any  #: buffer of the events that the module describes; empty without a log
 
 
 @by_reference
 class LoopNode(NamedTuple):
-    """The current node: its box, the data of the points on it, and workspace for its relaxation and pairs."""
+    """The current node: its box, the terms' margins and envelopes on it, and the workspace of relaxation and pairs.
 
-    lo: Any  #: (p,) ends of the box
-    hi: Any
-    marks: Any  #: (p,) 1 if a coefficient is not 0 by a split
-    mid: Any  #: (p,) a point of the box, and the distance from it to the ends
-    half: Any
-    scale: Any  #: (p,) coordinates of the relaxation are scale_j (w_j - mid_j)/half_j, from -scale_j to scale_j
-    bottom: Any
-    w: Any  #: (p,) start of the relaxation, and its solution
+    A *demanded* point must have a margin of at least 1, by the problem or because a budget is used up.
+    """
+
+    lo: Any  #: (p,) lower ends of the box
+    hi: Any  #: (p,) upper ends of the box
+    marks: Any  #: (p,) 1 if a split states that the coefficient is not 0
+    mid: Any  #: (p,) centre of the box
+    half: Any  #: (p,) half widths of the box
+    scale: Any  #: (p,) the relaxation's coordinates are scale_j (w_j - mid_j)/half_j, from -scale_j to scale_j
+    bottom: Any  #: (p,) -scale
+    w: Any  #: (p,) starting point of the relaxation, then its solution
     best: Any  #: (p,) start and end of a descent
-    #: (p,) a point p of the polar {p : |x_j'p| ≤ 1}, moved by each relaxation; the latest maximiser of p'w
-    polar: Any
-    steep: Any
-    moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
-    low: Any  #: (N,) least and greatest margin, and the one at ``mid``
-    high: Any
-    at: Any
-    turn: Any  #: (N,) -1 where the envelope of an even loss rises: it is one of -m, which falls; else 1
-    demanded: Any  #: (n,) demanded points here
-    wanted_signs: Any  #: (n,) 1 where equal rates demand a margin ≥ 0 here, -1 where they demand one ≤ 0, else 0
-    certain: Any  #: (G,) of each group, points whose scores are certainly positive, and the undecided ones
-    undecided_scores: Any
-    min_positive: Any  #: (G,) least and greatest number of positive scores of a group
-    max_positive: Any
-    undetermined: Any  #: (n,) 1 where the box does not decide the sign of the score
-    undecided: Any  #: (N,) the bounded part of its loss is not constant on the box
-    costs: Any  #: (N,) of this round
-    left: Any  #: (N,) remaining costs after the pairs
-    base: Any  #: (N,) the envelope: a constant, then slopes, begins and number of its hinges
-    slopes: Any  #: (K + 1, N)
-    begins: Any  #: (K + 1, N)
-    pieces: Any  #: (N,)
-    first: Any  #: (N,) the slope at the left end
-    corner: Any  #: (K + 2,) workspace for the vertices of an envelope
-    value: Any
-    sides: Any  #: (2, N) the candidate terms for pairs
-    pair_slack: Any  #: (side, side) distance of the sum of two margins below the last corners, single precision
-    masks: Any  #: (L, words) bits of the columns of each loss
-    paired: Any  #: (3, pairs) level, term and term of each pair that pays
-    hinges: Any  #: (rows,) source of a row, as `relaxation` numbers them
-    spread: Any  #: (rows,) range of its argument
-    counts: Any  #: (2,) number of pairs that pay, and of hinges
-    basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs
-    signs: Any
-    inverse: Any  #: (q, q) inverse of the basis's atoms; workspace
-    factors: Any
-    pivots: Any  #: (q,)
-    edge: Any  #: (p,) a direction, and (k,) its products and the vertex's with the atoms
-    along: Any
-    products: Any
+    polar: Any  #: (p,) a point of the polar {p : |x_j'p| ≤ 1}, moved by each relaxation
+    maximiser: Any  #: (p,) latest maximiser of p'w over the polar
+    moves: Any  #: (q, p) steps from ``polar`` that do not leave the polar
+    low: Any  #: (N,) least margin of each term on the box
+    high: Any  #: (N,) greatest margin
+    centre: Any  #: (N,) margin at ``mid``
+    orientation: Any  #: (N,) -1 if the envelope is one of -m, since an even loss rises on the box; else 1
+    demanded: Any  #: (n,) whether the point is demanded in this node
+    demanded_signs: Any  #: (n,) 1 if equal rates demand a margin ≥ 0 in this node, -1 for ≤ 0, else 0
+    certain: Any  #: (G,) number of certainly positive scores in each group
+    undecided_scores: Any  #: (G,) number of scores of undecided sign
+    min_positive: Any  #: (G,) least number of positive scores that equal rates allow
+    max_positive: Any  #: (G,) greatest number of positive scores
+    undetermined: Any  #: (n,) 1 if the box leaves the sign of the score open
+    undecided: Any  #: (N,) whether the bounded part of the loss varies on the box
+    costs: Any  #: (N,) costs of the terms in this round; 0 for budgets without a price
+    unpaid: Any  #: (N,) costs that the pairs leave
+    base: Any  #: (N,) constant of the envelope, a sum of hinges slope (begin - m)_+
+    slopes: Any  #: (K + 1, N) slopes of its hinges
+    begins: Any  #: (K + 1, N) margins below which the hinges rise
+    pieces: Any  #: (N,) number of hinges
+    first_slope: Any  #: (N,) absolute slope of the envelope at its left end; 0 if the tail is a hinge of its own
+    vertices: Any  #: (K + 2,) margins of an envelope's vertices, workspace
+    vertex_values: Any  #: (K + 2,) losses at these margins
+    candidates: Any  #: (2, N) terms of each class that pairs may use
+    pair_slack: Any  #: (terms, terms) distance of the sum of two margins below the last corners, in single precision
+    masks: Any  #: (L, words) bits of the columns with each loss
+    paired: Any  #: (3, pairs) level, first and second term of each pair
+    hinges: Any  #: (rows,) source of each row of the relaxation, as `relaxation` numbers them
+    spread: Any  #: (rows,) unit of the row's smoothing: 1, or the half range of a constraint
+    counts: Any  #: (2,) number of pairs, and of hinges
+    basis: Any  #: (q,) atoms with x_b'p = ±1 at the last maximising vertex
+    signs: Any  #: (q,) signs of these products
+    inverse: Any  #: (q, q) inverse of the basis's atoms
+    factors: Any  #: (q, q) workspace of the inversion
+    pivots: Any  #: (q,) workspace of an exchange in the basis
+    edge: Any  #: (p,) direction of an edge of the polar, or a constraint's row
+    along: Any  #: (k,) products of the edge with the atoms
+    products: Any  #: (k,) products of the vertex with the atoms
     relaxation: Any  #: workspace of `solvers.exact.loops.newton`
     pairs: Any  #: workspace of `solvers.exact.loops.matching`
 
@@ -163,7 +173,7 @@ def _put(tree: SearchTree, number: Any) -> None:
 
 @inner
 def log_node(tree: SearchTree, node: int, number: int) -> None:
-    """Append the event of a new node to the log."""
+    """Append the event of a new node with this number."""
     if tree.log.size:
         for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
             _put(tree, value)
@@ -222,7 +232,7 @@ def log_round(k: LoopNode, tree: SearchTree, perturbation: float, relaxed: bool,
     for t in range(hinges):
         if R.alpha[t] > 0.0:
             _put(tree, k.hinges[t])
-            _put(tree, R.alpha[t] * (k.turn[k.hinges[t]] if k.hinges[t] < k.turn.size else 1.0))
+            _put(tree, R.alpha[t] * (k.orientation[k.hinges[t]] if k.hinges[t] < k.orientation.size else 1.0))
     _put(tree, perturbation)
     for j in range(k.lo.size):
         _put(tree, k.lo[j])

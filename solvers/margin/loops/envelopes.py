@@ -6,7 +6,7 @@ hinge. If l < r the hull may begin at r: if it falls no faster than s there, slo
 both sides of r, and greater than the sum of both hulls.
 
 An even loss ρ(|m|) has a hull that does not rise where u ≥ -l. Elsewhere it is that of -m on -u ≤ -m ≤ -l, and its hinges are
-those of the turned row -a.
+those of the reversed row -a.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHORT = 1e-9
 
 
 @inner
-def bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
+def _bounded_part(r: LoopProblem, kind: Any, m: float) -> float:
     """Return the bounded part of a loss, without its tail, at the margin m; at a jump the lesser value."""
     last, corners = r.sizes[kind] - 1, r.corners
     m = abs(m) if r.symmetric[kind] else m
@@ -51,12 +51,12 @@ def loss(r: LoopProblem, kind: Any, m: float) -> float:
             t = r.corners[kind, k]
             if r.below[kind, k] > r.at[kind, k] and m < t and t - m <= _SHORT * (1.0 + abs(t)):
                 return float(r.at[kind, k] + tail)
-    return bounded_part(r, kind, m) + tail
+    return _bounded_part(r, kind, m) + tail
 
 
 @inner
 def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
-    """Return the least cost of two points by the bounded parts of their losses ``one`` and ``other``.
+    """Return a lower bound of the bounded parts of two losses, numbers ``one`` and ``other``, at margins with a small sum.
 
     This is min ρ(x) + ρ'(y) over x + y ≤ t + t' - ``distance``, with t and t' the last corners. As no loss rises, x + y is as
     large as possible; the minimum is at a corner of one of them, or one margin is far out and the other costs its height.
@@ -69,7 +69,7 @@ def pair_bound(r: LoopProblem, one: Any, other: Any, distance: float) -> float:
         for k in range(r.sizes[a]):
             y = (last - r.corners[a, k]) + (end - distance)
             y += rounding + 8.0 * EPS * abs(r.corners[a, k])
-            minimum = min(minimum, r.at[a, k] + bounded_part(r, b, y))
+            minimum = min(minimum, r.at[a, k] + _bounded_part(r, b, y))
     return max(minimum * (1.0 - 16.0 * EPS), 0.0)
 
 
@@ -86,25 +86,25 @@ def _feasible(r: LoopProblem, k: LoopNode) -> bool:
     for t in range(r.row_lower.size):
         value, size = -r.row_lower[t], abs(r.row_lower[t])
         for j in range(w.size):
-            value += r.limits[t, j] * w[j]
-            size += abs(r.limits[t, j] * w[j])
+            value += r.constraints[t, j] * w[j]
+            size += abs(r.constraints[t, j] * w[j])
         if value < -_SHORT * (1.0 + size):
             return False
     for i in range(r.points):
         if r.kept_points[i] and u[i] < 1.0 - _SHORT:
             return False
-    for b in range(r.allowed.size):
+    for b in range(r.budget_limits.size):
         wrong = 0
-        for i in range(r.begins[b], r.begins[b + 1]):
+        for i in range(r.budget_starts[b], r.budget_starts[b + 1]):
             wrong += u[i] < 1.0 - _SHORT
-        if wrong > r.allowed[b]:
+        if wrong > r.budget_limits[b]:
             return False
     return rates_are_met(r, k, u)
 
 
 @inner
 def objective(r: LoopProblem, k: LoopNode, limit: float) -> float:
-    """Return the objective at the node's w, or a part that is above ``limit`` already; infinite if w is infeasible."""
+    """Return the objective at the node's w, or a part of it that already exceeds ``limit``; infinite if w is infeasible."""
     w, u = k.w, k.relaxation.u
     margins(r.rows, r.point.size, w, u)
     if r.restricted and not _feasible(r, k):
@@ -134,7 +134,7 @@ def _ranges(r: LoopProblem, k: LoopNode) -> None:
     for j in range(p):
         mid[j] = min(max(0.5 * (lo[j] + hi[j]), lo[j]), hi[j])
         half[j] = max(hi[j] - mid[j], mid[j] - lo[j]) * (1.0 + 2.0 * EPS)
-    low, high, centre = k.low, k.high, k.at
+    low, high, centre = k.low, k.high, k.centre
     margins(A, n, mid, centre)
     for i in range(n):
         low[i], high[i] = 0.0, 0.0  # the half ranges and the size of the terms, then the margins: loops over points are vectors
@@ -153,14 +153,14 @@ def _ranges(r: LoopProblem, k: LoopNode) -> None:
 @inner
 def _demand(r: LoopProblem, k: LoopNode) -> bool:
     """Raise margins of demanded points, and of points of a used-up budget, to 1 at least; return False if they cannot be."""
-    for b in range(r.allowed.size):
+    for b in range(r.budget_limits.size):
         wrong = 0
-        for i in range(r.begins[b], r.begins[b + 1]):
+        for i in range(r.budget_starts[b], r.budget_starts[b + 1]):
             wrong += k.high[i] < 1.0
-        if wrong > r.allowed[b]:
+        if wrong > r.budget_limits[b]:
             return False
-        if wrong == r.allowed[b]:
-            for i in range(r.begins[b], r.begins[b + 1]):
+        if wrong == r.budget_limits[b]:
+            for i in range(r.budget_starts[b], r.budget_starts[b + 1]):
                 if k.high[i] >= 1.0:
                     k.demanded[r.point[i]] = True
     for i in range(r.point.size):
@@ -173,11 +173,12 @@ def _demand(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def store_hull(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
-    """Store the envelope of term i from vertices by their margins, ``k.corner`` and ``k.value``, whose values do not rise.
+    """Store the envelope of term i: the lower convex hull of the first ``vertices`` points (k.vertices, k.vertex_values).
 
-    The lower hull goes, from the left, from each vertex to the one behind it to which the line falls the fastest.
+    Their margins increase and their values do not rise. From the left, the hull goes from each vertex to the later one to which
+    the line falls fastest.
     """
-    x, v, pieces, vertex = k.corner, k.value, 0, 0
+    x, v, pieces, vertex = k.vertices, k.vertex_values, 0, 0
     last = vertices - 1
     k.base[i] = v[last]
     while vertex < last and v[vertex] > v[last]:
@@ -194,7 +195,7 @@ def store_hull(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
         elif pieces > 0:  # the slopes fall from piece to piece, up to rounding
             best, k.slopes[pieces - 1, i] = k.slopes[pieces - 1, i], 0.0
         else:
-            k.first[i] = best
+            k.first_slope[i] = best
         k.begins[pieces, i], k.slopes[pieces, i] = x[steepest], best
         pieces += 1
         vertex = steepest
@@ -206,15 +207,15 @@ def store_hull(r: LoopProblem, k: LoopNode, i: int, vertices: int) -> None:
 @inner
 def _vertices(r: LoopProblem, k: LoopNode, kind: int, lower: float, upper: float) -> int:
     """Store the bounded part at ``lower``, at the corners up to ``upper`` and there; return the number of vertices."""
-    k.corner[0], k.value[0] = lower, bounded_part(r, kind, lower)
+    k.vertices[0], k.vertex_values[0] = lower, _bounded_part(r, kind, lower)
     count = 1
     for t in range(r.sizes[kind]):
         corner = r.corners[kind, t]
         if lower < corner <= upper:
-            k.corner[count], k.value[count] = corner, r.at[kind, t]
+            k.vertices[count], k.vertex_values[count] = corner, r.at[kind, t]
             count += 1
-    if k.corner[count - 1] < upper < r.corners[kind, r.sizes[kind] - 1]:
-        k.corner[count], k.value[count] = upper, bounded_part(r, kind, upper)
+    if k.vertices[count - 1] < upper < r.corners[kind, r.sizes[kind] - 1]:
+        k.vertices[count], k.vertex_values[count] = upper, _bounded_part(r, kind, upper)
         count += 1
     return count
 
@@ -236,7 +237,7 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
     if upper >= end and (t + 1 < last or value > r.at[kind, last]):
         return False
     slope = (r.at[kind, t] - value) / (end - corners[kind, t])
-    k.first[i], k.base[i], k.pieces[i] = slope, value, 1 if slope > 0.0 else 0
+    k.first_slope[i], k.base[i], k.pieces[i] = slope, value, 1 if slope > 0.0 else 0
     k.begins[0, i], k.slopes[0, i] = end, slope * (1.0 - 16.0 * EPS)
     return True
 
@@ -245,28 +246,28 @@ def _piece(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper:
 def _chord(r: LoopProblem, k: LoopNode, i: int, kind: int, begins: float, upper: float) -> None:
     """Store the envelope of a loss without a corner below a chord: the chord from ``begins`` to ``upper`` or the last corner."""
     last = r.corners[kind, r.sizes[kind] - 1]
-    end, value = (last, 0.0) if upper >= last else (upper, bounded_part(r, kind, upper))
-    slope = (bounded_part(r, kind, begins) - value) / max(end - begins, 1e-300)
-    k.first[i], k.base[i], k.pieces[i] = slope, value, 1
+    end, value = (last, 0.0) if upper >= last else (upper, _bounded_part(r, kind, upper))
+    slope = (_bounded_part(r, kind, begins) - value) / max(end - begins, 1e-300)
+    k.first_slope[i], k.base[i], k.pieces[i] = slope, value, 1
     k.begins[0, i], k.slopes[0, i] = end, slope * (1.0 - 16.0 * EPS)
 
 
 @inner
 def _envelope(r: LoopProblem, k: LoopNode, i: int, kind: int) -> None:
     """Store the envelope of a term whose bounded part is not constant on the box."""
-    lower, upper = (k.low[i], k.high[i]) if k.turn[i] > 0.0 else (-k.high[i], -k.low[i])
+    lower, upper = (k.low[i], k.high[i]) if k.orientation[i] > 0.0 else (-k.high[i], -k.low[i])
     begins = max(lower, r.rise_start[kind])
     plain = begins < upper and _piece(r, k, i, kind, begins, upper)
     if not plain and r.chords[kind] and begins < upper:
         _chord(r, k, i, kind, begins, upper)
         plain = True
-    if plain and (begins == lower or k.first[i] <= r.tail[kind]):
+    if plain and (begins == lower or k.first_slope[i] <= r.tail[kind]):
         k.base[i] -= 16.0 * EPS * r.height[kind]
         return
     store_hull(r, k, i, _vertices(r, k, kind, min(begins, upper), upper))
-    if begins > lower and not k.first[i] <= r.tail[kind]:
+    if begins > lower and not k.first_slope[i] <= r.tail[kind]:
         store_hull(r, k, i, _vertices(r, k, kind, lower, upper))
-        k.first[i] = 0.0  # the tail is a separate hinge
+        k.first_slope[i] = 0.0  # the tail is a separate hinge
     k.base[i] -= 16.0 * EPS * r.height[kind]
 
 
@@ -277,7 +278,7 @@ def compute_envelopes(r: LoopProblem, k: LoopNode) -> bool:
     if r.restricted and not _demand(r, k):
         return False
     costs, unpaid, low, high, undecided, base, first, pieces, turn = (
-        k.costs, k.left, k.low, k.high, k.undecided, k.base, k.first, k.pieces, k.turn
+        k.costs, k.unpaid, k.low, k.high, k.undecided, k.base, k.first_slope, k.pieces, k.orientation
     )  # fmt: skip
     for kind in range(r.sizes.size):
         start, end, height, symmetric = r.corners[kind, 0], r.corners[kind, r.sizes[kind] - 1], r.height[kind], r.symmetric[kind]

@@ -1,4 +1,7 @@
-"""The tasks of the compiled search of `margin-bb`: exploring nodes, least bound first, and convex-concave descents."""
+"""The compiled search of `margin-bb`: exploration of nodes, the least bound first, and descents by the convex-concave procedure.
+
+`run_task` is the one function that Python calls.
+"""
 
 from __future__ import annotations
 
@@ -41,17 +44,17 @@ _DUST = 1e-9
 def _majorise(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
     """Store a convex majorant for term i: the corners from the last one at or below its margin u on, and as steep to the left."""
     kind, first = r.kind[i], -1
-    k.turn[i] = -1.0 if r.symmetric[kind] and u < 0.0 else 1.0
-    u *= k.turn[i]
+    k.orientation[i] = -1.0 if r.symmetric[kind] and u < 0.0 else 1.0
+    u *= k.orientation[i]
     for t in range(r.sizes[kind]):
         if u >= r.corners[kind, t] - _NEAR:
             first = t
     if first < 0:
-        k.base[i], k.pieces[i], k.first[i] = r.height[kind], 0, 0.0
+        k.base[i], k.pieces[i], k.first_slope[i] = r.height[kind], 0, 0.0
         return
     last = r.sizes[kind] - 1
     for t in range(first, last + 1):
-        k.corner[t - first], k.value[t - first] = r.corners[kind, t], r.at[kind, t]
+        k.vertices[t - first], k.vertex_values[t - first] = r.corners[kind, t], r.at[kind, t]
     steep = 0.0
     if r.below[kind, first] > r.at[kind, first]:
         steep = _STEEP * r.height[kind]
@@ -67,18 +70,18 @@ def _majorise(r: LoopProblem, k: LoopNode, i: int, u: float) -> None:
         if steep > total:
             k.begins[k.pieces[i], i], k.slopes[k.pieces[i], i] = r.corners[kind, first], steep - total
             k.pieces[i] += 1
-    k.first[i] = 0.0
+    k.first_slope[i] = 0.0
 
 
 @inner
 def _demand_all_but_worst(r: LoopProblem, k: LoopNode, u: Any) -> None:
     """Demand all points of a budget but the worst ones at w, as many as it allows."""
-    for b in range(r.allowed.size):
-        for i in range(r.begins[b], r.begins[b + 1]):
+    for b in range(r.budget_limits.size):
+        for i in range(r.budget_starts[b], r.budget_starts[b + 1]):
             worse = 0
-            for t in range(r.begins[b], r.begins[b + 1]):
+            for t in range(r.budget_starts[b], r.budget_starts[b + 1]):
                 worse += u[t] < u[i] or (u[t] == u[i] and t < i)
-            if worse >= r.allowed[b]:
+            if worse >= r.budget_limits[b]:
                 k.demanded[r.point[i]] = True
 
 
@@ -90,7 +93,7 @@ def _linearise(r: LoopProblem, k: LoopNode) -> float:
     _demand_all_but_worst(r, k, u)
     choose_signs(r, k, u)
     for i in range(r.point.size):
-        k.left[i], k.undecided[i] = k.costs[i], False
+        k.unpaid[i], k.undecided[i] = k.costs[i], False
         if i < r.points and k.costs[i] > 0.0:
             _majorise(r, k, i, u[i])
             k.undecided[i] = k.pieces[i] > 0
@@ -107,7 +110,7 @@ def _round_integers(r: LoopProblem, k: LoopNode) -> None:
 
 
 @inner
-def round_and_improve(r: LoopProblem, k: LoopNode) -> float:
+def _round_and_improve(r: LoopProblem, k: LoopNode) -> float:
     """Round the integers of w in place, improve them by unit steps, and return the objective."""
     _round_integers(r, k)
     best, better = objective(r, k, math.inf), True
@@ -149,9 +152,9 @@ def _drop_negligible(r: LoopProblem, k: LoopNode, best: float) -> float:
 def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -> float:
     """Run the convex-concave procedure in the node's box, and return the objective of its end.
 
-    It starts and ends at ``k.best``. The concave parts of the losses are linearised at w: each iteration lowers the
-    objective, or ends. The node gives the box; its other fields are overwritten. An infeasible point counts as one of objective
-    ``infeasible_value``. ``sharp`` is that of `relax`.
+    It starts and ends at ``k.best``. The concave parts of the losses are linearised at w, so that every iteration lowers the
+    objective; the first that does not ends the procedure. Of the node only the box is read; its other fields are overwritten. An
+    infeasible point counts as one of objective ``infeasible_value``. ``sharp`` is that of `relax`.
     """
     w = k.best
     for j in range(w.size):
@@ -172,7 +175,7 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
         for _ in range(_SOLUTIONS):
             scale: Any = min(best, infeasible_value)
             relax(r, k, certain, max(scale, 1e-300), certain, _FINE * scale, sharp)
-            value = round_and_improve(r, k) if is_integral else objective(r, k, best)
+            value = _round_and_improve(r, k) if is_integral else objective(r, k, best)
             if not value < (best - 1e-12 * abs(best) if best < math.inf else best):
                 break
             best = value
@@ -183,13 +186,15 @@ def descend(r: LoopProblem, k: LoopNode, infeasible_value: float, sharp: bool) -
     return _drop_negligible(r, k, best)
 
 
-#: Tasks of `run_task`.
+#: Tasks of `run_task`: explore nodes, run a descent, evaluate the objective.
 EXPLORE, DESCEND, EVALUATE = 0, 1, 2
-#: Results of an exploration: no open nodes, no capacity, or all its nodes (or half of the log) used up.
+#: Results of an exploration: no open node is left; the tree has no capacity; the number of nodes is reached, or half of the log
+#: buffer is used.
 DONE, FULL, PAUSED = 0, 1, 2
-#: Capacity in splits below which a tree requests growth; the frugal mode uses this reserve.
+#: Free capacity, in splits, below which a tree requests growth; where memory is short the search uses this reserve.
 RESERVE = 32
-#: Most rounds of relaxing and shrinking a node. Shares of the cutoff and of the gap that squares may cost its bound.
+#: Largest number of rounds of a node, each a relaxation and a tightening of the box. Shares of the cutoff, and of the gap to it,
+#: that the added square may cost the bound.
 ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
 #: A width or a gap that falls by less than this share is not worth another round, nor are squares that cost less of the gap.
 _WORTH, _ENOUGH = 0.02, 0.3
@@ -215,10 +220,10 @@ def _branching_coordinate(r: LoopProblem, k: LoopNode, gap_to_cutoff: float) -> 
     for i in range(costs.size):
         if undecided[i]:
             kind = r.kind[i]
-            ranges += costs[i] * (r.height[kind] if r.jumps[kind] else r.steep[kind] * (high[i] - low[i]))
-    of_norm = ranges < gap_to_cutoff and k.basis.size > r.sides.shape[0]
+            ranges += costs[i] * (r.height[kind] if r.jumps[kind] else r.max_slope[kind] * (high[i] - low[i]))
+    of_norm = ranges < gap_to_cutoff and k.basis.size > r.half_edges.shape[0]
     for j in range(k.w.size):
-        largest = abs(k.steep[j] - k.polar[j]) if of_norm else 0.0
+        largest = abs(k.maximiser[j] - k.polar[j]) if of_norm else 0.0
         if not of_norm:
             for i in range(costs.size):
                 if undecided[i]:
@@ -253,9 +258,9 @@ def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
         if not k.undecided[i]:
             fixed_cost += k.costs[i] * k.base[i]
     if priced:
-        for b in range(r.allowed.size):
-            if r.begins[b + 1] > r.begins[b]:
-                allowance += r.costs[r.begins[b]] * r.allowed[b]
+        for b in range(r.budget_limits.size):
+            if r.budget_starts[b + 1] > r.budget_starts[b]:
+                allowance += r.costs[r.budget_starts[b]] * r.budget_limits[b]
     if r.sparse:
         for j in range(k.w.size):
             paid += r.price[j] if k.marks[j] > 0.0 or k.lo[j] > 0.0 or k.hi[j] < 0.0 else 0.0
@@ -267,7 +272,7 @@ def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
 def _update_incumbent(r: LoopProblem, k: LoopNode, tree: SearchTree) -> bool:
     """Make the relaxation's solution, its integers rounded, the incumbent if it is better; return whether it is."""
     state, incumbent = tree.state, tree.incumbent
-    value = round_and_improve(r, k) if r.restricted else objective(r, k, state[0])
+    value = _round_and_improve(r, k) if r.restricted else objective(r, k, state[0])
     better = value < state[0]
     if better:
         state[0], state[3] = value, 1.0
@@ -279,7 +284,7 @@ def _update_incumbent(r: LoopProblem, k: LoopNode, tree: SearchTree) -> bool:
 @inner
 def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> float:
     """Return the node's bound, ∞ for an empty box; shrink its box as long as that helps, and store better points."""
-    state, incumbent, budgets, idle, cut = tree.state, tree.incumbent, r.allowed.size > 0, 0, math.inf
+    state, incumbent, budgets, idle, cut = tree.state, tree.incumbent, r.budget_limits.size > 0, 0, math.inf
     for turn in range(ROUNDS):
         cut, priced = state[0] * (1.0 - state[1]), budgets and turn % 2 == 0
         if r.restricted and not propagate(r, k):
@@ -321,7 +326,7 @@ def _bound_node(r: LoopProblem, k: LoopNode, bound: float, tree: SearchTree) -> 
 
 @inner
 def _branch(r: LoopProblem, k: LoopNode, tree: SearchTree, bound: float) -> bool:
-    """Create two children of the current node; return False if its box cannot be split."""
+    """Add two children of the current node to the tree; return False if its box cannot be split."""
     boxes, heap, count, lo, hi, w, p = tree.boxes, tree.heap, tree.count, k.lo, k.hi, k.w, k.w.size
     j, split, signed = _branching_coefficient(r, k), 0.0, -1
     support = j >= 0
@@ -346,7 +351,7 @@ def _branch(r: LoopProblem, k: LoopNode, tree: SearchTree, bound: float) -> bool
             boxes[child, 0, t], boxes[child, 1, t], boxes[child, 2, t] = lo[t], hi[t], k.polar[t]
             boxes[child, 3, t] = k.marks[t]
         for i in range(tree.signs.shape[1]):
-            tree.signs[child, i] = k.wanted_signs[i]
+            tree.signs[child, i] = k.demanded_signs[i]
         if signed >= 0:
             tree.signs[child, signed] = 2.0 * side - 1.0
         elif support and side == 0:
@@ -393,7 +398,7 @@ def _explore(r: LoopProblem, k: LoopNode, tree: SearchTree, nodes: int) -> int:
             k.w[j] = incumbent[j]
         reset_demands(r, k)
         for i in range(tree.signs.shape[1]):
-            k.wanted_signs[i] = tree.signs[node, i]
+            k.demanded_signs[i] = tree.signs[node, i]
         bound, is_open = key, True
         for _ in range(2 if r.restricted else 1):  # propagation may leave a box that cannot be split, and that was not bounded
             bound = max(bound, _bound_node(r, k, bound, tree))

@@ -1,8 +1,8 @@
 """The polyhedral norm of w, max p'w over the polar {p : |x_j'p| ≤ 1 for all atoms x_j}, with its maximiser p, by simplex steps.
 
-`margin-bb` calls it for each relaxation and objective. The method begins at the vertex that was the last solution. A vertex is a
-basis of atoms with signs, x_b'p = ±1. Wherever it ends, p is scaled until all products are at most 1 with their rounding, so that
-p'w never exceeds the norm.
+`margin-bb` calls it for each relaxation and objective. The simplex method begins at its last solution. A vertex of the polar is
+given by a basis of atoms with signs, x_b'p = ±1. At the end p is scaled so that all products are at most 1, rounding included.
+So p'w never exceeds the norm.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _leaving(r: LoopProblem, k: LoopNode, w: FloatArray) -> int:
 @inner
 def _exchange(r: LoopProblem, k: LoopNode, i: int) -> None:
     """Leave the i-th basic atom's face along an edge, up to the first blocking atom."""
-    q, p, u, along = k.basis.size, k.steep, k.products, k.along
+    q, p, u, along = k.basis.size, k.maximiser, k.products, k.along
     for j in range(p.size):
         k.edge[j] = 0.0
     for j in range(q):
@@ -131,32 +131,32 @@ def vertex_of_box(r: LoopProblem, k: LoopNode) -> int:
     moves = 0
     for j in range(k.w.size):
         k.polar[j] = 0.0
-    for t in range(r.sides.shape[0]):
+    for t in range(r.half_edges.shape[0]):
         middle, reach = 0.0, 0.0
         for j in range(k.w.size):
-            middle += r.sides[t, j] * k.mid[j]
-            reach += abs(r.sides[t, j]) * (k.half[j] + 8.0 * k.w.size * EPS * abs(k.mid[j]))
+            middle += r.half_edges[t, j] * k.mid[j]
+            reach += abs(r.half_edges[t, j]) * (k.half[j] + 8.0 * k.w.size * EPS * abs(k.mid[j]))
         sign = 1.0 if middle >= reach else -1.0
         for j in range(k.w.size):
-            k.polar[j] += sign * r.sides[t, j]
-            k.moves[moves, j] = 2.0 * r.sides[t, j]
+            k.polar[j] += sign * r.half_edges[t, j]
+            k.moves[moves, j] = 2.0 * r.half_edges[t, j]
         moves += 1 if abs(middle) < reach else 0
     return moves
 
 
 @inner
 def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
-    """Find the vertex of the polar that is steepest, by the simplex method; of a parallelepiped, face by face."""
-    p, q = k.steep, k.basis.size
+    """Store the vertex of the polar that maximises p'w in ``k.maximiser``: by simplex steps, or by signs for a parallelepiped."""
+    p, q = k.maximiser, k.basis.size
     for j in range(p.size):
         p[j] = 0.0
-    if r.sides.shape[0] > 0:
-        for t in range(r.sides.shape[0]):
+    if r.half_edges.shape[0] > 0:
+        for t in range(r.half_edges.shape[0]):
             product = 0.0
             for j in range(p.size):
-                product += r.sides[t, j] * w[j]
+                product += r.half_edges[t, j] * w[j]
             for j in range(p.size):
-                p[j] += r.sides[t, j] if product >= 0.0 else -r.sides[t, j]
+                p[j] += r.half_edges[t, j] if product >= 0.0 else -r.half_edges[t, j]
         return
     if not _inverse(r, k):
         for i in range(q):
@@ -175,11 +175,11 @@ def _vertex(r: LoopProblem, k: LoopNode, w: FloatArray) -> None:
 
 @inner
 def norm_at(r: LoopProblem, k: LoopNode, w: FloatArray) -> float:
-    """Return max p'w, which never exceeds the norm of w, and store the p in ``k.steep``."""
+    """Return max p'w, which never exceeds the norm of w, and store the p in ``k.maximiser``."""
     value = 0.0
     if k.basis.size > 0:
         _vertex(r, k, w)
-        scale_into_polar(r, k, k.steep)
+        scale_into_polar(r, k, k.maximiser)
         for j in range(w.size):
-            value += k.steep[j] * w[j]
+            value += k.maximiser[j] * w[j]
     return value

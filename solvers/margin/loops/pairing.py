@@ -1,8 +1,9 @@
 """Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
-If m_i + m_j ≤ S on the box, the bounded parts of the two losses are at least their minimum over x + y ≤ S
-(`envelopes.pair_bound`). A matching pays that minimum from both terms' costs; the remaining costs stay in the relaxation. Pairs
-that pay the whole height are matched first, then cheaper ones, each if it pays more than both envelopes at w.
+If m_i + m_j ≤ S on the box, the bounded parts of the two losses sum to at least their minimum over x + y ≤ S
+(`envelopes.pair_bound`). A matched pair *pays* this minimum times the lesser remaining cost of its terms: the product is added to
+the node's bound, and the cost is subtracted from both terms. What remains of the costs is in the relaxation. Pairs that pay the
+whole height of a loss are matched first, then others, each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations
@@ -17,24 +18,25 @@ from ...exact.loops.newton import margins
 from .data_structures import LoopNode, LoopProblem, inner
 from .envelopes import pair_bound
 
-#: Shares of the height that pairs of one matching pay at least. Reduction of the estimate of a pair's payment: if both envelopes
-#: are exact a pair gains nothing, and its distance is of single precision.
-LEVELS, _GUESS = (0.999999, 0.5, 0.2), 1.0 - 1e-6
+#: Shares of the lesser height that pairs of the successive matchings pay at least.
+LEVELS = (0.999999, 0.5, 0.2)
+#: Factor on the estimate of a pair's payment, for its single precision: a pair gains nothing if both envelopes are exact.
+_GUESS = 1.0 - 1e-6
 
 
 @inner
 def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
-    """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.sides``."""
+    """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.candidates``."""
     rows = columns = 0
     for i in range(r.point.size):
         if not k.undecided[i] or r.symmetric[r.kind[i]]:
             continue
         if r.positive[i]:
             if rows < WIDEST:
-                k.sides[0, rows] = i
+                k.candidates[0, rows] = i
                 rows += 1
         elif columns < WIDEST:
-            k.sides[1, columns] = i
+            k.candidates[1, columns] = i
             columns += 1
     return rows, columns
 
@@ -50,7 +52,7 @@ def _distances(r: LoopProblem, k: LoopNode, rows: Any, columns: Any) -> None:
         r.rows,
         k.half,
         k.mid,
-        k.at,
+        k.centre,
         k.pairs,
         k.relaxation.largest_margin,
         k.relaxation.margin_size,
@@ -111,7 +113,7 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
     for t in range(words << 6):
         envs[t] = share[columns[t]] if t < columns.size else np.inf
     for s in range(rows.size):
-        if not k.left[rows[s]] > 0.0:  # paid by earlier levels: its bits are not read
+        if not k.unpaid[rows[s]] > 0.0:  # paid by earlier levels: its bits are not read
             continue
         own_share, pays, kind = np.float32(share[rows[s]]), k.pair_slack[s], r.kind[rows[s]]
         for q in range(words):
@@ -132,13 +134,13 @@ def _pairs_that_pay(r: LoopProblem, k: LoopNode, rows: Any, columns: Any, level:
 
 @inner
 def match_pairs(r: LoopProblem, k: LoopNode) -> float:
-    """Match pairs and return the least cost that they prove; what they leave of the terms' costs is in ``k.left``."""
-    u, share, unpaid = k.relaxation.u, k.relaxation.least_margin, k.left
+    """Match pairs and return the sum of their payments, a lower bound of the cost; the remaining costs are in ``k.unpaid``."""
+    u, share, unpaid = k.relaxation.u, k.relaxation.least_margin, k.unpaid
     n_rows, n_columns = _sides(r, k)
     k.counts[0] = 0
     if n_rows == 0 or n_columns == 0:
         return 0.0
-    rows, columns = k.sides[0, :n_rows], k.sides[1, :n_columns]
+    rows, columns = k.candidates[0, :n_rows], k.candidates[1, :n_columns]
     margins(r.rows, r.point.size, k.w, u)
     for i in range(r.point.size):
         if k.undecided[i]:

@@ -1,6 +1,8 @@
-"""Propagation in `margin-bb`: tightening a node's box by integers, limits on non-zeros, rows, demanded points and equal rates.
+"""Propagation in `margin-bb`: bound tightening of a node's box by its restrictions.
 
-A node may demand signs of scores; a demanded sign also decides on which side a score of 0 counts there.
+These are integers, the limit on non-zero coefficients, linear constraints, *demanded points*, whose margins must be at least 1,
+and signs of scores. Equal rates demand the sign of a score where every other choice makes the groups' shares of positive scores
+differ by too much. A demanded sign also decides on which side a score of 0 counts.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ _ZERO, _SMALL = 1e-9, 1e-8
 
 @inner
 def reset_demands(r: LoopProblem, k: LoopNode) -> None:
-    """Reset the node's demands: the points that the problem demands, and no sign."""
+    """Reset the node's demanded points to those of the problem, and clear its demanded signs."""
     for i in range(r.points):
         k.demanded[i] = r.kept_points[i]
-        k.wanted_signs[i] = 0.0
+        k.demanded_signs[i] = 0.0
 
 
 @inner
@@ -39,8 +41,8 @@ def _count(r: LoopProblem, k: LoopNode, b: int) -> None:
             high += a * (k.hi[j] if a > 0.0 else k.lo[j])
             size += abs(a) * max(abs(k.lo[j]), abs(k.hi[j]))
         error, g = 16.0 * (k.lo.size + 4) * EPS * size + r.row_errors[i], r.rate_groups[b, i]
-        if k.wanted_signs[i] != 0.0:
-            k.certain[g] += k.wanted_signs[i] * r.labels[i] > 0.0
+        if k.demanded_signs[i] != 0.0:
+            k.certain[g] += k.demanded_signs[i] * r.labels[i] > 0.0
         elif low > error or high < -error:
             k.certain[g] += (low > error) == (r.labels[i] > 0.0)
         else:
@@ -80,7 +82,7 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
 
 
 @inner
-def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
+def _demand_signs(r: LoopProblem, k: LoopNode) -> bool:
     """Demand the signs that equal rates imply; return False if no choice of signs gives close shares.
 
     These are the signs of undecided scores of a group that may have no more positive ones, or that needs all of them.
@@ -94,9 +96,9 @@ def demand_signs(r: LoopProblem, k: LoopNode) -> bool:
         for i in range(r.points):
             g = r.rate_groups[b, i]
             if k.undetermined[i] > 0.0 and k.max_positive[g] == k.certain[g]:
-                k.wanted_signs[i] = -r.labels[i]
+                k.demanded_signs[i] = -r.labels[i]
             elif k.undetermined[i] > 0.0 and k.min_positive[g] == k.certain[g] + k.undecided_scores[g]:
-                k.wanted_signs[i] = r.labels[i]
+                k.demanded_signs[i] = r.labels[i]
     return True
 
 
@@ -113,7 +115,7 @@ def _near(share: float, size: Any, count: Any, epsilon: float) -> Any:
 
 @inner
 def rates_are_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
-    """Return whether shares are close at the node's w, whose margins are u; a score of 0 counts on the side that suits."""
+    """Return whether the node's w, whose margins are u, satisfies the equal rates; a score of 0 may count on either side."""
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]
         for g in range(groups):
@@ -145,9 +147,9 @@ def rates_are_met(r: LoopProblem, k: LoopNode, u: Any) -> bool:
 
 @inner
 def choose_signs(r: LoopProblem, k: LoopNode, u: Any) -> None:
-    """Demand signs of all margins that give close shares.
+    """Demand a sign of every margin so that the equal rates hold.
 
-    They are the signs of the margins u, but for the fewest changes, of the scores nearest to 0.
+    The signs are those of the margins u, with the fewest changes, made at the scores nearest to 0.
     """
     for b in range(r.epsilon.size):
         groups = r.rate_sizes.shape[1]
@@ -170,12 +172,12 @@ def choose_signs(r: LoopProblem, k: LoopNode, u: Any) -> None:
                 other = u[t] * r.labels[t]
                 above += r.rate_groups[b, t] == g and (other > score or (other == score and t < i))
             positive = above < _near(best, r.rate_sizes[b, g], k.certain[g], r.epsilon[b])
-            k.wanted_signs[i] = r.labels[i] if positive else -r.labels[i]
+            k.demanded_signs[i] = r.labels[i] if positive else -r.labels[i]
 
 
 @inner
 def branching_sign(r: LoopProblem, k: LoopNode) -> int:
-    """Return the point to split by the sign of its score; -1 if the shares are close at w, or many scores are undecided.
+    """Return the point by the sign of whose score to split; -1 if w satisfies the equal rates, or many scores are undecided.
 
     The score is the one nearest to 0 of the group with the largest share, if positive, or of the one with the smallest, if
     negative. Boxes decide many signs at once, and leave those of points whose scores are 0 at the optimum.
@@ -263,16 +265,16 @@ def _row(k: LoopNode, limit: float, error: float) -> bool:
 
 @inner
 def propagate(r: LoopProblem, k: LoopNode) -> bool:
-    """Tighten the box to a part that holds every feasible w; return False if it is empty. Points ``k.demanded`` are demanded."""
+    """Tighten the node's box without losing a feasible w; return False if the box becomes empty."""
     for _ in range(_PASSES):
         if not _supports(r, k) or not _integers(r, k):
             return False
         for t in range(r.row_lower.size):
             for j in range(k.lo.size):
-                k.edge[j] = r.limits[t, j]
+                k.edge[j] = r.constraints[t, j]
             if not _row(k, r.row_lower[t], 0.0):
                 return False
-        if not demand_signs(r, k):
+        if not _demand_signs(r, k):
             return False
         for i in range(r.points):
             if k.demanded[i]:
@@ -280,9 +282,9 @@ def propagate(r: LoopProblem, k: LoopNode) -> bool:
                     k.edge[j] = r.rows[j, i]
                 if not _row(k, 1.0, r.row_errors[i]):
                     return False
-            if k.wanted_signs[i] != 0.0:
+            if k.demanded_signs[i] != 0.0:
                 for j in range(k.lo.size):
-                    k.edge[j] = k.wanted_signs[i] * r.rows[j, i]
+                    k.edge[j] = k.demanded_signs[i] * r.rows[j, i]
                 if not _row(k, 0.0, r.row_errors[i]):
                     return False
     empty = not _supports(r, k) or not _integers(r, k)

@@ -12,9 +12,10 @@ A square that is at most 0 on the box, -s + Σ (s/p) x_j² with x_j = (w_j - mid
 relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the
 box.
 
-*The rows of a node's relaxation.* ``k.hinges`` holds the source of row t: term i's envelope i, its tail N + i, demanded point i
-2N + i, row s of the problem 2N + n + s, and 2N + n + m + 2j or one more for the price of w_j on its positive or negative side;
-behind these, n for margins that must not be negative and n for those that must not be positive.
+*The rows of a node's relaxation* are hinges. Constraints are hinges too, *penalties* so steep that a violation does not pay.
+``k.hinges`` holds the source of row t as a number: i for the envelope of term i, N + i for its tail, 2N + i for demanded point i,
+2N + n + s for linear constraint s, 2N + n + m + 2j (+ 1) for the price of w_j on its positive (negative) side, and behind these
+n numbers each for margins that must not be negative, and for those that must not be positive.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from ...exact.loops.newton import newton, reduced_cost_tightening, rounding_erro
 from .data_structures import LoopNode, LoopProblem, inner
 from .norm import norm_at, scale_into_polar, vertex_of_box
 
-#: A firm hinge that is violated by this share of its row's range costs as much as everything else can vary in the box.
-_FIRM = 1e-2
+#: A constraint that is violated by this share of its row's range costs as much as everything else can vary in the box.
+_PENALTY_SHARE = 1e-2
 #: Rows that range over less than this share of their terms are left to propagation: their multipliers would be rounding.
 _THIN = 1e-9
 
@@ -39,12 +40,12 @@ def _fill(r: LoopProblem, k: LoopNode, start: Any, count: Any) -> None:
 
     Each beginning is lowered by its rounding.
     """
-    R, A, n, p, listed, centre, errors = k.relaxation, r.rows, r.point.size, k.w.size, k.hinges, k.at, r.row_errors
+    R, A, n, p, listed, centre, errors = k.relaxation, r.rows, r.point.size, k.w.size, k.hinges, k.centre, r.row_errors
     b, size, terms, rows, turns = R.b, R.u, R.position, R.rows, R.curved
     for t in range(start, count):
         terms[t] = listed[t] if listed[t] < n else listed[t] - n if listed[t] < 2 * n else listed[t] - 2 * n
         size[t] = abs(b[t])
-        turns[t] = k.turn[terms[t]] if listed[t] < n else 1.0
+        turns[t] = k.orientation[terms[t]] if listed[t] < n else 1.0
     for j in range(p):
         factor, mid = k.half[j] / k.scale[j], abs(k.mid[j])
         for t in range(start, count):
@@ -58,13 +59,13 @@ def _fill(r: LoopProblem, k: LoopNode, start: Any, count: Any) -> None:
 @inner
 def _envelopes(r: LoopProblem, k: LoopNode) -> tuple[Any, float]:
     """Add hinges of envelopes and tails; return their number, and the constants of the undecided terms."""
-    R, costs, unpaid, low, listed, n = k.relaxation, k.costs, k.left, k.low, k.hinges, r.point.size
+    R, costs, unpaid, low, listed, n = k.relaxation, k.costs, k.unpaid, k.low, k.hinges, r.point.size
     b, caps, spread, constant, count = R.b, R.cap, k.spread, 0.0, n - n
     for i in range(n):
         kind, slope = r.kind[i], costs[i] * r.tail[r.kind[i]]
         if k.undecided[i] and unpaid[i] > 0.0:
             constant += unpaid[i] * k.base[i]
-            slope -= unpaid[i] * k.first[i]
+            slope -= unpaid[i] * k.first_slope[i]
             for t in range(k.pieces[i]):
                 if k.slopes[t, i] > 0.0:
                     b[count], caps[count], listed[count], spread[count] = k.begins[t, i], unpaid[i] * k.slopes[t, i], i, 1.0
@@ -77,7 +78,7 @@ def _envelopes(r: LoopProblem, k: LoopNode) -> tuple[Any, float]:
 
 @inner
 def _variation(k: LoopNode, moves: int, count: Any) -> float:
-    """Return an estimate of how much the relaxation without firm hinges varies in the box, from its first ``count`` rows."""
+    """Return an estimate of how much the relaxation without penalties varies in the box, from its first ``count`` rows."""
     R, total = k.relaxation, 0.0
     for t in range(count):
         total += R.cap[t] * (k.high[R.position[t]] - k.low[R.position[t]])
@@ -90,24 +91,24 @@ def _variation(k: LoopNode, moves: int, count: Any) -> float:
 
 @inner
 def _demands(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
-    """Add firm hinges of demanded points; return the number of rows so far."""
+    """Add penalties of demanded points; return the number of rows so far."""
     R, n, listed, spread = k.relaxation, r.point.size, k.hinges, k.spread
     for i in range(r.points):
-        reach = k.high[i] - k.at[i]
-        if k.demanded[i] and k.at[i] - reach < 1.0 and reach > _THIN * (1.0 + abs(k.at[i])):
-            R.b[count], R.cap[count], listed[count], spread[count] = 1.0, worth / (_FIRM * reach), 2 * n + i, reach
+        reach = k.high[i] - k.centre[i]
+        if k.demanded[i] and k.centre[i] - reach < 1.0 and reach > _THIN * (1.0 + abs(k.centre[i])):
+            R.b[count], R.cap[count], listed[count], spread[count] = 1.0, worth / (_PENALTY_SHARE * reach), 2 * n + i, reach
             count += 1
     return count
 
 
 @inner
 def _rows(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
-    """Add firm hinges of rows that the box does not decide; return the number of rows so far."""
+    """Add penalties of linear constraints that the box does not decide; return the number of rows so far."""
     R, p = k.relaxation, k.w.size
     for s in range(r.row_lower.size):
         centre, reach, size, total = 0.0, 0.0, abs(r.row_lower[s]), 0.0
         for j in range(p):
-            a = r.limits[s, j]
+            a = r.constraints[s, j]
             centre += a * k.mid[j]
             reach += abs(a) * k.half[j]
             size += abs(a) * abs(k.mid[j])
@@ -115,9 +116,9 @@ def _rows(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
         if centre - reach >= r.row_lower[s] or reach <= _THIN * (size + total):
             continue
         for j in range(p):
-            R.rows[j, count] = r.limits[s, j] * (k.half[j] / k.scale[j])
+            R.rows[j, count] = r.constraints[s, j] * (k.half[j] / k.scale[j])
         R.b[count] = r.row_lower[s] - centre - 4.0 * (p + 4) * EPS * size
-        R.cap[count], k.spread[count] = worth / (_FIRM * reach), reach
+        R.cap[count], k.spread[count] = worth / (_PENALTY_SHARE * reach), reach
         k.hinges[count] = 2 * r.point.size + r.points + s
         count += 1
     return count
@@ -146,11 +147,11 @@ def _prices(r: LoopProblem, k: LoopNode, count: Any) -> Any:
 
 @inner
 def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
-    """Add firm hinges of margins whose signs are demanded; return the number of rows so far."""
+    """Add penalties of margins whose signs are demanded; return the number of rows so far."""
     R, p, first = k.relaxation, k.w.size, 2 * r.point.size + r.points + r.row_lower.size + 2 * k.w.size
     for i in range(r.points):
-        sign, reach, size = k.wanted_signs[i], k.high[i] - k.at[i], 0.0
-        if sign == 0.0 or sign * k.at[i] - reach >= 0.0:
+        sign, reach, size = k.demanded_signs[i], k.high[i] - k.centre[i], 0.0
+        if sign == 0.0 or sign * k.centre[i] - reach >= 0.0:
             continue
         for j in range(p):
             size += abs(r.rows[j, i]) * (abs(k.mid[j]) + k.half[j])
@@ -158,8 +159,8 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
             continue
         for j in range(p):
             R.rows[j, count] = sign * r.rows[j, i] * (k.half[j] / k.scale[j])
-        R.b[count] = -sign * k.at[i] - 4.0 * (p + 4) * EPS * size - r.row_errors[i]
-        R.cap[count], k.spread[count] = worth / (_FIRM * reach), reach
+        R.b[count] = -sign * k.centre[i] - 4.0 * (p + 4) * EPS * size - r.row_errors[i]
+        R.cap[count], k.spread[count] = worth / (_PENALTY_SHARE * reach), reach
         k.hinges[count] = first + (i if sign > 0.0 else r.points + i)
         count += 1
     return count
@@ -169,7 +170,7 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 def _fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
     """Fill the hinges of the relaxation except the norm's; return their number, and the sum of their constants.
 
-    A firm hinge has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
+    A penalty has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
     only make Newton's systems ill-conditioned in small boxes.
     """
     count, constant = _envelopes(r, k)
@@ -196,12 +197,12 @@ _BEHIND = 1e-7
 @inner
 def _moves(r: LoopProblem, k: LoopNode) -> int:
     """Scale p into the polar, and store the moves by which it may become steeper somewhere in the box; return their number."""
-    if r.sides.shape[0] > 0:
+    if r.half_edges.shape[0] > 0:
         return vertex_of_box(r, k)
     scale_into_polar(r, k, k.polar)
     norm_excess = norm_at(r, k, k.w)
     for j in range(k.w.size):
-        k.moves[0, j] = k.steep[j] - k.polar[j]
+        k.moves[0, j] = k.maximiser[j] - k.polar[j]
         norm_excess -= k.polar[j] * k.w[j]
     return 1 if norm_excess > 0.0 else 0
 
@@ -239,8 +240,8 @@ def relax(
 ) -> float:
     """Solve the node's relaxation, move w and p to its solution, and return a proved lower bound with the cost ``fixed_cost``.
 
-    ``node_bound`` is the node's bound so far, ``perturbation`` the value s of the added square. The smoothing falls until the
-    smoothed problem decides whether the bound reaches the cut; to its end if ``sharp``.
+    ``node_bound`` is the node's bound so far, ``perturbation`` the value s of the added square. The smoothing is reduced until
+    the smoothed problem decides whether the bound reaches the cutoff ``cut``; with ``sharp`` to its least value.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
     moves = _moves(r, k)

@@ -1,8 +1,9 @@
 """Checker of the box search's proof logs: the problem in the log's coordinates, and the rules that prove or split a node.
 
-The problem is derived from the stated data in rational arithmetic. The rules are applied anew from pairs and multipliers alone
-(``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes` has one node a row. A *round* is the list
-[points, states, α, pairs, prices] of a node's record, with a factor θ on the losses as an optional sixth entry.
+The problem is derived from the stated data in rational arithmetic. The rules recompute bounds and boxes from the log's pairs and
+multipliers alone (``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes` has one node a row. A
+*round* is the list [points, states, α, pairs, prices] of a node's record, with a factor θ on the losses as an optional sixth
+entry.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ...exact.check.arithmetic import (
 from ...exact.check.log_reader import SealedLog
 from ...exact.check.trees import NodeRules, VerifierPool, verify_log
 
+#: Masks, and indices of points or nodes.
 Flags = npt.NDArray[np.bool_]
 Points = npt.NDArray[np.int64]
 
@@ -91,7 +93,7 @@ _FIELDS = ("lo", "hi", "state", "lower", "bound")
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """The outcome of a round's pairs, one node in each row."""
+    """The outcome of a round's pairs, which are points that cannot both be kept; one node in each row."""
 
     left: Array  #: (nodes, n) the points' weights less the prices of their pairs
     paid: Array  #: (nodes,) lower bounds of the pairs' costs
@@ -146,7 +148,7 @@ def _step(step: Any, weights: Array) -> float:
     return step
 
 
-def scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
+def _scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
     """Return the problem with losses times θ, and a target that bounds the solutions of interest in the node's box.
 
     There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
@@ -196,7 +198,7 @@ def _margins(problem: BoxProblem, lo: Array, hi: Array) -> tuple[Array, Array]:
     return lo @ up + hi @ down - error, hi @ up + lo @ down + error
 
 
-def apply_box(problem: BoxProblem, nodes: Boxes) -> Flags:
+def _apply_box(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Set the states of points that the boxes decide; return a mask of nodes, False for empty ones."""
     low, high = _margins(problem, nodes.lo, nodes.hi)
     below, above = high < 1.0, low >= 1.0
@@ -277,8 +279,8 @@ class Multipliers:
 
     owner: Points  #: the node of each entry
     points: Points  #: the point of each entry
-    alpha: Array  #: multipliers of rows u ≥ 1, for free and kept points
-    flipped: Array  #: multipliers of rows u ≤ 1, for violated points
+    alpha: Array  #: multipliers of the constraints g_i'v ≥ 1, for free and kept points
+    flipped: Array  #: multipliers of the constraints g_i'v ≤ 1, for violated points
 
 
 def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
@@ -307,9 +309,9 @@ class LinearBound:
     The norm is that of the penalised coordinates.
     """
 
-    constant: Array
-    slope: Array
-    error: Array
+    constant: Array  #: (nodes,)
+    slope: Array  #: (nodes, p)
+    error: Array  #: (nodes, p) bounds of |s - slope|
 
 
 def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
@@ -318,7 +320,7 @@ def _violated_weights(problem: BoxProblem, nodes: Boxes) -> Array:
     return np.asarray(sums * (1.0 - (len(problem.weights) + 4) * 2.0**-52))
 
 
-def linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing: Packing) -> LinearBound:
+def _linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing: Packing) -> LinearBound:
     """Return the linear bound: violated weights, prices of pairs and Σ α b as constant, and Σ ±α_i g_i as slope."""
     e = problem.e[duals.points]
     products = problem.g[duals.points] * (duals.alpha - duals.flipped)[:, None]
@@ -328,7 +330,7 @@ def linear_bound(problem: BoxProblem, nodes: Boxes, duals: Multipliers, packing:
     return LinearBound(row_sums_down(np.column_stack(constant)), sums[:, :-2], error[:, :-2])
 
 
-def square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tuple[Array, Array, Array]:
+def _square_bound(problem: BoxProblem, nodes: Boxes, linear: LinearBound) -> tuple[Array, Array, Array]:
     """Return (D, c, slope) with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the boxes."""
     const, s, delta = linear.constant, linear.slope.copy(), linear.error.copy()
     if problem.free:
@@ -399,7 +401,7 @@ def tighten(problem: BoxProblem, nodes: Boxes, alpha: Array, left: Array, bound:
 class BoxRules(NodeRules[Boxes]):
     """The rules by which records of a box log prove or split nodes."""
 
-    problem: BoxProblem
+    problem: BoxProblem  #: the problem in the log's coordinates
 
     def children(self, record: dict[str, Any], state: Boxes) -> list[Boxes]:
         """Apply a node's box and rounds; return its children, [] if no solution below the target remains."""
@@ -446,7 +448,7 @@ def _child(node: Boxes, name: int, mid: float, side: int) -> Boxes:
 
 def _closed_nodes(problem: BoxProblem, nodes: Boxes, rounds: list[list[Any]]) -> Flags:
     """Apply boxes and rounds; return a mask, True for nodes without solutions below the target."""
-    closed = (nodes.bound >= problem.target) | ~apply_box(problem, nodes)
+    closed = (nodes.bound >= problem.target) | ~_apply_box(problem, nodes)
     closed |= _closed_without_multipliers(problem, nodes)
     for k in range(max(map(len, rounds), default=0)):
         rows = [b for b in np.flatnonzero(~closed).tolist() if len(rounds[b]) > k]
@@ -465,8 +467,8 @@ def _closed_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]
     """Apply a round to each node; return a mask, True for nodes without solutions below the target."""
     packing, closed = apply_pairs(problem, nodes, entries)
     duals = multipliers(nodes, entries, packing)
-    linear = linear_bound(problem, nodes, duals, packing)
-    bound, c, slope = square_bound(problem, nodes, linear)
+    linear = _linear_bound(problem, nodes, duals, packing)
+    bound, c, slope = _square_bound(problem, nodes, linear)
     nodes.bound = np.maximum(np.maximum(nodes.bound, bound), intercept_bound(problem, nodes, linear))
     closed |= nodes.bound >= problem.target
     alpha = np.zeros(packing.left.shape)
@@ -475,7 +477,7 @@ def _closed_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]
     part = nodes.select(rows)
     closed[rows] = ~tighten(problem, part, alpha[rows], packing.left[rows], bound[rows], c[rows], slope[rows])
     nodes.update(rows, part)
-    return np.asarray(closed | ~apply_box(problem, nodes) | _closed_without_multipliers(problem, nodes))
+    return np.asarray(closed | ~_apply_box(problem, nodes) | _closed_without_multipliers(problem, nodes))
 
 
 def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
@@ -485,10 +487,10 @@ def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[lis
     """
     (entry,) = entries
     theta = float(entry[5])
-    scaled = scale_losses(problem, node, theta)
+    scaled = _scale_losses(problem, node, theta)
     packing, empty = apply_pairs(scaled, node, [[*entry[:4], [theta * float(price) for price in entry[4]]]])
-    linear = linear_bound(scaled, node, multipliers(node, entries, packing), packing)
-    bound = np.maximum(square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear))
+    linear = _linear_bound(scaled, node, multipliers(node, entries, packing), packing)
+    bound = np.maximum(_square_bound(scaled, node, linear)[0], intercept_bound(scaled, node, linear))
     return np.asarray(empty | (bound >= scaled.target))
 
 
@@ -496,6 +498,6 @@ def _closed_without_multipliers(problem: BoxProblem, nodes: Boxes) -> Flags:
     """Raise bounds to violated weights plus the least norm in the box; return a mask, True for nodes that are proved."""
     zeros = np.zeros(nodes.lo.shape)
     linear = LinearBound(_violated_weights(problem, nodes), zeros, zeros)
-    by_count = np.maximum(square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))
+    by_count = np.maximum(_square_bound(problem, nodes, linear)[0], intercept_bound(problem, nodes, linear))
     nodes.bound = np.maximum(nodes.bound, by_count)
     return np.asarray(nodes.bound >= problem.target)

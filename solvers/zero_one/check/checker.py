@@ -1,13 +1,13 @@
-"""Checker of the proof logs of `zero-one-bb`: `check_proof` calls it; it shares no code with the solver and trusts only the data.
+"""The checker of the proof logs of `zero-one-bb`, which `check_proof` calls; it shares no code with the solver.
 
-What is verified, for the stated problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B: no w has a value
-below B, and the incumbent has the value that is reported. Every inequality is evaluated in outward-rounded arithmetic (each
-operation moved by one unit in the last place to the safe side; long sums are exact by `math.fsum`), the incumbent in rational
-arithmetic. The rules (with proofs: ``docs/explanation/zero-one-bb.md``) are applied anew from the multipliers alone: the log's
-own bounds, boxes and fixings are not in it.
+For the stated problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, the checker verifies that no w has
+an objective below B, and computes the objective of the incumbent. Every inequality is evaluated in outward-rounded arithmetic
+(each operation is moved by one unit in the last place to the safe side; long sums are exact by `math.fsum`), the incumbent in
+rational arithmetic. The log states no bounds: the checker derives bounds, boxes and fixings from the log's multipliers and splits
+(``docs/explanation/zero-one-bb.md`` has the rules and their proofs).
 
-The problem is built from the user's data (X, y, λ or κ, intercept) and from the log's header, without the solver's own rows, and
-the two are compared.
+The checker builds the problem from the user's data (X, y, λ or κ, intercept) and again from the log's header, and compares the
+two.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 @dataclass(frozen=True, eq=False)
 class LoggedZeroOneProblem:
-    """The problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or with at most ``budget`` points violated instead of costs."""
+    """The problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or min Σ_{penalised} w_j² with at most ``budget`` violations."""
 
     A: Array  #: (n, p) a_i = y_i x_i
     weights: Array  #: (n,) λ_i; ones with a budget
@@ -97,7 +97,7 @@ class LoggedZeroOneProblem:
 
     @property
     def cost(self) -> str:
-        """λ, or the budget, in words for a report."""
+        """λ, or the budget, as a phrase for a report."""
         if self.budget is not None:
             n = len(self.A)
             return f"at most {self.budget} of {n} points violated (kappa = {self.budget / n if n else 0.0:.6g})"

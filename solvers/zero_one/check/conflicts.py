@@ -59,19 +59,19 @@ FREE, KEPT, DELETED = 0, 1, 2
 _BATCH = 1024
 
 
-def next_up(x: float) -> float:
+def _next_up(x: float) -> float:
     """Return the next float64 above."""
     return math.nextafter(x, math.inf)
 
 
-def next_down(x: float) -> float:
+def _next_down(x: float) -> float:
     """Return the next float64 below."""
     return math.nextafter(x, -math.inf)
 
 
 @dataclass(eq=False, slots=True)
 class OpenNode:
-    """A node as its ancestors' records leave it."""
+    """A node of the tree, after the records of its ancestors."""
 
     states: bytearray  #: state of each point
     deleted: float  #: V, the weight of the deleted points, rounded down
@@ -102,19 +102,19 @@ class ConflictProblem:
 
     def round_down(self, x: float) -> float:
         """Return a lower bound of the sum that has been rounded to x; sums of integers are exact."""
-        return x if self.has_budget and x.is_integer() else next_down(x)
+        return x if self.has_budget and x.is_integer() else _next_down(x)
 
     def norm_cutoff(self, node: OpenNode, spent: float) -> float:
-        """Return T, the bound of ||w||² where further deletions of weight ``spent`` are proved, rounded up."""
-        return self.target if self.has_budget else next_up(next_up(self.target - node.deleted) - spent)
+        """Return T, rounded up: solutions of interest have ||w||² < T if further deletions of weight ``spent`` are proved."""
+        return self.target if self.has_budget else _next_up(_next_up(self.target - node.deleted) - spent)
 
     def is_excluded(self, node: OpenNode) -> bool:
         """Return whether the deletions of a node exclude every solution of interest."""
         return node.deleted + node.extra > self.budget if self.has_budget else self.norm_cutoff(node, node.extra) <= 0.0
 
     def ends_open(self, node: OpenNode, norm: float) -> bool:
-        """Return whether solutions whose squared norm is at least ``norm`` reach the claim."""
-        return (norm if self.has_budget else next_down(next_down(node.deleted + node.extra) + norm)) >= self.claim
+        """Return whether all solutions in the node with a squared norm of at least ``norm`` have an objective of at least C."""
+        return (norm if self.has_budget else _next_down(_next_down(node.deleted + node.extra) + norm)) >= self.claim
 
     def delete(self, node: OpenNode, point: int) -> None:
         """Mark a free point as deleted, and update V and e."""
@@ -144,9 +144,9 @@ class ConflictProblem:
 class Conflict:
     """A conflict: no w with ||w||² < ``norm`` that violates all of ``violated`` keeps all of ``points``."""
 
-    points: list[int]
-    violated: list[int]
-    norm: float
+    points: list[int]  #: points with positive multipliers
+    violated: list[int]  #: points with negative multipliers
+    norm: float  #: squared norm that the multipliers prove, rounded down
 
 
 def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
@@ -184,23 +184,24 @@ def reduced_conflict_problem(
             raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
         groups.setdefault(k, []).append(float(weights[i]))
     has_budget = header["kind"] == "budget"
-    fixed_cost = 0.0 if has_budget or not constant else next_down(math.fsum(constant))
+    fixed_cost = 0.0 if has_budget or not constant else _next_down(math.fsum(constant))
     budget = float(header["budget"] - len(constant)) if has_budget else math.inf
     if fixed_cost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):
         raise InvalidProofError("a merged row has no point")
     distinct = A[[first[k] for k in range(len(groups))]]
-    summed = [float(len(groups[k])) if has_budget else next_down(math.fsum(groups[k])) for k in range(len(groups))]
+    summed = [float(len(groups[k])) if has_budget else _next_down(math.fsum(groups[k])) for k in range(len(groups))]
     rows = distinct[:, penalised]
     labels = distinct[:, ~penalised][:, 0] if not penalised.all() else np.zeros(len(distinct))
     reach = 0.0
     if not penalised.all():
         if not (np.abs(labels) == 1.0).all():
             raise InvalidProofError("the intercept's column does not hold ±1")
-        longest = max((next_up(math.sqrt(next_up(math.fsum(next_up(x * x) for x in row)))) for row in rows.tolist()), default=0.0)
-        reach = next_up(1.0 + next_up(longest * next_up(math.sqrt(target))))
-    remaining, claim = ((next_up(value - fixed_cost) if fixed_cost else value) for value in (target, bound))
+        squares = (_next_up(math.fsum(_next_up(x * x) for x in row)) for row in rows.tolist())
+        longest = max((_next_up(math.sqrt(square)) for square in squares), default=0.0)
+        reach = _next_up(1.0 + _next_up(longest * _next_up(math.sqrt(target))))
+    remaining, claim = ((_next_up(value - fixed_cost) if fixed_cost else value) for value in (target, bound))
     return ConflictProblem(rows, labels, summed, reach, remaining, claim, budget)
 
 
@@ -226,8 +227,8 @@ def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) ->
     for end, size in zip(ends, sizes.tolist(), strict=True):
         chosen = slice(end - size, end)
         # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated.
-        gain, tilt = next_down(math.fsum(multipliers[chosen])), abs(math.fsum(tilted[chosen]))
-        gains.append(gain if tilt == 0.0 else next_down(gain - next_up(next_up(tilt) * problem.intercept_bound)))
+        gain, tilt = _next_down(math.fsum(multipliers[chosen])), abs(math.fsum(tilted[chosen]))
+        gains.append(gain if tilt == 0.0 else _next_down(gain - _next_up(_next_up(tilt) * problem.intercept_bound)))
         if min(multipliers[chosen], default=0.0) >= 0.0:
             sides.append((names[chosen], []))
         else:
@@ -240,7 +241,7 @@ def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) ->
     return [Conflict(*side, norm) for side, norm in zip(sides, norms.tolist(), strict=True)]
 
 
-def nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[dict[str, Any]]:
+def _nodes_with_conflicts(problem: ConflictProblem, log: SealedLog) -> Iterator[dict[str, Any]]:
     """Yield the nodes of a log, each with the conflicts that it names, by number.
 
     A node names conflicts that stand between the last node and itself, so that no others are held. A log whose nodes name
@@ -290,7 +291,7 @@ def _named(record: dict[str, Any]) -> Iterator[int]:
 
 def check_conflict_tree(problem: ConflictProblem, log: SealedLog, verifiers: VerifierPool | None = None) -> int:
     """Verify the tree of a log of conflicts; return the number of its nodes."""
-    nodes, leftover = verify_log(ConflictRules(problem), nodes_with_conflicts(problem, log), problem.root(), verifiers)
+    nodes, leftover = verify_log(ConflictRules(problem), _nodes_with_conflicts(problem, log), problem.root(), verifiers)
     if leftover:
         raise InvalidProofError(f"{leftover} nodes are no open children of others")
     return nodes
@@ -300,7 +301,7 @@ def check_conflict_tree(problem: ConflictProblem, log: SealedLog, verifiers: Ver
 class ConflictRules(NodeRules[OpenNode]):
     """The rules by which records of a conflict log prove or split nodes."""
 
-    problem: ConflictProblem
+    problem: ConflictProblem  #: the problem that the log states
 
     def children(self, record: dict[str, Any], state: OpenNode) -> list[OpenNode]:
         """Apply a node's steps; return its children, [] if the node is proved to be empty."""

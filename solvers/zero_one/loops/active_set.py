@@ -58,11 +58,11 @@ def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
 @inner
 def add_row(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
     """Add row k of ``g`` to the orthogonal factorisation g[:k + 1] = (V[:k + 1]'R)'; z is a buffer."""
-    add_orthogonal_part(V, R, k, z, orthogonalise(g, V, R, k, z))
+    _add_orthogonal_part(V, R, k, z, orthogonalise(g, V, R, k, z))
 
 
 @inner
-def add_orthogonal_part(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
+def _add_orthogonal_part(V: Any, R: Any, k: int, z: Any, remainder: float) -> None:
     """Add row k of g, whose part orthogonal to V[:k] is z, of norm ``remainder``, to the factorisation."""
     R[k, k] = max(remainder, 1e-300)
     for j in range(z.size):
@@ -118,7 +118,7 @@ _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
 
 @inner
 def row_divisor(tau: float, second: int) -> float:
-    """Return the divisor of a point's row in a constraint: τ, or -(1 + η) if the point is to be violated.
+    """Return the divisor of a point's row in a constraint: τ, or -(1 + η) if ``second`` is VIOLATE.
 
     The threshold is τ = 1 - η, with a reserve η for rounding; a margin that is to be violated is at most 1 + η.
     """
@@ -238,7 +238,7 @@ def _steepest(rows: ConflictRows, active: ActiveSet, q: int, grid: Any, tops: An
 
 
 @inner
-def most_violated_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
+def _most_violated_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
     across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
     p, n = across.shape
@@ -277,7 +277,7 @@ def most_violated_pair(rows: ConflictRows, ok: Any, priority: Any, w: Any, u: An
 
 @inner
 def right_side(second: int) -> float:
-    """Return the right side of a constraint: 1 for g'w ≥ 1, -1 for a point that is to be violated."""
+    """Return the right side of a constraint, by the second entry of its pair: 1 for g'w ≥ 1, -1 for a point to be violated."""
     return -1.0 if second == VIOLATE else 1.0
 
 
@@ -285,8 +285,9 @@ def right_side(second: int) -> float:
 def certified_bound(active: ActiveSet, q: int, reach: float) -> float:
     """Return a proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints}, for any multipliers u ≥ 0.
 
-    The bound is (Σ±u - |v_b| reach)₊²/||v||², where v = Σ u g without its intercept's part v_b. All rounding errors, including
-    those of g itself, are on the safe side. The bound is ∞ if v vanishes.
+    ``reach`` is a bound of a stretched intercept, 0 without one. The bound is (Σ±u - |v_b| reach)₊²/||v||², where v = Σ u g
+    without its intercept's part v_b. All rounding errors, including those of g itself, are on the safe side. The bound is ∞ if v
+    vanishes.
     """
     p = active.w.size
     total = gain = size = 0.0
@@ -358,7 +359,7 @@ def minimise_norm(
         set_scales(rows, ok, priority, scratch.single, True)
     for _ in range(60 * (p + 4)):
         if rows.free:
-            first, second, violation = most_violated_pair(rows, ok, priority, w, scratch.double.value)
+            first, second, violation = _most_violated_pair(rows, ok, priority, w, scratch.double.value)
         else:
             first, second, violation = entering_constraint(rows, ok, priority, active, q, scratch)
         if first < 0:
@@ -417,7 +418,7 @@ def minimise_norm(
                     pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
                 active.ready[0] = q
                 continue
-            add_orthogonal_part(V, R, q, z, rest_norm)
+            _add_orthogonal_part(V, R, q, z, rest_norm)
             q += 1
             active.ready[0] = q
             break

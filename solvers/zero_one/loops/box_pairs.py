@@ -16,7 +16,7 @@ from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
 from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
-SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
+_SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
 
 
 @inner
@@ -53,7 +53,7 @@ def sort_by_decreasing_key(key: Any, m: int, order: Any, P: MatchArrays) -> None
 
 
 @inner
-def select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays, side_number: int) -> tuple[int, int]:
+def _select_side(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays, side_number: int) -> tuple[int, int]:
     """Write the points of one side that pairs can use to ``P.side[side_number]``, by decreasing margin; return the range to use.
 
     Side 1 has the points of ``data.positive``, side 0 the others. The range has at most `WIDEST` points, those with margins
@@ -114,7 +114,7 @@ def set_exclusion_edges(G: Any, rows: Any, columns: Any, mid_excess: Any, share:
             word = acc[q << 6 : (q << 6) + 64]
             bits = np.uint64(0)
             for k in range(64):
-                bits |= np.uint64(word[k] < SINGLE_ZERO) << np.uint64(k)
+                bits |= np.uint64(word[k] < _SINGLE_ZERO) << np.uint64(k)
             P.adjacent[r, q] = bits
 
 
@@ -194,7 +194,7 @@ def pack_pairs(data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchA
     sort_by_decreasing_key(u, m, P.queue, P)
     rows = columns = P.side[0]
     for side in range(2):
-        first, last = select_side(data, node, m, R, P, side)
+        first, last = _select_side(data, node, m, R, P, side)
         rows, columns = columns, P.side[side, first:last]
     set_exclusion_edges(G, rows, columns, offset, share, half, P)
     total, count = _fix_partners(P, rows, columns, z, residual)

@@ -106,9 +106,9 @@ class BoxNode(NamedTuple):
 class BoxWorkspace(NamedTuple):
     """The work arrays of `explore`."""
 
-    node: BoxNode
-    relaxation: BoxRelaxation
-    pairs: MatchArrays
+    node: BoxNode  #: the current node
+    relaxation: BoxRelaxation  #: arrays of Newton's method
+    pairs: MatchArrays  #: arrays of the matchings
     margin: Any  #: (2n,) margins and weights of points, at whose crossings a candidate is scaled
 
 

@@ -48,7 +48,7 @@ _THETA = 8.0
 
 
 @inner
-def solve_relaxation(
+def _solve_relaxation(
     data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, scalars: Any
 ) -> float:
     """Solve the hinge relaxation of the k rows in ``R`` with losses times θ; return a proved lower bound.
@@ -113,7 +113,7 @@ def excluded_by_loss_levels(
     for j in range(p):
         saved[0, j], saved[1, j], saved[2, j], saved[3, j] = w[j], R.c[j], R.s[j], R.ds[j]
     threshold = (cut + (_THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
-    if solve_relaxation(data, node, k, R, _THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, _THETA, scalars) >= threshold:
+    if _solve_relaxation(data, node, k, R, _THETA * certain * (1.0 - 4.0 * EPS) + other, threshold, _THETA, scalars) >= threshold:
         return True
     for j in range(p):
         w[j], R.c[j], R.s[j], R.ds[j] = saved[0, j], saved[1, j], saved[2, j], saved[3, j]
@@ -136,7 +136,7 @@ def _cannot_fix(R: BoxRelaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
 
 
 @inner
-def fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec: float) -> float:
+def _fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec: float) -> float:
     """Fix points as kept or violated by the ball and the box; return the amount of change, or -1 if the node is empty.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
@@ -195,7 +195,7 @@ def _scatter_multipliers(R: BoxRelaxation, k: int, al: Any) -> None:
 
 # exempt (arguments): compiled, array by array
 @inner
-def bound_and_tighten(
+def _bound_and_tighten(
     data: BoxData, node: BoxNode, m: int, R: BoxRelaxation, P: MatchArrays, base: float, cut: float, log: EventBuffer, ident: int
 ) -> float:
     """Alternate relaxation and bound tightening of a node of m points; return its proved lower bound, ∞ if it is empty.
@@ -234,7 +234,7 @@ def bound_and_tighten(
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        bound = solve_relaxation(data, node, k, R, const, cut, 1.0, scalars)
+        bound = _solve_relaxation(data, node, k, R, const, cut, 1.0, scalars)
         _scatter_multipliers(R, k, al)
         if bound < cut and excluded_by_loss_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, scalars):
             if log.buffer.size > 0:
@@ -253,7 +253,7 @@ def bound_and_tighten(
             ec += R.ds[j]
         if not reduced_cost_tightening(lo, hi, R.c, R.s, R.ds, cut - bound, ec):
             return np.inf
-        change = fix_points(node, m, R, bound, cut, ec)
+        change = _fix_points(node, m, R, bound, cut, ec)
         if change < 0.0:
             return np.inf
         if final or change < 0.5:
@@ -262,7 +262,7 @@ def bound_and_tighten(
 
 
 @inner
-def load_node(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
+def _load_node(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
     """Copy an open node of the pool to ``node``, and free its record after the second child; return (base, number of points)."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     record, side = code >> 1, code & 1
@@ -297,7 +297,7 @@ def load_node(pool: BoxPool, code: int, node: BoxNode) -> tuple[float, int]:
 
 
 @inner
-def store_node(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
+def _store_node(pool: BoxPool, node: BoxNode, m: int, base: float) -> int:
     """Store a node that is about to be branched in the pool; return the index of its record."""
     lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     scalars = pool.scalars
@@ -330,8 +330,8 @@ def move_nodes(node: BoxNode, source: BoxPool, target: BoxPool, count: int) -> N
         source.scalars.waiting -= 1
         code: Any = np.int64(source.heap[source.scalars.waiting])
         key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
-        base, m = load_node(source, code, node)
-        record = store_node(target, node, m, base)
+        base, m = _load_node(source, code, node)
+        record = _store_node(target, node, m, base)
         target.refs[record], target.split[record], target.mid[record] = 1, 0, node.hi[0]
         target.key[record, 0] = target.key[record, 1] = key
         target.ident[record] = ident
@@ -369,7 +369,7 @@ def scatter_points(pool: BoxPool, counts: Any, point: Any, state: Any, lower: An
 
 
 @inner
-def select_branching_coordinate(node: BoxNode, m: int) -> int:
+def _select_branching_coordinate(node: BoxNode, m: int) -> int:
     """Return the coordinate along which the margin of some free point has the widest range."""
     lo, hi, z, G = node.lo, node.hi, node.z, node.G
     best, widest = 0, -1.0
@@ -384,7 +384,7 @@ def select_branching_coordinate(node: BoxNode, m: int) -> int:
 
 
 @inner
-def select_branching_point(node: BoxNode, m: int, c: Any) -> int:
+def _select_branching_point(node: BoxNode, m: int, c: Any) -> int:
     """Return the free point with the largest product of the two children's gains."""
     z, lam, norm, G, al = node.z, node.lam, node.norm, node.G, node.alpha
     best, best_score = -1, -1.0
@@ -546,11 +546,11 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
                 code = pop(pool.heap, scalars.waiting, pool.key)
             scalars.waiting -= 1
             if pool.key[code >> 1, code & 1] >= cut:
-                load_node(pool, code, node)
+                _load_node(pool, code, node)
                 continue
         scalars.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
-        base, m = load_node(pool, code, node)
+        base, m = _load_node(pool, code, node)
         if data.scaled_to_cut and _between_norms(data, lo, hi, cut):
             continue
         ident = scalars.next_id
@@ -562,7 +562,7 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
         if base >= cut:
             continue
         scalars.points += m
-        bound = bound_and_tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
+        bound = _bound_and_tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
         if bound >= cut:
             continue
         D = max(D, bound)
@@ -580,14 +580,14 @@ def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, n
             _report_leaf(data, pool, node, m, c)
             pool.candidate[p + 1] = D
             return LEAF
-        j = select_branching_coordinate(node, m)
+        j = _select_branching_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
         mid += _SPLIT_SHARE * (c[j] - mid)
         degenerate = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
-        record = store_node(pool, node, m, base)
+        record = _store_node(pool, node, m, base)
         first_child = 0
         if free <= _BY_POINTS or degenerate:
-            i = select_branching_point(node, m, c)
+            i = _select_branching_point(node, m, c)
             pool.split[record] = -1 - i
             u = 0.0
             for k in range(p):

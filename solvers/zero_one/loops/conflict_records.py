@@ -33,7 +33,7 @@ VIOLATED_PRIORITY = 20.0
 #: Number of lanes, each with every `LANES`-th point; the most violated point of a lane is a candidate of the dual method.
 LANES = 16
 #: Number of points whose children are probed before a node with a large subtree branches.
-PROBED = 8
+_PROBED = 8
 #: Code in place of a partner: the point is to be violated.
 VIOLATE = -2
 
@@ -192,7 +192,7 @@ class ConflictWorkspace(NamedTuple):
     active: ActiveSet  #: active set of the conflict in progress
     kept_points: ActiveSet  #: active set of the kept points
     pairs: ActiveSet  #: active set of pairs of points, for a free intercept
-    scratch: DualWorkspace
+    scratch: DualWorkspace  #: work arrays of `minimise_norm`
     exact: DualWorkspace  #: work arrays without the coordinate of the stretched intercept
     ok: Any  #: (n,) points whose constraints apply
     priority: Any  #: (n,) priorities of the points
@@ -200,8 +200,8 @@ class ConflictWorkspace(NamedTuple):
     mark: Any  #: (n,) marks of visited points
     conflict_counts: Any  #: (n,) number of listed conflicts of each point
     points: Any  #: (2p + 6,) free points of a conflict
-    probed: Any  #: (PROBED,) points whose children are probed
-    scores: Any  #: (PROBED,) branching scores of these points
+    probed: Any  #: (_PROBED,) points whose children are probed
+    scores: Any  #: (_PROBED,) branching scores of these points
 
 
 def empty_workspace(n: int, p: int, exact: int) -> ConflictWorkspace:
@@ -210,5 +210,5 @@ def empty_workspace(n: int, p: int, exact: int) -> ConflictWorkspace:
         empty_active_set(p), empty_active_set(p), empty_active_set(exact),
         empty_dual_workspace(n, p), empty_dual_workspace(n, exact), np.zeros(n, np.bool_),
         np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(2 * p + 6, np.int64),
-        np.empty(PROBED, np.int64), np.empty(PROBED),
+        np.empty(_PROBED, np.int64), np.empty(_PROBED),
     )  # fmt: skip

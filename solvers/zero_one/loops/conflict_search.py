@@ -31,7 +31,7 @@ from .conflict_records import (
 )
 
 #: Largest number of conflicts that a node inherits, the latest ones of its parent: older ones seldom prune.
-MOST_INHERITED = 160
+_MOST_INHERITED = 160
 
 #: Fields of `SearchStack.scalars`: current level (-1: none), whether its node is to be processed, length of ``trail``,
 #: counts, and the step of the gap histogram.
@@ -46,17 +46,16 @@ class SearchStack(NamedTuple):
 
     state: Any  #: (n,) FREE, KEPT or DELETED
     point: Any  #: (levels,) branching point, deleted in the first child and kept in the second
-    at: Any  #: (levels,) current child, -1 before the first, -2 after a candidate
+    child: Any  #: (levels,) current child, 0 or 1; -1 before the first, -2 after a candidate
     extra: Any  #: (levels,) proved lower bound of the cost of further deletions
     bound: Any  #: (levels,) proved lower bound of the subtree
     trail: Any  #: points forced to be deleted, or fixed as kept, at all levels
     trail_from: Any  #: (levels,) where each level's points begin in ``trail``
-    #: `ActiveSet` of the kept points by level
-    pair: Any
-    g: Any
-    u: Any
-    w: Any
-    count: Any
+    pair: Any  #: (levels, p + 2, 2) `ActiveSet.pair` of the kept points
+    g: Any  #: (levels, p + 2, p) `ActiveSet.g`
+    u: Any  #: (levels, p + 2) `ActiveSet.u`
+    w: Any  #: (levels, p) `ActiveSet.w`
+    count: Any  #: (levels,) `ActiveSet.count`
     activity: Any  #: (n,) decaying number of recent conflicts of each point
     start_nodes: Any  #: (levels,) node count when the level's node was processed
     gap_bin: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
@@ -72,7 +71,7 @@ class SearchStack(NamedTuple):
 
 
 @inner
-def collect_free_points(active: ActiveSet, state: Any, mark: Any, out: Any) -> int:
+def _collect_free_points(active: ActiveSet, state: Any, mark: Any, out: Any) -> int:
     """Write the distinct free points of a conflict's constraints to ``out`` and return their number; ``mark`` is a buffer."""
     m = 0
     for k in range(active.count[0]):
@@ -90,7 +89,7 @@ def collect_free_points(active: ActiveSet, state: Any, mark: Any, out: Any) -> i
 
 
 @inner
-def copy_conflict(stack: SearchStack, source: int, target: int) -> None:
+def _copy_conflict(stack: SearchStack, source: int, target: int) -> None:
     """Copy a listed conflict from position ``source`` to ``target``."""
     stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
     for k in range(stack.size[source]):
@@ -98,20 +97,20 @@ def copy_conflict(stack: SearchStack, source: int, target: int) -> None:
 
 
 @inner
-def inherit_conflicts(stack: SearchStack, level: int) -> int:
+def _inherit_conflicts(stack: SearchStack, level: int) -> int:
     """Copy the parent's latest conflicts to this level's list, within the capacity; return the list's end."""
     start = stack.end[level]
     if level == 0:
         return start
-    parent_start = max(stack.end[level - 1], start - MOST_INHERITED)
+    parent_start = max(stack.end[level - 1], start - _MOST_INHERITED)
     count = min(start - parent_start, stack.size.size - start)
     for c in range(count):
-        copy_conflict(stack, parent_start + c, start + c)
+        _copy_conflict(stack, parent_start + c, start + c)
     return start + count
 
 
 @inner
-def repack_conflicts(stack: SearchStack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
+def _repack_conflicts(stack: SearchStack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
     """Pack the listed conflicts anew, small ones first; return (packed cost, new end of the list, forced point).
 
     A conflict loses points that are kept by now, and is removed if one of its points is deleted (it is hit). One with a norm
@@ -154,13 +153,13 @@ def repack_conflicts(stack: SearchStack, start: int, stop: int, T: float, left: 
 
 
 #: Packings per node: one from the parent's conflicts, then at least one new packing, more while they improve.
-MOST_PACKINGS = 3
+_MOST_PACKINGS = 3
 #: A packing continues as if one more point were deleted if the gap is at most this multiple of the point's weight.
-LOOKAHEAD_RATIO = 2.0
-#: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED_POINT_DISCOUNT`.
-SHARED_POINT_DISCOUNT = 5.0
+_LOOKAHEAD_RATIO = 2.0
+#: The priority of the free point in the most listed conflicts is divided by 1 + `_SHARED_POINT_DISCOUNT`.
+_SHARED_POINT_DISCOUNT = 5.0
 #: Least residual weight of a point, as a share of its weight, for use in a further conflict of a packing.
-LEAST_RESIDUAL = 0.25
+_LEAST_RESIDUAL = 0.25
 
 
 @inner
@@ -178,7 +177,7 @@ def _set_priorities(stack: SearchStack, first: int, last: int, away: float, conf
     largest = 1.0
     for i in range(state.size):
         largest = max(largest, conflict_counts[i])
-    slope = SHARED_POINT_DISCOUNT / largest
+    slope = _SHARED_POINT_DISCOUNT / largest
     for i in range(state.size):
         priority[i] = KEPT_PRIORITY if state[i] == KEPT else away
         if state[i] == FREE:
@@ -236,7 +235,7 @@ def process_node(
         for j in range(active.w.size):
             is_kept.g[k, j] = stack.g[level, k, j]
     first = stack.end[level]
-    last = inherit_conflicts(stack, level)
+    last = _inherit_conflicts(stack, level)
     while True:
         spent = 0.0
         for i in range(n):
@@ -254,12 +253,12 @@ def process_node(
         norm = certified_bound(is_kept, is_kept.count[0], rows.intercept_bound)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
-        for packing in range(MOST_PACKINGS):
+        for packing in range(_MOST_PACKINGS):
             packed = 0.0
             for i in range(n):
                 residual[i] = weights[i] if state[i] == FREE else 0.0
             if packing == 0:
-                packed, last, forced = repack_conflicts(stack, first, last, budget - extra, residual)
+                packed, last, forced = _repack_conflicts(stack, first, last, budget - extra, residual)
                 if forced == -2:
                     return 0
                 if forced >= 0:
@@ -272,7 +271,7 @@ def process_node(
                         return 0
                     break
                 for i in range(n):
-                    ok[i] = state[i] != FREE or residual[i] > LEAST_RESIDUAL * weights[i]
+                    ok[i] = state[i] != FREE or residual[i] > _LEAST_RESIDUAL * weights[i]
                 copy_active_set(is_kept, active)
                 scalars.solves += 1
                 status, N = minimise_norm(rows, ok, priority, T, active, scratch)
@@ -292,14 +291,14 @@ def process_node(
                         return 2
                     proved_packing = packed
                     for i in range(n):
-                        if state[i] == FREE and residual[i] > LEAST_RESIDUAL * weights[i]:
+                        if state[i] == FREE and residual[i] > _LEAST_RESIDUAL * weights[i]:
                             offset = residual[i] if offset == 0.0 else min(offset, residual[i])
-                    if offset == 0.0 or budget - max(packed, extra) - norm > LOOKAHEAD_RATIO * offset:
+                    if offset == 0.0 or budget - max(packed, extra) - norm > _LOOKAHEAD_RATIO * offset:
                         offset = 0.0
                         break
                     continue
                 scalars.conflicts += 1
-                m = collect_free_points(active if single_points else pairs, state, mark, points)
+                m = _collect_free_points(active if single_points else pairs, state, mark, points)
                 if m == 0:
                     if offset == 0.0:
                         return 0
@@ -453,7 +452,7 @@ def _push_child(stack: SearchStack, level: int, point: int, state: int, weights:
     if state == DELETED:
         extra = max(extra - weights[point], 0.0)
     stack.state[point] = state
-    stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = extra, stack.bound[level], -1
+    stack.extra[level + 1], stack.bound[level + 1], stack.child[level + 1] = extra, stack.bound[level], -1
     stack.count[level + 1] = stack.count[level]
     p = stack.w.shape[1]
     for j in range(p):
@@ -523,11 +522,11 @@ def search_depth_first(
                 return OUT_OF_NODES
             node_count += 1
             scalars.nodes += 1
-            if stack.at[level] != -2:
+            if stack.child[level] != -2:
                 stack.trail_from[level] = scalars.trailed
             outcome = process_node(rows, exact, weights, stack, level, cut, workspace)
             if outcome == 2:
-                stack.at[level] = -2
+                stack.child[level] = -2
                 return CANDIDATE
             if scalars.nodes % 256 == 0:
                 for i in range(state.size):
@@ -548,16 +547,16 @@ def search_depth_first(
                 _undo_level(stack, level)
                 scalars.level -= 1
                 continue
-            stack.point[level], stack.at[level] = point, -1
+            stack.point[level], stack.child[level] = point, -1
         point = stack.point[level]
-        stack.at[level] += 1
-        if stack.at[level] > 1:
+        stack.child[level] += 1
+        if stack.child[level] > 1:
             state[point] = FREE
             _undo_level(stack, level)
             _count_below(stack, level)
             scalars.level -= 1
             continue
-        _push_child(stack, level, point, DELETED if stack.at[level] == 0 else KEPT, weights)
+        _push_child(stack, level, point, DELETED if stack.child[level] == 0 else KEPT, weights)
         scalars.level = level + 1
         scalars.expand = 1
     return DONE
