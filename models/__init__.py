@@ -14,10 +14,9 @@ from .kernels.feature_map import FeatureMap
 from .kernels.further_kernels import Laplacian, Mixture, RationalQuadratic
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed, gamma_by_rule, squared_distances
 from .model import Model
-from .program.blocks import Block, Constraint
 from .program.cones import PSD, Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.exponential_cones import Exponential, Power
-from .program.form import StandardForm
+from .program.form import Block, Constraint, StandardForm
 from .program.inspection import FormDelta
 from .program.lagrangian import Bound
 from .program.quadratic import Quadratic

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import MissingPackageError
-from .program.blocks import find_entry, find_indexed_entries
-from .program.form import Block, StandardForm
+from .program.form import Block, StandardForm, find_entry, find_indexed_entries
 from .statement import Line, latex_symbol, latex_words
 
 #: Entries up to which a vector of constants is written out.

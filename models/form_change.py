@@ -20,8 +20,7 @@ from .cvxpy_expressions import BlockVariables, cvxpy_module, expression_line, ro
 from .importing.cvxpy import CVXPYSource
 from .importing.source import Import
 from .kernels.gram import PaddedGram
-from .program.blocks import Block, Constraint, find_entry, split_indexed_values
-from .program.form import StandardForm
+from .program.form import Block, Constraint, StandardForm, find_entry, split_indexed_values
 from .program.quadratic import Quadratic
 from .statement import Line
 

@@ -32,10 +32,9 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
-from ..program.blocks import Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
 from .file_programs import ConicProgram, matrix_of_entries
 from .layout import Layout

@@ -24,10 +24,9 @@ import numpy as np
 
 from ...errors import ExportError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.blocks import Constraint
 from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Power, TranscendentalCone
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 
 
 @dataclass(frozen=True, eq=False)

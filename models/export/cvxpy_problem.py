@@ -11,11 +11,10 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, InputError, MissingPackageError
 from ..arrays import FloatArray, IntArray
-from ..program.blocks import Block, Constraint
 from ..program.bridges import IndicatorsToRows, RotatedBridge, psd_factor
 from ..program.cones import PSD, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec, svec_indices
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names
 from .parameter_slopes import Slope

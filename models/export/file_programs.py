@@ -18,9 +18,8 @@ from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import IndicatorRow, unique_label
-from ..program.blocks import Block, Constraint, indexed_variable_of
 from ..program.cones import PSD, Bilinear, Indicator, Nonnegative, Zero
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm, indexed_variable_of
 from ..program.quadratic import Quadratic
 from .cone_rows import indicator_rows
 from .layout import Layout

@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import ExportError, LicenceError, MissingPackageError
-from ..program.blocks import Constraint
 from ..program.cones import PSD, Bilinear, Nonnegative, Zero
 from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import TranscendentalCone
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import (
     ConeRows,
     IndicatorRows,

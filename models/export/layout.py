@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from ...errors import DataError
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression, write_texts
 from ..arrays import IntArray
-from ..program.blocks import Block
 from ..program.cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Block, StandardForm
 
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator, Exponential, Power, Bilinear)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}

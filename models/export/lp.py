@@ -20,9 +20,8 @@ from ...errors import DataError
 from ..arrays import BoolArray
 from ..importing.quadratic_rows import with_plain_products
 from ..importing.source import binary_restatement
-from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Feature, Indicator, Zero
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, signed_text
 from .file_programs import INFINITE, FlatProgram, matrix_of_entries, rows_by_kind, symmetric_matrix

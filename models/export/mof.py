@@ -25,7 +25,6 @@ from ...files import write_text
 from ..arrays import BoolArray, FloatArray
 from ..importing.quadratic_rows import QuadraticRow, bilinear_stack, one_sided_quadratic_rows, quadratic_cone, quadratic_rows
 from ..importing.rows import unique_label
-from ..program.blocks import Constraint
 from ..program.cones import (
     PSD,
     Bilinear,
@@ -39,7 +38,7 @@ from ..program.cones import (
     svec_indices,
 )
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
 from .file_formats import FileFormat, InputFile

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
-from ..program.blocks import Constraint
 from ..program.bridges import EpigraphBridge
 from ..program.cones import (
     PSD,
@@ -32,7 +31,7 @@ from ..program.cones import (
 )
 from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names, indicator_rows
 
 #: Indices as MOSEK takes them.

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from ...errors import DataError
 from ...files import read_arrays, write_arrays
 from ..arrays import check_bytes
-from ..program.blocks import Constraint
 from ..program.cones import Feature
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .file_formats import FileFormat, InputFile
 from .layout import Layout

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
-from ..program.blocks import Constraint
 from ..program.bridges import RotatedBridge
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 
 #: Factor of a parameter's value at which the form is stated again for its slope, and those at which that slope is tested.
 _FACTOR, _CHECKS = 0.5, (0.6180, 0.7547, 0.9041, 1.3719)

@@ -19,9 +19,8 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, IntArray, check_bytes
-from ..program.blocks import Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices, svec_size
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_number, signed_text
 from .file_programs import ConicProgram, matrix_of_entries

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray
-from ..program.blocks import Block, Constraint
 from ..program.cones import Bilinear, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from .cone_rows import ConeRows, IndicatorRows, bilinear_rows, indicator_rows, quadratic_cones
 
 _TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, Exponential, Power, Indicator, Bilinear)

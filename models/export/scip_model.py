@@ -10,12 +10,11 @@ import numpy as np
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
 from ..deadline import check_deadline
-from ..program.blocks import Constraint
 from ..program.bridges import EpigraphBridge
 from ..program.cones import PSD, Bilinear, Nonnegative, Zero
 from ..program.csr_rows import changed_entries
 from ..program.exponential_cones import TranscendentalCone
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import (
     ConeRows,
     bilinear_rows,

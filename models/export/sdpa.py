@@ -22,9 +22,8 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import FloatArray, check_bytes
-from ..program.blocks import Block, Constraint
 from ..program.cones import PSD, Cone, Feature, Nonnegative, Zero, svec_indices, svec_size
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from .cbf import parse_scaled, unscaled_text
 from .file_formats import FileFormat, InputFile, is_number, number_text, parse_number
 from .file_programs import ConicProgram

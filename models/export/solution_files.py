@@ -17,9 +17,8 @@ import numpy as np
 from ...errors import DataError
 from ...files import READ_ERRORS, describe_read_error, read_bytes, read_text
 from ..arrays import FloatArray
-from ..program.blocks import Constraint
 from ..program.cones import PSD, Nonnegative, Zero
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import is_number
 from .layout import Layout

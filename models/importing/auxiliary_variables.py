@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
-from ..program.blocks import Constraint
 from ..program.cones import Nonnegative, SecondOrder, Zero
+from ..program.form import Constraint
 
 #: Share of a row's terms by which a definition may be violated at the completed point.
 _ROUNDING = 1e-9

@@ -24,10 +24,9 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.blocks import Block, Constraint
 from ..program.cones import PSD, Cone, Nonnegative, SecondOrder, Zero, svec
 from ..program.exponential_cones import Exponential, Power
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .auxiliary_variables import complete_auxiliary_values
 from .rows import objective_size, unique_label

@@ -14,9 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray
-from ..program.blocks import Constraint
 from ..program.cones import Bilinear, Cone, RotatedSecondOrder, SecondOrder
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12

@@ -13,9 +13,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.blocks import Block, Constraint
 from ..program.cones import Cone, Indicator, Nonnegative, Zero
-from ..program.form import StandardForm
+from ..program.form import Block, Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .quadratic_rows import QuadraticRow, quadratic_cone, slack_of
 from .source import ConstraintValue, Evaluation, Source

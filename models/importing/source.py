@@ -21,9 +21,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.blocks import Constraint
 from ..program.cones import Nonnegative, Zero
-from ..program.form import StandardForm
+from ..program.form import Constraint, StandardForm
 
 #: Share of the sum of absolute terms by which two evaluations of one expression may differ.
 _AGREEMENT_TOLERANCE = 1e-9

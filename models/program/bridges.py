@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from ...errors import ExportError, InputError
 from ..arrays import FloatArray
 from ..deadline import check_scan, cholesky, eigendecomposition
-from .blocks import Block, Constraint
 from .cones import Bilinear, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .csr_rows import CSRRows
-from .form import StandardForm
+from .form import Block, Constraint, StandardForm
 from .quadratic import Quadratic
 
 

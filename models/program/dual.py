@@ -22,9 +22,8 @@ import scipy.sparse as sp
 
 from ...errors import UnsupportedModelError
 from ..arrays import FloatArray, IntArray
-from .blocks import Block, Constraint
 from .cones import Feature, Indicator, Nonnegative, Zero
-from .form import StandardForm
+from .form import Block, Constraint, StandardForm
 from .quadratic import Quadratic
 
 

@@ -22,8 +22,7 @@ from .cones import PSD, Bilinear, Cone, Indicator, Nonnegative, RotatedSecondOrd
 from .exponential_cones import Exponential, Power
 
 if TYPE_CHECKING:
-    from .blocks import Block, Constraint
-    from .form import StandardForm
+    from .form import Block, Constraint, StandardForm
 
 #: Sizes up to which a form is written out: variables, rows, stored entries of F and P.
 _VARIABLES, _ROWS, _ENTRIES = 24, 24, 72

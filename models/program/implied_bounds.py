@@ -17,10 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
-from .blocks import Constraint
 from .cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero, svec_indices
 from .exponential_cones import Exponential, Power
-from .form import StandardForm
+from .form import Constraint, StandardForm
 
 #: Rounds of propagation, entries of the rows at most, and the share of a sum's terms by which an end is moved outwards.
 _ROUNDS, _MOST, _OUTWARD = 12, 200_000, 1e-10

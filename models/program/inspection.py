@@ -15,8 +15,7 @@ from ..arrays import FloatArray, IntArray
 from .cones import Nonnegative, Zero
 
 if TYPE_CHECKING:
-    from .blocks import Constraint
-    from .form import StandardForm
+    from .form import Constraint, StandardForm
     from .quadratic import Quadratic
 
 #: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.

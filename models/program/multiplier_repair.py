@@ -46,11 +46,10 @@ import scipy.sparse as sp
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..deadline import check_repair
 from ..rounding import Rounded, dot, gamma, two_product
-from .blocks import Constraint
 from .cones import Nonnegative, Zero
 from .convexity import curvature_bounds
 from .csr_rows import CSRRows
-from .form import StandardForm
+from .form import Constraint, StandardForm
 from .quadratic import Quadratic
 
 #: Eigenvalues of the scaled matrix that may be zero.

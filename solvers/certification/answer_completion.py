@@ -16,9 +16,8 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.model import Model
-from ...models.program.blocks import Constraint
 from ...models.program.cones import Nonnegative
-from ...models.program.form import StandardForm
+from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import dual_bound
 from ...models.program.multiplier_repair import Multipliers
 from ..records import Answer, Status

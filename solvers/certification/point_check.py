@@ -19,9 +19,8 @@ from ...errors import DataError, InputError, TooLargeError, UnsupportedModelErro
 from ...models.arrays import FloatArray, as_array
 from ...models.export.solution_files import FilePoint, read_point
 from ...models.model import Model, as_model
-from ...models.program.blocks import Constraint
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import StandardForm
+from ...models.program.form import Constraint, StandardForm
 from ...models.rounding import gamma
 from .certificate import Certificate, MaximumCertificate, certify as certify_form, certify_by_model, objective_differs
 

@@ -24,9 +24,8 @@ import scipy.sparse as sp
 
 from ...errors import SolverError
 from ...models.arrays import FloatArray
-from ...models.program.blocks import Block, Constraint
 from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import StandardForm
+from ...models.program.form import Block, Constraint, StandardForm
 from ...models.program.lagrangian import dual_bound
 from ...models.rounding import two_product
 from ..rational import farkas_exists, ray_exists

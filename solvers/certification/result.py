@@ -19,8 +19,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.importing import recipient_of
 from ...models.importing.source import ReturnedAnswer, Termination, difference_from_source
 from ...models.model import Model
-from ...models.program.blocks import Block, Constraint, NamedValues
-from ...models.program.form import StandardForm
+from ...models.program.form import Block, Constraint, NamedValues, StandardForm
 from ..records import Answer, Status, Trace, Update, relative_gap
 from .certificate import MAX_RESIDUAL, Certificate
 from .verdict import gap_closed
