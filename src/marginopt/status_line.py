@@ -31,8 +31,8 @@ class StatusLine:
     Attributes
     ----------
     stderr_is_read : bool
-        Whether standard error is read though it is no terminal, so that compilations are announced there
-        (`announce_compilations`).
+        Whether a person reads standard error although it is no terminal; `announce_compilations` sets it, so that compilations
+        are announced there.
     """
 
     stderr_is_read: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class StatusLine:
 
     @property
     def stream(self) -> TextIO:
-        """The stream to write to: standard error at the time of the call, which tests and notebooks replace."""
+        """The stream to write to; by default the current standard error, which tests and notebooks replace."""
         return sys.stderr if self._stream is None else self._stream
 
     @property

@@ -106,7 +106,7 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
     InputError
         The name is unknown.
     ExtensionError
-        A package promises it, and it cannot be used.
+        A package declares an extension of this name, which cannot be used.
     """
     solvers, formulations, bounds = all_solvers(), all_formulations(), relaxations()
     if name not in {*solvers, *formulations, *bounds}:
@@ -130,7 +130,7 @@ def _raise_unknown(name: str, names: list[str]) -> None:
     from ..extensions import PluginRegistry
 
     for registry in PluginRegistry.registries:
-        registry.get(name)  # raises where a package promises it in vain
+        registry.get(name)  # raises for an extension that cannot be used
     raise unknown_name("solver, formulation or relaxation", name, names)
 
 
