@@ -73,9 +73,9 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """ "closed" for a gap of at most 1e-6, else "open"; "contradicted" for a bound above the value.
+        """The claim of the entry: "closed" for a gap of at most 1e-6, else "open"; "contradicted" for a bound above the value.
 
-        These are claims of the entry; `verify_entry` checks them.
+        `verify_entry` checks value and bound.
         """
         return "contradicted" if self.bound > self.value else "closed" if self.gap <= 1.001e-6 else "open"
 

@@ -1,7 +1,7 @@
-"""Write the page of a proof log: one HTML file with the log and a checker, which verifies the log in a reader's browser.
+"""Proof pages: an HTML file with a proof log and a checker, which verifies the log in a reader's browser.
 
-``checker.js`` verifies logs of the 0-1 loss in the reader's browser. It is written in JavaScript and shares no line with
-the solver, nor with the checker in Python that `check_proof` runs. Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
+The checker, ``solvers/zero_one/check/checker.js``, verifies logs of the 0-1 loss. It shares no code with the solver, nor
+with the checker in Python that `check_proof` runs. ``docs/explanation/zero-one-bb.md`` proves its rules.
 """
 
 from __future__ import annotations
