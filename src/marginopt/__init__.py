@@ -98,7 +98,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.proofs import check_proof as check_proof
     from .solvers.solve import solve as solve
 
-#: The modules of the names here. Each is imported when it is first asked for: SciPy alone takes a third of a second.
+#: The module of each name. A module is imported when one of its names is first used: SciPy alone takes a third of a second.
 _HOMES = {
     ".auditing": ("audit",),
     ".compilation": ("warm_up",),
@@ -161,7 +161,7 @@ LateMethod.modules |= {
     "save": "marginopt.solvers.result_file",
 }
 
-#: The names written here; ``__all__`` has the formulations as well, and is made when it is asked for.
+#: The names listed here; ``__all__``, which is computed on access, has the formulations as well.
 _OWN = ("__version__", *_GROUPS, *_HOME)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import InputError, unknown_name
 
-#: Advice for a frame whose columns are no features as they are.
+#: Advice for a frame with columns that must be converted to features.
 _TIDIED = "marginopt.read(frame, label=..., missing='median' or 'drop', categories='indicators') makes features of it"
 
 
@@ -128,13 +128,13 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     ----------
     X : object
     y : array_like or None
-        None for labelled data, which bring their labels, and where no labels are needed. Labels beside a frame are coded as
+        None for labelled data, which hold their labels, and where no labels are needed. Labels of a frame's rows are coded as
         `label_codes` says.
 
     Raises
     ------
     InputError
-        ``y`` beside labelled data; columns of one name, or with missing values, words or dates; labels of several types.
+        ``y`` given with labelled data; columns with equal names, missing values, words or dates; labels of several types.
     """
     if isinstance(X, LabelledData):
         if y is not None:

@@ -180,7 +180,7 @@ def marker_of(k: int) -> str:
 
 
 def literal_text(text: object) -> str:
-    """Return text that matplotlib draws as it is: without control characters, and with $ escaped, which begins mathematics."""
+    """Return text that matplotlib draws literally: control characters removed, and $, which begins mathematics, escaped."""
     return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
 
 

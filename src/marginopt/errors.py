@@ -142,7 +142,7 @@ def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: st
 
 
 class DataError(InputError):
-    """A data set or a file cannot be read, found or used; the message names the file, and the line where one is at fault.
+    """A data set or file that cannot be found, read or used; the message names the file, and the line at fault if there is one.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class DataError(InputError):
 
 
 class TooLargeError(InputError):
-    """Data, a model or a computation is too large for memory or for the method; the message says what, and what to do."""
+    """Data, a model or a computation too large for memory or for the method; the message says which, and what to do."""
 
 
 class NotSeparableError(InputError):
@@ -184,11 +184,11 @@ class UnsupportedModelError(InputError):
 
 
 class ExportError(InputError):
-    """A form cannot be written in the format or modelling layer that was asked for."""
+    """A form that the requested file format or modelling layer cannot represent."""
 
 
 class MissingPackageError(MarginoptError, ImportError):
-    """An optional package is not installed; the message holds the install command.
+    """An optional package that is not installed; the message holds the install command.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class MissingPackageError(MarginoptError, ImportError):
 
 
 class LicenceError(MarginoptError):
-    """A solver is installed and its licence is missing, expired, or too small for the model.
+    """An installed solver whose licence is missing, expired, or too small for the model.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class LicenceError(MarginoptError):
 
 
 class ExtensionError(MarginoptError):
-    """An extension of another package cannot be used; the message says which package, and why.
+    """An extension of another package that cannot be used; the message says which package, and why.
 
     The exception that the package raised is the error's ``__cause__``.
 
@@ -268,7 +268,7 @@ class ClusterError(SolverError):
 
 
 class WriteError(InputError):
-    """A file could not be written; what the file held before is unchanged.
+    """A file that could not be written; its previous content is unchanged.
 
     Attributes
     ----------

@@ -63,7 +63,7 @@ READ_ERRORS: tuple[type[Exception], ...] = (
 
 
 def describe_read_error(error: BaseException) -> str:
-    """Return a clause that says what is wrong in a damaged file, from a parser's exception, whose own message may say nothing."""
+    """Return a clause that says what is wrong in a damaged file, from the exception of its parser."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
     if isinstance(error, RecursionError):

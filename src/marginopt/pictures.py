@@ -125,7 +125,7 @@ _CLASSIFIER_COLOURS = ("#000000", *COLOURS[2:6])
 
 
 def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
-    """Draw linear classifiers beside each other: x'w = 0 of each, and the margin x'w = ±1 of the first.
+    """Draw several linear classifiers on one plot: x'w = 0 of each, and the margins x'w = ±1 of the first.
 
     Two features give lines in the plane, three give planes in space. The points whose margin y x'w ≥ 1 the first classifier
     violates have a ring; the legend says how many margins each classifier violates and how many points it misclassifies.

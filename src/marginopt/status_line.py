@@ -20,8 +20,8 @@ _FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 60.0, 1.0
 class StatusLine:
     """The line of a terminal, notebook or log file that shows a run's progress.
 
-    In a terminal, cut to its width, and in a notebook each text replaces the last one. In a file each text is a line
-    of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
+    In a terminal (cut to its width) and in a notebook each text replaces the last one. In a file each text is a new line: states
+    at growing intervals, so that the log of a day stays short, and at most one event a second.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from .verification import MODELS, EntryVerdict, exact_bound, exact_value, make_e
 _LAST_DIGITS = 1e-12
 #: A bound by a log is stated no closer to the value: logs of other machines end anywhere within the solvers' tolerance.
 _TOLERANCE = 1e-6
-#: An open entry is made anew to this share of its gap, so that rounding does not leave it below its bound.
+#: An open entry is solved again to this share of its gap, so that rounding errors do not leave the new bound below the old one.
 _GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts, with more points than this from one column more on: in six
 #: columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they are many.

@@ -313,7 +313,7 @@ _CLOSED = 1e-6
 
 
 def certify(args: argparse.Namespace) -> int:
-    """Check whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
+    """Check the feasibility of a stored result or a solution file, and recompute its certificate from a program's file.
 
     Return 0 if the point is feasible and every claim is supported, else 1. A solution file of an integer program may claim an
     optimum without a bound.

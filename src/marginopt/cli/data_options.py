@@ -33,8 +33,10 @@ def add_data_options(command: Command) -> None:
     group.add_argument("--part", choices=("train", "test", "all"), help="part of a set that is published in two")
     group.add_argument("--n", type=int, help="sub-sample this many points, stratified")
     group.add_argument("--seed", type=int, default=0, help="seed of the sub-sample and of the solver (default 0)")
-    group.add_argument("--missing", choices=get_args(Missing), default="refuse", help="cells of a CSV that hold nothing")
-    group.add_argument("--categories", choices=get_args(Categories), default="refuse", help="columns of words in a CSV")
+    group.add_argument("--missing", choices=get_args(Missing), default="refuse", help="treatment of empty cells of a CSV")
+    group.add_argument(
+        "--categories", choices=get_args(Categories), default="refuse", help="treatment of columns of words in a CSV"
+    )
     group.add_argument("--leave-out", metavar="NAME,..", help="columns of a CSV that are no features, such as an identifier")
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 

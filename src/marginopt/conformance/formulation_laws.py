@@ -264,7 +264,7 @@ def _bound_is_on_its_side(r: RelaxationCase) -> LawVerdict:
 
 @RELAXATION_LAWS.law("lifts its dual")
 def _lifted_multipliers(r: RelaxationCase) -> LawVerdict:
-    """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
+    """The target's multipliers prove a bound of the 0-1 optimum that is as tight as the target's optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
     bound = r.relaxed.lifted

@@ -71,7 +71,7 @@ class EstimatorInfo:
     model : type of Model
         The formulation that it solves.
     summary : str
-        One line that says what it is.
+        The estimator in one line.
     quick_parameters : mapping
         Parameters for a quick fit of small data, as scikit-learn's estimator checks need.
     """

@@ -134,7 +134,7 @@ def _grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) -
     name : str
         The parameter of the estimator.
     values_of : callable
-        Returns as many default values as it is given.
+        Returns the default values for a number of values.
     """
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 1:

@@ -152,7 +152,7 @@ def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: boo
 
 
 def _warn_of_zero(problem: Model, result: Result) -> None:
-    """Warn of a classifier that the certificate cannot tell from w = 0, whose direction is rounding.
+    """Warn of a classifier that is not certified to be better than w = 0, so that its direction may be rounding error.
 
     The gain over w = 0 is to be more than what the solver left open. A search that its budget ended leaves nearly all open, so
     there the incumbent itself is to be better.

@@ -85,11 +85,11 @@ class BinaryProblem:
     Attributes
     ----------
     index : ndarray of int (n,)
-        Its points, as places in `WeightedPoints.rows`.
+        Its points, as indices of `WeightedPoints.rows`.
     labels : ndarray (n,)
-        -1 or +1.
+        Their labels, -1 or +1.
     negative, positive : int
-        The codes of the classes that -1 and +1 stand for; ``negative`` is -1 where it is all other classes.
+        The codes of the classes labelled -1 and +1; ``negative`` is -1 if all other classes are labelled -1.
     """
 
     index: IntArray
@@ -140,9 +140,9 @@ class Scaling:
     Parameters
     ----------
     shift : ndarray (p,) or None
-        None where nothing is taken away.
+        The mean of each feature; None for no shift.
     factor : ndarray (p,) or None
-        One over the deviation; 0 for constant features, which say nothing beside an intercept. None: all ones.
+        One over the standard deviation of each feature; 0 for constant features, which the intercept replaces. None: all ones.
     """
 
     shift: FloatArray | None = None

@@ -28,8 +28,8 @@ _LARGEST = 2**26
 def write_proof_page(log: str | Path, path: str | Path, model: Model | None = None, *, title: str | None = None) -> Path:
     """Write a page on which a reader's browser verifies a proof log of ``zero-one-bb``.
 
-    The page shows the tree, node by node, the bound that is proved by then, and the sentence that is proved in the end. The
-    reader may flip labels and multipliers and see the log refused. The log is embedded as it is: the page refuses a wrong one.
+    The page shows the tree node by node with the bound proved so far, and in the end the sentence that the log proves. The reader
+    may change labels and multipliers and see the log refused. The log is not checked here: the page refuses a wrong one.
 
     Parameters
     ----------

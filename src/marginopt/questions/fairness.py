@@ -112,7 +112,7 @@ class Subgroup(Evidence):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw the group's rate beside the rate of comparison, as bars whose width is the share."""
+        """Draw the group's rate as a bar whose width is the share, and the rate of all persons as a line."""
         ax.bar([0.0], [self.rate], width=max(self.share, 0.02), color=COLOURS[0], label="the group")
         ax.axhline(self.reference, color=GREY, ls="--", label="comparison")
         ax.set_xlim(-0.6, 0.6)

@@ -1,11 +1,11 @@
-"""`prediction_stability`: the least objective of a classifier that predicts a point otherwise, the *counterfactual optimum*.
+"""`prediction_stability`: the least objective of a classifier that gives a point the other label, its *counterfactual optimum*.
 
 For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
 classifier does not give it,
 
     L(x) = min {f(w) : s x'w ≥ 1},
 
-the other label with the margin that the model asks of its own points. One table of L answers four questions.
+the other label with margin 1, as the model requires of its own points. One table of L answers four questions.
 
 - *Predictive multiplicity.* The ambiguity at ε is the share of points with L(x) ≤ f* + ε Σλ: some classifier that is worse by no
   more than a share ε of all costs predicts them otherwise (Marx, Calmon, Ustun: Predictive multiplicity in classification, 2020).
