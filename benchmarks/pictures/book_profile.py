@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from marginopt.book.data import build_data
 from marginopt.book.entries import Entry, load_entries
-from marginopt.book.verification import stated_model
+from marginopt.book.verification import make_entry_model
 from marginopt.drawing import svg_of
 from marginopt.errors import MarginoptError
 from marginopt.models.model import Model
@@ -57,7 +57,7 @@ def cost(model: Model, solver: str, limit: float) -> float:
 def profile(model: str, limit: float) -> PerformanceProfile:
     """The profile of a model's instances, of the solvers that solved one."""
     entries = chosen(model)
-    models = {e.name: stated_model(e.model, e.parameters, *build_data(e.data)) for e in entries}
+    models = {e.name: make_entry_model(e.model, e.parameters, *build_data(e.data)) for e in entries}
     first = next(iter(models.values()))
     names = [name for name in solvers_that_read(first) if is_installed(get_solver(name))]
     names = [name for name in names if cost(first, name, limit) < float("inf")]

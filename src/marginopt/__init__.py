@@ -9,11 +9,11 @@ recomputed outside the solver::
     model = mo.ZeroOneSVM(data.X, data.y, lam=1.0)
     result = mo.solve(model, "scip", time_limit=60)
 
-Here are the names that first programs need. The groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``, ``solvers``,
-``relaxations``, ``instances``, ``questions``, ``selection`` and ``errors`` hold the rest; an error for one of their names here
-says which group holds it. The group ``deep`` needs PyTorch. ``marginopt.solvers.table()``, and ``table()`` of ``formulations``,
-``relaxations`` and ``estimators``, list what there is; at a prompt ``marginopt.solvers()`` does the same. Every name is imported
-at its first use, with the packages that it needs, so that ``import marginopt`` itself costs next to nothing.
+This module has the names that most programs need. The groups ``estimators``, ``proofs``, ``io``, ``margin``, ``models``,
+``solvers``, ``relaxations``, ``instances``, ``questions``, ``selection`` and ``errors`` hold the rest; the error for a name that
+is in a group alone says which group. The group ``deep`` needs PyTorch. ``marginopt.solvers.table()`` lists all solvers, and
+``table()`` of ``formulations``, ``relaxations`` and ``estimators`` theirs; at a prompt ``marginopt.solvers()`` does the same.
+Every name is imported at its first use, with the packages that it needs, so that ``import marginopt`` is quick.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.proofs import check_proof as check_proof
     from .solvers.solve import solve as solve
 
-#: The modules of the names here. Each is imported when it is first asked for: SciPy alone takes a third of a second.
+#: The module of each name. A module is imported when one of its names is first used: SciPy alone takes a third of a second.
 _HOMES = {
     ".auditing": ("audit",),
     ".compilation": ("warm_up",),
@@ -161,12 +161,12 @@ LateMethod.modules |= {
     "save": "marginopt.solvers.result_file",
 }
 
-#: The names written here; ``__all__`` has the formulations as well, and is made when it is asked for.
+#: The names listed here; ``__all__``, which is computed on access, has the formulations as well.
 _OWN = ("__version__", *_GROUPS, *_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    """Names by their modules, groups, and formulations by their records; all imported on first use."""
+    """Return a public name, a group of names, or a formulation, imported on first use."""
     if name in _HOME:
         globals()[name] = value = getattr(import_module(_HOME[name], __name__), name)
         return value

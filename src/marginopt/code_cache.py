@@ -1,4 +1,4 @@
-"""Keep the machine code of Numba's functions on disk, so that a process compiles only functions that no earlier one compiled.
+"""The cache on disk of functions that Numba compiled, so that later processes need not compile them again.
 
 Numba chooses the folder: the package's own, the user's cache directory, or ``NUMBA_CACHE_DIR``.
 """
@@ -16,14 +16,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @final
 class CodeCache:
-    """The cache of compiled code on disk, and the record whether it could be written.
+    """The cache of compiled code on disk.
 
     Where no folder can be written, as in a container with a read-only file system, every process compiles its functions anew.
 
     Attributes
     ----------
     on_disk : bool
-        False once a function could not be cached, since no folder can be written.
+        Whether every function so far could be cached; False if no folder can be written.
     """
 
     on_disk: ClassVar[bool] = True
@@ -35,9 +35,9 @@ class CodeCache:
         Parameters
         ----------
         dispatcher : Dispatcher
-            The function.
+            The function that Numba compiles.
         sources : bytes, optional
-            The cache is valid while these are unchanged; by default the function's own file.
+            A stamp of the source code: cached code is used while it is unchanged. By default the stamp of the function's file.
 
         Returns
         -------

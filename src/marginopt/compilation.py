@@ -28,7 +28,7 @@ def warm_up(*names: str) -> dict[str, float]:
     Parameters
     ----------
     *names : str
-        Of solvers with compiled loops.
+        Names of solvers with compiled loops.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def warm_up(*names: str) -> dict[str, float]:
     InputError
         There is no such solver, or it has no compiled loops.
     WriteError
-        No folder could be written to keep them in.
+        No folder for the compiled code can be written.
     """
     seconds = {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
     if not CodeCache.on_disk:
@@ -70,7 +70,7 @@ def _warm(solver: Algorithm[Any, Any]) -> float:
 
 
 def example_models(solver: Algorithm[Any, Any]) -> list[Model]:
-    """Return a small model for each structural view that the solver reads, if a formulation's example or one made here has it."""
+    """Return a small model for each structural view that the solver reads, from formulations' examples and the models below."""
     models: dict[type, Model] = {}
     for state in (*(info.example for info in all_formulations().values()), _few_features, _risk_score, _sparse_ramp):
         if len(models) == len(solver.info.views):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import InputError, unknown_name
 
-#: Advice for a frame whose columns are no features as they are.
+#: Advice for a frame with columns that must be converted to features.
 _TIDIED = "marginopt.read(frame, label=..., missing='median' or 'drop', categories='indicators') makes features of it"
 
 
@@ -35,11 +35,11 @@ class DataNames:
     Parameters
     ----------
     features : tuple of str
-        One for each column of X; empty where the columns have no names.
+        One name for each column of X; empty where the columns have no names.
     classes : tuple of str
-        One for each class in the order of the codes, -1 before +1; empty where they have no names.
+        One name for each class in the order of the codes, -1 before +1; empty where the classes have no names.
     points : tuple of str
-        One for each row of X, all different; empty where the rows have numbers alone.
+        One name for each row of X, all different; empty where the rows have no names.
     """
 
     features: tuple[str, ...] = ()
@@ -78,14 +78,14 @@ class DataNames:
         return 2.0 * place - 1.0 if len(self.classes) == 2 else float(place)
 
     def class_name(self, code: float) -> str | int:
-        """Return the name of the class of a code: -1 or +1, or its number where there are more than two; else the code itself."""
+        """Return the name of the class with a code, -1 or +1 (a number for more than two classes); without names, the code."""
         if not self.classes:
             return int(code)
         return self.classes[int(code > 0.0) if len(self.classes) == 2 else int(code)]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences with the names of the classes and their codes, and of the features."""
+        """Sentences for printed models: which class has which code, and the names of the features."""
         notes = []
         if len(self.classes) == 2:
             notes.append(f"class +1 is {self.classes[1]!r}, class -1 is {self.classes[0]!r}")
@@ -128,13 +128,13 @@ def labelled_arrays(X: object, y: object) -> tuple[Any, Any, DataNames] | None:
     ----------
     X : object
     y : array_like or None
-        None for labelled data, which bring their labels, and where no labels are needed. Labels beside a frame are coded as
+        None for labelled data, which hold their labels, and where no labels are needed. Labels of a frame's rows are coded as
         `label_codes` says.
 
     Raises
     ------
     InputError
-        ``y`` beside labelled data; columns of one name, or with missing values, words or dates; labels of several types.
+        ``y`` given with labelled data; columns with equal names, missing values, words or dates; labels of several types.
     """
     if isinstance(X, LabelledData):
         if y is not None:
@@ -243,7 +243,7 @@ def is_missing(value: object) -> bool:
 def label_codes(labels: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
     """Return the codes of labels, and the names of the classes in the order of the codes.
 
-    Of two words or truth values the one that sorts second is +1, the other -1; more words are numbered from 0 as they sort.
+    Two words or truth values become -1 and +1 in their sorted order; more words are numbered from 0 in theirs.
     Numbers are returned unchanged, without names: they are labels or a target.
 
     Raises

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from .errors import MissingPackageError
 
-#: The direction of the optimum that a bound is about: it is an upper bound of a maximum, a lower bound of a minimum.
+#: The optimum that a bound is about: the bound of a maximum is an upper one, that of a minimum a lower one.
 Sense: TypeAlias = Literal["maximum", "minimum"]
 
 #: Characters that a terminal obeys: control characters but tab and line feed, and changes of the writing direction.
@@ -57,18 +57,19 @@ class Display:
     Parameters
     ----------
     title : str
-    facts : tuple of pairs
-        Label and words, one on a line.
+        The heading, in bold.
+    facts : tuple of (str, str)
+        Label and text of each line below the title.
     head : tuple of str
         Names of the columns of the table below the facts.
     rows : tuple of tuples of str
         The table's rows. In a short row the last cell spans all further columns.
     latex : str
-        Displays ``\\[...\\]``, which a notebook sets with its own MathJax.
+        Display formulas ``\\[...\\]``, which a notebook renders by MathJax.
     text : str
         Preformatted lines; folded behind "as text" where there is ``latex``.
     words : tuple of str
-        The columns that hold words and are set to the left; the others hold numbers.
+        Names of the columns of text, which are left-aligned; the others hold numbers.
     """
 
     title: str = ""
@@ -80,7 +81,7 @@ class Display:
     words: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """Return title and facts as text of several lines, the labels in one column."""
+        """Return title and facts as lines of text, the labels in one column."""
         width = max(len(label) for label, _ in self.facts)
         return "\n".join([self.title, *(f"  {label.ljust(width)}  {words}" for label, words in self.facts)])
 
@@ -131,7 +132,7 @@ class Tabular(ABC):
 
     @abstractmethod
     def records(self) -> Sequence[Mapping[str, Any]]:
-        """Return one mapping for each row."""
+        """Return one mapping of column name to value for each row."""
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame.

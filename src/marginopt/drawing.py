@@ -1,5 +1,5 @@
 # exempt (text): SVG
-"""Helpers of all pictures: the palette, figures and axes of matplotlib, and the finished picture as short SVG (`Picture`).
+"""Helpers of all plots: the palette, matplotlib figures and axes, and the finished picture as compact SVG (`Picture`).
 
 Every folder may import this module, which imports matplotlib when something is drawn.
 """
@@ -31,10 +31,10 @@ _DARK = {
 
 
 def with_dark_scheme(svg: str) -> str:
-    """Return an SVG of `shorten_svg` with CSS rules that change its colours on a page of dark colour scheme.
+    """Return an SVG of `_shorten_svg` with CSS rules that change its colours where the reader prefers a dark colour scheme.
 
-    Markers stand in shadow trees, where no rule with an ancestor matches. So the rules name a colour alone, in the spelling of
-    `shorten_svg`, which other pictures on a page do not have. An SVG that has the rules is returned unchanged.
+    Markers are in shadow trees, where no rule with an ancestor matches. So the rules name a colour alone, in the spelling of
+    `_shorten_svg`, which other pictures on a page do not have. An SVG that has the rules is returned unchanged.
     """
     if "<svg class=" in svg:
         return svg
@@ -50,7 +50,7 @@ def with_dark_scheme(svg: str) -> str:
     return re.sub(r"<svg( [^>]*)>", lambda tag: f'<svg class="mo"{tag[1]}>{css}', svg, count=1)
 
 
-def shorten_svg(svg: str, fonts: tuple[str, ...]) -> str:
+def _shorten_svg(svg: str, fonts: tuple[str, ...]) -> str:
     """Return matplotlib's SVG of a picture in fewer characters.
 
     Comments, blanks, groups without attributes and rotations by 0 are removed. Coordinates have two decimals. The font stands
@@ -107,11 +107,11 @@ def _markers(svg: str) -> str:
     return re.sub(r'<use xlink:href="#([^"]*)"[^>]*>', use, svg)
 
 
-#: Colour-blind safe (Okabe and Ito), the darker ones first.
+#: The colours of curves: Okabe and Ito's palette, safe for colour-blind readers, the darker ones first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
-#: The colour of bundles of curves and of notes.
+#: The colour of curves and notes in the background.
 GREY = "#888888"
-#: Matplotlib's letters of the markers, in the order of use.
+#: Matplotlib's codes of the markers, in the order of use.
 MARKERS = "osD^vP*X"
 #: Part of a figure's width that a legend may take.
 _LEGEND = 0.9
@@ -125,9 +125,11 @@ class Picture:
     Parameters
     ----------
     svg : str
+        The SVG document.
     name : str
         The name of its file, and of its anchor in a page.
     title, caption : str
+        The heading of the picture and the sentences below it, in a page.
     """
 
     svg: str
@@ -178,7 +180,7 @@ def marker_of(k: int) -> str:
 
 
 def literal_text(text: object) -> str:
-    """Return text that matplotlib draws as it is: without control characters, and with $ escaped, which begins mathematics."""
+    """Return text that matplotlib draws literally: control characters removed, and $, which begins mathematics, escaped."""
     return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
 
 
@@ -231,4 +233,4 @@ def svg_of(figure: Any) -> str:
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none", "font.sans-serif": list(_FONTS)}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return with_dark_scheme(shorten_svg(buffer.getvalue(), _FONTS))
+    return with_dark_scheme(_shorten_svg(buffer.getvalue(), _FONTS))

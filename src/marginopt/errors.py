@@ -35,14 +35,15 @@ __all__ = [
 
 
 def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """Return the known names that a misspelt one may stand for, the nearest first; case does not count.
+    """Return the known names that are similar to a misspelt one, the nearest first; case does not count.
 
-    A name is near if at least three quarters of the letters of both, in order, match. If none is near, known names that contain
-    ``name`` (five letters or more) are returned.
+    A name is similar if at least three quarters of the letters of both, in order, match. If there is no such name, known names
+    that contain ``name`` (five letters or more) are returned.
 
     Parameters
     ----------
     name : str
+        The misspelt name.
     names : iterable of str
         The known names.
     count : int
@@ -99,14 +100,14 @@ class MarginoptError(Exception):
 
 
 class InputError(MarginoptError, ValueError):
-    """A value that was given cannot be used: names the argument, what was given and what is needed.
+    """An argument that cannot be used; the message names it, its value, and what is needed.
 
     Attributes
     ----------
     name : str
-        The argument, or the name that is not known; empty where the error is not one of a single argument.
+        The argument, or the unknown name; empty where no single argument is at fault.
     allowed : tuple of str
-        The names that are known, where an unknown one was given.
+        The known names, if the error is about an unknown one.
     """
 
     def __init__(self, message: str = "", *, name: str = "", allowed: Iterable[str] = ()) -> None:
@@ -115,18 +116,18 @@ class InputError(MarginoptError, ValueError):
 
 
 def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: str = "") -> InputError:
-    """Return the error for a name that is not known: it suggests the nearest ones, and lists at most twenty.
+    """Return the error for an unknown name; its message suggests the nearest known names, and lists at most twenty.
 
     Parameters
     ----------
     kind : str
-        Of the thing that is named, such as "solver".
+        What the name is of, such as "solver".
     name : object
-        The name that was given.
+        The unknown name.
     known_names : iterable of str
-        Those that there are: the error's ``allowed``.
+        The known names: the error's ``allowed``.
     advice : str
-        What the message ends with.
+        The end of the message.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def unknown_name(kind: str, name: object, known_names: Iterable[str], advice: st
 
 
 class DataError(InputError):
-    """A data set or a file cannot be read, found or used; the message names the file, and the line where one is at fault.
+    """A data set or file that cannot be found, read or used; the message names the file, and the line at fault if there is one.
 
     Attributes
     ----------
@@ -160,7 +161,7 @@ class DataError(InputError):
 
 
 class TooLargeError(InputError):
-    """Data, a model or a computation is too large for memory or for the method; the message says what, and what to do."""
+    """Data, a model or a computation too large for memory or for the method; the message says which, and what to do."""
 
 
 class NotSeparableError(InputError):
@@ -179,15 +180,15 @@ class NotSeparableError(InputError):
 
 
 class UnsupportedModelError(InputError):
-    """A solver (or file format) cannot read this class of problem; the message says what is missing and which solvers can."""
+    """A problem class that a solver or file format cannot read; the message says why, and which solvers can."""
 
 
 class ExportError(InputError):
-    """A form cannot be written in the format or modelling layer that was asked for."""
+    """A form that the requested file format or modelling layer cannot represent."""
 
 
 class MissingPackageError(MarginoptError, ImportError):
-    """An optional package is not installed; the message holds the install command.
+    """An optional package that is not installed; the message holds the install command.
 
     Attributes
     ----------
@@ -203,11 +204,12 @@ class MissingPackageError(MarginoptError, ImportError):
 
 
 class LicenceError(MarginoptError):
-    """A solver is installed and its licence is missing, expired, or too small for the model.
+    """An installed solver whose licence is missing, expired, or too small for the model.
 
     Attributes
     ----------
     solver : str
+        Name of the solver.
     """
 
     def __init__(self, message: str = "", solver: str = "") -> None:
@@ -216,16 +218,16 @@ class LicenceError(MarginoptError):
 
 
 class ExtensionError(MarginoptError):
-    """An extension of another package cannot be used; the message says which package, and why.
+    """An extension of another package that cannot be used; the message says which package, and why.
 
-    What the package itself raised is the error's ``__cause__``.
+    The exception that the package raised is the error's ``__cause__``.
 
     Attributes
     ----------
     name : str
-        The name by which it was asked for.
+        The extension's name.
     packages : tuple of str
-        The packages that have an entry point of this name, with their versions.
+        The packages with an entry point of this name, with their versions.
     """
 
     def __init__(self, message: str = "", *, name: str = "", packages: Iterable[str] = ()) -> None:
@@ -234,7 +236,7 @@ class ExtensionError(MarginoptError):
 
 
 class SolverError(MarginoptError):
-    """A solver gave no point, or failed, in a way that no argument of the call explains.
+    """A solver that failed or returned no point, for a reason that no argument of the call explains.
 
     Attributes
     ----------
@@ -252,12 +254,12 @@ class SolverError(MarginoptError):
 
 
 class ClusterError(SolverError):
-    """A cluster lost a task with every worker that took it, or is itself gone.
+    """A cluster that is unreachable, or lost a task with every worker that ran it.
 
     Attributes
     ----------
     task : int or None
-        The number of the task; None where the connection is lost.
+        The number of the task; None if the connection is lost.
     """
 
     def __init__(self, message: str = "", task: int | None = None) -> None:
@@ -266,7 +268,7 @@ class ClusterError(SolverError):
 
 
 class WriteError(InputError):
-    """A file could not be written; what the file held before is unchanged.
+    """A file that could not be written; its previous content is unchanged.
 
     Attributes
     ----------
@@ -282,12 +284,12 @@ class WriteError(InputError):
 
 
 class MarginoptWarning(UserWarning):
-    """Something that is allowed and probably not meant, with what to call instead.
+    """A warning of a call that is allowed and probably unintended; the message says what to call instead.
 
     Parameters
     ----------
     message : str
-        What is probably not meant, and what to call instead.
+        What is probably unintended, and what to call instead.
 
     Attributes
     ----------
@@ -305,7 +307,7 @@ _WARNED: set[tuple[str, str]] = set()
 
 
 class MarginoptDeprecationWarning(MarginoptWarning, FutureWarning):
-    """An old public name was used; says the new name and the version in which the old one goes."""
+    """A warning of a renamed public name; the message says the new name, and the version that drops the old one."""
 
 
 def warn_renamed(old: str, new: str, *, since: str, until: str, level: int = 3) -> None:

@@ -1,15 +1,15 @@
 """Extensions: formulations, solvers, relaxations and data sets of other packages and of the running session.
 
-A package names what it adds in its ``pyproject.toml``, one entry point for each thing, under the name by which it is asked for::
+A package declares each extension in its ``pyproject.toml``, as an entry point under the extension's name::
 
     [project.entry-points."marginopt.solvers"]
     nearest = "my_package.nearest:SOLVER"
 
-A session calls ``marginopt.register(thing)``. Both add to the `PluginRegistry` of the thing's kind, which the catalogues ask for
-names that are not their own. Entry points are looked up when an unknown name, or a whole list, is asked for; a package is
-imported when one of its names is asked for. An extension that cannot be used (it fails to import, takes a name that exists, is
-not of the kind) stands in the lists with its reason, and raises `ExtensionError` when it is asked for. Every folder may import
-this module.
+A session calls ``marginopt.register(thing)``. Both add to the `PluginRegistry` of the thing's kind. The lookups of solvers,
+formulations, relaxations and data sets search it for names that are not their own. Entry points are read at the first such
+search, and a package is imported when one of its names is looked up. An extension that cannot be used (it fails to import, takes
+a name that exists, is not of the kind) is listed with the reason, and raises `ExtensionError` when it is looked up. Every folder
+may import this module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Promise:
+class _EntryPoint:
     """An entry point of a package: its name, the package with its version, and the function that loads it."""
 
     name: str
@@ -51,7 +51,7 @@ class PluginRegistry(Generic[T]):
     Parameters
     ----------
     group : str
-        Of the entry points, ``marginopt.<kind>``.
+        Name of the group of entry points, ``marginopt.<kind>``.
     description : str
         The kind in words, for messages: "a solver".
     accept : callable
@@ -60,7 +60,7 @@ class PluginRegistry(Generic[T]):
     name_of : callable
         Returns the name of an extension.
     builtin_names : callable
-        Returns marginopt's own names of this kind; called when an extension is looked up, not before.
+        Returns the names of marginopt's own objects of this kind; called when an extension is looked up, not before.
     """
 
     group: str
@@ -79,20 +79,20 @@ class PluginRegistry(Generic[T]):
         PluginRegistry.registries.append(self)
 
     @cached_property
-    def _promises(self) -> dict[str, list[_Promise]]:
+    def _entry_points(self) -> dict[str, list[_EntryPoint]]:
         """The entry points by name, in the order of their packages; looking at them imports no package."""
-        by_point: dict[str, list[_Promise]] = {}
+        by_name: dict[str, list[_EntryPoint]] = {}
         for point in sorted(metadata.entry_points(group=self.group), key=lambda p: (p.name, p.dist.name if p.dist else "")):
             package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-            promises = by_point.setdefault(point.name, [])
-            if package not in [p.package for p in promises]:  # a package that is on the path twice promises once
-                promises.append(_Promise(point.name, package, point.load))
-        return by_point
+            points = by_name.setdefault(point.name, [])
+            if package not in [p.package for p in points]:  # a package that is on the path twice counts once
+                points.append(_EntryPoint(point.name, package, point.load))
+        return by_name
 
     @property
     def names(self) -> list[str]:
         """All names of extensions in alphabetical order, usable or not; no package is imported."""
-        return sorted({*self._session, *self._promises})
+        return sorted({*self._session, *self._entry_points})
 
     @property
     def session(self) -> dict[str, T]:
@@ -103,12 +103,12 @@ class PluginRegistry(Generic[T]):
         """Return the extension of this name; None if there is none. Raise ExtensionError if its package cannot be used."""
         if name in self._session:
             return self._session[name]
-        if name not in self._promises:
+        if name not in self._entry_points:
             return None
         if name not in self._loaded and name not in self._failed:
             self._load(name)
         if name in self._failed:
-            failure, packages = self._failed[name], [promise.package for promise in self._promises[name]]
+            failure, packages = self._failed[name], [point.package for point in self._entry_points[name]]
             raise ExtensionError(failure.reason, name=name, packages=packages) from failure.cause
         return self._loaded[name]
 
@@ -125,7 +125,7 @@ class PluginRegistry(Generic[T]):
         return objects
 
     def failures(self) -> dict[str, str]:
-        """Return the reasons why the other extensions cannot be used, by name."""
+        """Return the reasons why extensions cannot be used, by the names of these extensions."""
         self.usable()
         return {name: failure.reason for name, failure in self._failed.items() if name not in self._session}
 
@@ -138,8 +138,8 @@ class PluginRegistry(Generic[T]):
             )
         if name in self.builtin_names():
             raise InputError(f"{self.description} of the name {name!r} is marginopt's own; choose another name", name="name")
-        if name in self._promises:
-            owner = self._promises[name][0].package
+        if name in self._entry_points:
+            owner = self._entry_points[name][0].package
             raise InputError(
                 f"{self.description} of the name {name!r} comes from the package {owner}; choose another name", name="name"
             )
@@ -161,29 +161,29 @@ class PluginRegistry(Generic[T]):
 
     def refresh(self) -> None:
         """Look for entry points again, after a package was installed or the path changed while Python runs."""
-        vars(self).pop("_promises", None)
+        vars(self).pop("_entry_points", None)
         self._loaded.clear()
         self._failed.clear()
 
     def _load(self, name: str) -> None:
         """Load the entry point of a name, or note why it cannot be used."""
-        promises = self._promises[name]
-        origin = f"{name} from the package {promises[0].package} cannot be used"
-        if len(promises) > 1:
-            owners = " and ".join(p.package for p in promises)
-            self._failed[name] = _Failure(f"{self.description} called {name} is promised by {owners}; uninstall all but one")
+        points = self._entry_points[name]
+        origin = f"{name} from the package {points[0].package} cannot be used"
+        if len(points) > 1:
+            owners = " and ".join(p.package for p in points)
+            self._failed[name] = _Failure(f"{self.description} called {name} is declared by {owners}; uninstall all but one")
             return
         if name in self.builtin_names():
             self._failed[name] = _Failure(f"{origin}: the name is taken by marginopt's own")
             return
         try:
-            loaded = promises[0].load()
+            loaded = points[0].load()
             extension = self.accept(loaded)
         except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises must not take the rest with it
             self._failed[name] = _Failure(f"{origin}: {type(error).__name__}: {error}", error)
             return
         if extension is None:
-            self._failed[name] = _Failure(f"{origin}: {self.description} was promised, and {_shown(loaded)} is none")
+            self._failed[name] = _Failure(f"{origin}: {self.description} was declared, and {_shown(loaded)} is none")
         elif self.name_of(extension) != name:
             self._failed[name] = _Failure(
                 f"{origin}: the entry point is called {name} and {self.description} in it {self.name_of(extension)}"
@@ -195,8 +195,8 @@ class PluginRegistry(Generic[T]):
 def register(extension: object, *, replace: bool = False) -> None:
     """Add a formulation, a solver, a relaxation or a data set to this session.
 
-    What is registered is seen wherever marginopt's own are: in ``marginopt.solvers.table()``, `solve`, `compare`, `path`,
-    `gap_report`, `load` and `catalogue`, and by the conformance suite. A package does the same for every session by an entry
+    The object is available wherever marginopt's own are: in ``marginopt.solvers.table()``, `solve`, `compare`, `path`,
+    `gap_report`, `load` and `catalogue`, and in the conformance suite. A package does the same for every session by an entry
     point; see docs/how-to/extending.md.
 
     Parameters
@@ -204,12 +204,12 @@ def register(extension: object, *, replace: bool = False) -> None:
     extension : type of Model, Solver, Reduction or DataSet
         A formulation's class, a solver (an object), a relaxation's record or a data set.
     replace : bool
-        Whether it takes the place of what this session registered under the same name.
+        Whether it replaces an object that this session registered under the same name.
 
     Raises
     ------
     InputError
-        It is none of these; its name is no text in small letters, or is taken.
+        The object is none of these; its name is not in lower case, or is taken.
     """
     for registry in PluginRegistry.registries:
         accepted = registry.accept(extension)

@@ -36,11 +36,11 @@ READ_LIMIT = 2**30
 #: Bytes to which any compressed text, and any archive of arrays, may unpack; a larger one, to this multiple of its size. Parsed
 #: text takes ten times its bytes in memory, and data sets are packed to a twentieth at most.
 _TEXT, _ARRAYS, _SHARE = 2**24, 2**26, 50
-#: Suffixes of compressed files, which are unpacked as they are read.
+#: Suffixes of compressed files, which are unpacked when they are read.
 COMPRESSED = (".bz2", ".gz", ".xz")
 #: Members that an archive may have.
 _MOST_MEMBERS = 100_000
-#: What bytes that are not of their format can raise in a parser, numpy, zipfile and the decompressors.
+#: Exceptions of parsers, numpy, zipfile and the decompressors on damaged files.
 READ_ERRORS: tuple[type[Exception], ...] = (
     ValueError,
     LookupError,
@@ -63,7 +63,7 @@ READ_ERRORS: tuple[type[Exception], ...] = (
 
 
 def describe_read_error(error: BaseException) -> str:
-    """Return a clause that says what is wrong in a damaged file, from a parser's exception, whose own message may say nothing."""
+    """Return a clause that says what is wrong in a damaged file, from the exception of its parser."""
     if isinstance(error, StopIteration | EOFError | IndexError):
         return "it ends too early, or a line of it has too few words"
     if isinstance(error, RecursionError):
@@ -78,7 +78,7 @@ def describe_read_error(error: BaseException) -> str:
 
 
 def check_target(path: str | os.PathLike[str], noun: str = "the file") -> Path:
-    """Return the path; raise WriteError if no file can be written there, before a long computation whose result it is for."""
+    """Return the path; raise WriteError if no file can be written there. Callers check before a long computation."""
     target = _target(path)
     folder = target.parent
     if target.is_dir():
@@ -152,10 +152,10 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write text files that belong to the first of them: after a kill no file stands beside another version of the first.
+    """Write several text files as one version: after a kill, no old file is left beside the new first one, nor the reverse.
 
-    All are written under other names before the first takes its place; then the others' old files go, the first changes, and
-    the others follow. A full disk leaves everything as it was.
+    All are written under temporary names first. Then the old files but the first are deleted, and all are renamed, the first one
+    before the others. A full disk leaves the old files unchanged.
     """
     first = _target(next(iter(texts)))
     parts: dict[Path, Path] = {}
@@ -244,7 +244,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a text of JSON. A name that stands twice in one object is refused: readers differ in what it means.
+    """Return the value of a JSON text. A repeated name in one object is refused, since parsers differ in its meaning.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def replace_control_characters(value: Any) -> Any:
-    """Return a value of JSON with a space for each unprintable character of its texts, which a terminal might obey."""
+    """Return a JSON value with a space for each unprintable character in its strings, which could control a terminal."""
     if isinstance(value, str):
         return "".join(c if c.isprintable() else " " for c in value)
     if isinstance(value, dict):
@@ -284,9 +284,9 @@ def read_arrays(path: str | os.PathLike[str], noun: str = "npz") -> dict[str, np
 
     Parameters
     ----------
-    path
+    path : str or Path
     noun : str
-        What the file should be, for the message.
+        The expected kind of file, for the message.
     """
     content = read_bytes(path)
     if content.startswith(b"\x93NUMPY"):
@@ -325,12 +325,12 @@ def _header(data: BinaryIO, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def has_objects(data: BinaryIO) -> bool:
-    """Return whether the entries of an array are pickled objects; the file then stands before them."""
+    """Return whether the entries of an npy array are pickled objects; the stream is left after the header."""
     return bool(_header(data, "npy")[1].hasobject)
 
 
 def read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """Return one array of an archive, whose header must promise as many bytes as the archive says are there."""
+    """Return one array of an npz archive; raise DataError unless its header and the archive state the same number of bytes."""
     data = io.BytesIO(archive.read(member))
     shape, dtype = _header(data, member.filename)
     if dtype.hasobject:

@@ -1,10 +1,9 @@
 """`LateMethod`: a method of a form or a result whose implementation, in a higher layer, is imported at the first call.
 
-``form.conflict()`` solves and ``result.verify()`` certifies anew, but imports point one way: a form knows no solver, a result no
-certification. So the module of the object holds a `LateMethod`, whose type is the signature. `marginopt`, which is imported
-before all modules, names the module that implements it (`LateMethod.modules`), and that module gives its function, which type
-checkers compare with the signature (`LateMethod.implemented_by`). The module is imported when the method is first called, so that
-stating a problem loads no solver.
+``form.conflict()`` solves and ``result.verify()`` certifies anew, but a form must not import solvers, nor a result the
+certification. So the module of the class holds a `LateMethod`, whose type is the signature. `marginopt` names the module that
+implements it (`LateMethod.modules`), and that module registers its function (`LateMethod.implemented_by`), which type checkers
+compare with the signature. The module is imported when the method is first called, so that stating a problem loads no solver.
 
 Every folder may import this module.
 """
@@ -28,7 +27,7 @@ class LateMethod(Generic[P, R]):
         Name of the method.
     """
 
-    #: The module that implements each method; `marginopt` fills it.
+    #: The module that implements each method, by the method's name; `marginopt.__init__` fills it.
     modules: ClassVar[dict[str, str]] = {}
 
     def __init__(self, name: str) -> None:

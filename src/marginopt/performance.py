@@ -19,6 +19,7 @@ from .solvers.compare import Comparison
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The cost of a solve that solvers are compared by.
 Measured: TypeAlias = Literal["seconds", "iterations"]
 #: Factors of the printed table.
 _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)
@@ -98,13 +99,14 @@ class PerformanceProfile(Displayable, Tabular):
 def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
     """Return the profile of the solvers of several comparisons, one on each instance.
 
-    A result counts as solved where the certificate shows the gap that was asked for, or infeasibility or unboundedness is
-    proved. Solving times below 0.01 s are equal to it, since ratios of shorter ones say nothing.
+    A result counts as solved if its certificate shows the requested gap, or infeasibility or unboundedness is proved. Solving
+    times below 0.01 s count as 0.01 s, since ratios of shorter times are noise.
 
     Parameters
     ----------
     comparisons : mapping of instance name to Comparison
     measured : {"seconds", "iterations"}
+        The cost of a solve.
 
     Returns
     -------
@@ -114,8 +116,8 @@ def performance_profile(comparisons: Mapping[str, Comparison], measured: Measure
     Raises
     ------
     InputError
-        No comparison; something else than a comparison; comparisons of different solvers; iterations that a solved result does
-        not tell.
+        No comparison; a value that is no comparison; comparisons of different solvers; a solved result without the number of
+        iterations.
     """
     if measured not in ("seconds", "iterations"):
         raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}", name="measured")

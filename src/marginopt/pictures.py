@@ -1,4 +1,4 @@
-"""Draw fitted classifiers by matplotlib: convex hulls, decision lines, the validation path of κ, nonparallel objectives."""
+"""Plots of fitted classifiers by matplotlib: convex hulls, decision lines, the validation path of κ, nonparallel objectives."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ _CLASSIFIER_COLOURS = ("#000000", *COLOURS[2:6])
 
 
 def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
-    """Draw linear classifiers beside each other: x'w = 0 of each, and the margin x'w = ±1 of the first.
+    """Draw several linear classifiers on one plot: x'w = 0 of each, and the margins x'w = ±1 of the first.
 
     Two features give lines in the plane, three give planes in space. The points whose margin y x'w ≥ 1 the first classifier
     violates have a ring; the legend says how many margins each classifier violates and how many points it misclassifies.
@@ -223,7 +223,7 @@ _LEAST_RATIO = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class KappaPath:
-    """The validation errors of a `ConicSVCCV` and the solves of its problem on all points, at each of m values of κ.
+    """The values of a `ConicSVCCV` at each of m values of κ: its validation errors, and the solution on all points.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class KappaPath:
     error, deviation : ndarray (m,)
         Mean validation error over the folds, and its standard deviation; NaN where there is no classifier.
     share : ndarray (m,)
-        Σz/n on all points: κ where the budget is spent.
+        Σz/n on all points, at most κ.
     bound, objective : ndarray (m,)
         Proved lower bound of min ||w||² with at most κn margin violations, Conic Appendix C, and the relaxation's objective.
     rank_ratio : ndarray (m,)
@@ -259,7 +259,7 @@ def kappa_path(estimator: ConicSVCCV, pair: int = 0, tol: float = 1e-8) -> Kappa
     estimator : ConicSVCCV
         Fitted.
     pair : int
-        Which binary problem, where there are several.
+        Index of the binary problem, where there are several.
     tol : float
         Relative gap of the solves.
 
@@ -306,7 +306,7 @@ def draw_kappa_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = 
     Parameters
     ----------
     path : ConicSVCCV or KappaPath
-        A fitted estimator (its first pair), or what `kappa_path` made of one.
+        A fitted estimator (its first pair), or the result of `kappa_path`.
     axes : sequence of four matplotlib Axes, optional
         Where to draw; a new figure's by default.
 

@@ -1,7 +1,7 @@
 # exempt (text): users' files
-"""`read`, the one call for files of data sets and of mathematical programs, which the suffix tells apart.
+"""`read`: read a data set or a mathematical program from a file, by the file's suffix.
 
-An npz file may be either: its arrays decide.
+An npz file may be either; the names of its arrays decide.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ def read(
     label, name
         Label column and name of a data set; see `marginopt.instances.read`.
     missing : {"refuse", "drop", "median"}
-        What becomes of cells that hold nothing, in a frame, a CSV, ARFF or Parquet file: an error; their rows are left out; the
-        column's median.
+        Treatment of empty cells in a frame, a CSV, ARFF or Parquet file: raise an error; drop their rows; fill in the column's
+        median.
     categories : {"refuse", "indicators"}
-        What becomes of columns of words: an error; a column of 0 and 1 for each word, or of two words for the second alone.
+        Treatment of columns of words: raise an error; replace each by 0/1 columns, one for each word (for two words, one for the
+        second).
     leave_out : sequence of str or int
-        Columns that are no features.
+        Columns that are not features, by name or number.
 
     Returns
     -------

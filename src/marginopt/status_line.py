@@ -20,8 +20,8 @@ _FIRST_GAP, _LARGEST_GAP, _EVENT_GAP = 2.0, 60.0, 1.0
 class StatusLine:
     """The line of a terminal, notebook or log file that shows a run's progress.
 
-    In a terminal, cut to its width, and in a notebook each text replaces the last one. In a file each text is a line
-    of its own: states at growing intervals, so that a log of a day stays short, and at most one event a second.
+    In a terminal (cut to its width) and in a notebook each text replaces the last one. In a file each text is a new line: states
+    at growing intervals, so that the log of a day stays short, and at most one event a second.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class StatusLine:
     Attributes
     ----------
     stderr_is_read : bool
-        Whether standard error is read though it is no terminal, so that compilations are announced there
-        (`announce_compilations`).
+        Whether a person reads standard error although it is no terminal; `announce_compilations` sets it, so that compilations
+        are announced there.
     """
 
     stderr_is_read: ClassVar[bool] = False
@@ -45,7 +45,7 @@ class StatusLine:
 
     @property
     def stream(self) -> TextIO:
-        """The stream to write to: standard error at the time of the call, which tests and notebooks replace."""
+        """The stream to write to; by default the current standard error, which tests and notebooks replace."""
         return sys.stderr if self._stream is None else self._stream
 
     @property

@@ -64,13 +64,13 @@ _QUOTIENT = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 def load_estimator(path: str | os.PathLike[str]) -> Any:
     """Return a fitted estimator from a file of ``pickle.dump``.
 
-    An estimator that an earlier version wrote is refused: its attributes mean something else now.
+    An estimator of an earlier version with another layout of its attributes is refused.
 
-    Pickles can call whatever they name. Here they may name classes of this package and of scikit-learn, and what arrays and their
-    kin are rebuilt by (`_REBUILDING`): a file that names anything else is refused before it is called. So is a file that changes
-    a class, or an array's type into one that reads numbers as addresses, or whose sparse matrices have indices outside of them.
-    Results inside are as stored (`Result.unverified`), as those of `load_result` without a model.
-    What ``joblib.dump`` wrote is for ``joblib.load`` in the same version.
+    A pickle can call any function that it names. This function admits classes of this package and of scikit-learn, and the
+    functions that rebuild arrays and plain values (`_REBUILDING`); a file with any other name is refused before the call. It also
+    refuses a file that changes a class, gives an array an unsafe type, or has sparse matrices with indices out of range.
+    Results in the file are not verified again (`Result.unverified`), as those of `load_result` without a model.
+    Files of ``joblib.dump`` need ``joblib.load`` in the same version.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import marginopt as mo
 from marginopt import margin
 from marginopt.conformance.laws import LawVerdict, State
 from marginopt.errors import DataError, ExtensionError, MarginoptError, MissingPackageError
-from marginopt.extensions import _Promise
+from marginopt.extensions import _EntryPoint
 from marginopt.instances import Instance
 from marginopt.models.formulations import FormulationInfo, get_formulation
 from marginopt.models.program.cones import svec_order
@@ -243,7 +243,7 @@ def _broken_import() -> object:
     ("name", "load", "sentence"),
     [
         ("mine", _broken_import, "mine from the package theirs 1.0 cannot be used: RuntimeError: out of order"),
-        ("mine", lambda: 3, "theirs 1.0 cannot be used: a solver was promised, and 3 of type int is none"),
+        ("mine", lambda: 3, "theirs 1.0 cannot be used: a solver was declared, and 3 of type int is none"),
         (
             "mine",
             lambda: Clarabel,
@@ -256,7 +256,7 @@ def _broken_import() -> object:
 def test_the_reason_why_a_package_s_solver_cannot_be_used(
     name: str, load: Callable[[], object], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(vars(EXTENSIONS), "_promises", {name: [_Promise(name, "theirs 1.0", load)]})
+    monkeypatch.setitem(vars(EXTENSIONS), "_entry_points", {name: [_EntryPoint(name, "theirs 1.0", load)]})
     monkeypatch.setattr(EXTENSIONS, "_loaded", {})
     monkeypatch.setattr(EXTENSIONS, "_failed", {})
     with pytest.raises(ExtensionError) as caught:
@@ -265,12 +265,12 @@ def test_the_reason_why_a_package_s_solver_cannot_be_used(
 
 
 def test_two_packages_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    promises = [_Promise("mine", f"{owner} 1.0", Clarabel) for owner in ("hers", "his")]
-    monkeypatch.setitem(vars(EXTENSIONS), "_promises", {"mine": promises})
+    points = [_EntryPoint("mine", f"{owner} 1.0", Clarabel) for owner in ("hers", "his")]
+    monkeypatch.setitem(vars(EXTENSIONS), "_entry_points", {"mine": points})
     monkeypatch.setattr(EXTENSIONS, "_failed", {})
     with pytest.raises(ExtensionError) as caught:
         EXTENSIONS.get("mine")
-    assert str(caught.value) == "a solver called mine is promised by hers 1.0 and his 1.0; uninstall all but one"
+    assert str(caught.value) == "a solver called mine is declared by hers 1.0 and his 1.0; uninstall all but one"
 
 
 def test_a_lost_cluster() -> None:

@@ -1,6 +1,6 @@
-"""Convert fitted SVMs of other programs to scikit-learn's classes, which `audit` reads.
+"""Conversion of fitted SVMs of other programs to scikit-learn's classes, which `audit` reads.
 
-They are model files of LIBSVM and LIBLINEAR, and objects of sklearnex, cuML, ThunderSVM and Snap ML.
+It covers model files of LIBSVM and LIBLINEAR, and objects of sklearnex, cuML, ThunderSVM and Snap ML.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _LINEAR = {
 
 
 def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[str, float | None]) -> Any:
-    """Read a model file of LIBSVM or LIBLINEAR and return it as an estimator of scikit-learn with the attributes that `audit`
-    reads.
+    """Return the machine in a model file of LIBSVM or LIBLINEAR, as a fitted scikit-learn estimator for `audit`.
 
     Parameters
     ----------
     path : str or Path
     X : ndarray (n, p)
-        The rows that it was trained on: support vectors are found among them, as LIBSVM's files hold eight digits.
+        The training points: support vectors are matched with them, since LIBSVM's files hold eight digits alone.
     y : array (n,) or None
+        The training labels or targets; None for one-class machines.
     training : mapping
-        The options of training that the file does not hold: "C", "epsilon" and "nu", None where not given.
+        The training options that the file does not hold: "C", "epsilon" and "nu", None where not given.
     """
     try:
         lines = Path(path).read_text().splitlines()
@@ -71,7 +71,7 @@ def is_pickle(path: str | Path) -> bool:
 
 
 def training_rows(path: str | Path) -> tuple[Any, FloatArray]:
-    """Return the rows and labels of a LIBSVM data file; of a precomputed kernel's file, without its serial numbers."""
+    """Return X and y of a LIBSVM data file; a precomputed kernel's serial numbers are left out."""
     from sklearn.datasets import load_svmlight_file
 
     try:

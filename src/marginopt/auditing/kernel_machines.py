@@ -1,4 +1,8 @@
-"""Audits of scikit-learn's kernel machines, from the multipliers that they store: SVC, NuSVC, OneClassSVM, SVR and NuSVR."""
+"""Audits of scikit-learn's kernel machines SVC, NuSVC, OneClassSVM, SVR and NuSVR, from the multipliers that they store.
+
+X is the training data (n × p; the kernel matrix for a precomputed kernel), ``signs`` the labels, -1 or +1, ``y`` the targets of a
+regression, and ``weights`` the sample weights (n,).
+"""
 
 from __future__ import annotations
 
@@ -72,7 +76,7 @@ def audit_one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: F
 def _audit_with_level(
     machine: str, estimator: Any, problem: str, X: FloatArray, signs: FloatArray, point: tuple[FloatArray, float, float]
 ) -> Audit:
-    """Return the audit of w = Σ c_i φ(x_i), b and the level ρ, beside the dual value -½a'Ka over 0 ≤ a ≤ 1, Σa = νn."""
+    """Return the audit of w = Σ c_i φ(x_i), b and the level ρ; the bound is -½a'Ka at an a with 0 ≤ a ≤ 1, Σa = νn."""
     coefficients, b, rho = point
     gram, condition = _kernel(estimator, X)
     sum_of_multipliers, ones = estimator.nu * signs.size, np.ones(signs.size)

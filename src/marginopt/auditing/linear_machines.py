@@ -1,4 +1,8 @@
-"""Audits of scikit-learn's linear machines: LinearSVC, LinearSVR, SGDClassifier and LogisticRegression of two classes."""
+"""Audits of scikit-learn's linear machines: LinearSVC, LinearSVR, SGDClassifier and LogisticRegression of two classes.
+
+X is the training data (n × p), ``signs`` the labels, -1 or +1, ``y`` the targets or the labels of several classes, and
+``weights`` the sample weights (n,).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ _PASSES, _UPDATES, _ASCENT_TOL = 200, 400_000, 1e-12
 
 
 def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``LogisticRegression`` of two classes, with the squared norm."""
+    """Return the audit of a fitted ``LogisticRegression`` of two classes with the squared norm as regulariser."""
     check_logistic(estimator)
     costs = estimator.C * class_weights(estimator, signs > 0, weights) * weights
     penalised = estimator.solver == "liblinear"
@@ -59,7 +63,7 @@ def audit_logistic(estimator: Any, X: FloatArray, signs: FloatArray, weights: Fl
 
 
 def audit_stochastic(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``SGDClassifier`` of two classes: its objective divided by α, at what the machine stores."""
+    """Return the audit of a fitted ``SGDClassifier`` of two classes: its objective divided by α, at the stored coefficients."""
     loss, intercept = estimator.loss, bool(estimator.fit_intercept)
     if loss not in ("hinge", "squared_hinge", "log_loss") or estimator.penalty != "l2":
         raise InputError(
@@ -115,7 +119,7 @@ def _appraised_logistic(
 
 
 def check_logistic(estimator: Any) -> None:
-    """Raise InputError for another norm than the square, or a softmax of two classes."""
+    """Raise InputError for a ``LogisticRegression`` without the squared norm as regulariser, or with a softmax of two classes."""
     parameters = vars(estimator)
     square = parameters.get("penalty", "l2") in ("l2", "deprecated") and parameters.get("l1_ratio") in (None, 0)
     if not square or not np.isfinite(estimator.C):
@@ -158,7 +162,7 @@ def audit_linear_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: 
 def _intercept_last(estimator: Any, X: FloatArray, noun: str = "intercept") -> tuple[FloatArray, FloatArray, str]:
     """Return X, the stored rows of weights, and the intercept in words; a penalised intercept is the last column of both.
 
-    The stored intercept over its scale is rounded: the audit is of a machine beside the stored one.
+    The stored intercept over its scale is rounded, so that the audited machine differs from the stored one by rounding.
     """
     W = np.atleast_2d(estimator.coef_).astype(np.float64)
     if not estimator.fit_intercept:
@@ -225,7 +229,7 @@ def _l1_bound(A: FloatArray, c: FloatArray, w: FloatArray) -> Rounded:
 
 
 def audit_crammer_singer(estimator: Any, X: FloatArray, y: Any, weights: FloatArray) -> Audit:
-    """Return the audit of a fitted ``LinearSVC`` of Crammer and Singer, beside the proved bound of our own solve."""
+    """Return the audit of a fitted ``LinearSVC`` of Crammer and Singer; the bound is that of a new solve by this package."""
     codes = class_codes(estimator, y)
     costs = estimator.C * weights * class_weights(estimator, codes, weights)
     X, W, words = _intercept_last(estimator, X, "intercepts")

@@ -1,6 +1,6 @@
 r"""`audit`: the gap between the objective of a fitted scikit-learn SVM (a *machine*) and a proved bound of its problem's optimum.
 
-The problem is the one that scikit-learn's documentation states (c_i is C times the class's weight times the sample's):
+The problem of a machine is the one in scikit-learn's documentation (c_i is C times the class's weight times the sample's):
 
 ``SVC``
     min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
@@ -131,7 +131,7 @@ def audit(
         def audit_part(part: Any, rows: IntArray, labels: IntArray) -> Audit:
             return _binary_audit(audit(part, data[np.ix_(rows, rows)] if pairwise else _part_rows(part, data, rows), labels))
 
-        return audit_wrapper(machine, y, audit_part)
+        return _audit_wrapper(machine, y, audit_part)
     return _audit_with_advice(machine, X, y, sample_weight)
 
 
@@ -321,7 +321,7 @@ def _audit_machine(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     fits_softmax = vars(estimator).get("solver") != "liblinear" and vars(estimator).get("multi_class", "auto") != "ovr"
     if isinstance(estimator, LogisticRegression) and len(estimator.classes_) > 2 and fits_softmax:
         return audit_softmax(estimator, data, y, weights)
-    pairs, rests = pairs_of_classes, classes_against_rest
+    pairs, rests = _pairs_of_classes, _classes_against_rest
     subproblems = {SVC: pairs, NuSVC: pairs, LinearSVC: rests, SGDClassifier: rests}.get(type(estimator))
     if subproblems is not None and len(estimator.classes_) > 2:
         audit_of = kinds[type(estimator)]
@@ -366,7 +366,7 @@ _LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryMachine:
+class _BinaryMachine:
     """One of the binary machines that a classifier of several classes holds.
 
     Attributes
@@ -388,7 +388,7 @@ class BinaryMachine:
     weights: FloatArray
 
 
-def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
+def _pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[_BinaryMachine]:
     """Yield the binary machines of an ``SVC`` or ``NuSVC``, which LIBSVM fits for each pair of classes, the first class positive.
 
     Of classes i < j the support vectors of i have their coefficients in row j - 1 of ``dual_coef_``, those of j in row i.
@@ -412,10 +412,10 @@ def pairs_of_classes(estimator: Any, y: Any, weights: FloatArray) -> Iterator[Bi
             intercept_=np.ravel(estimator.intercept_)[k],
         )  # fmt: skip
         signs = np.where(codes[rows] == i, 1.0, -1.0)
-        yield BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
+        yield _BinaryMachine(f"{classes[i]}, {classes[j]}", stored, rows, signs, costs[rows])
 
 
-def classes_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[BinaryMachine]:
+def _classes_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterator[_BinaryMachine]:
     """Yield the machines of a ``LinearSVC`` or ``SGDClassifier``: each class against the others, without their class weights."""
     classes, codes = estimator.classes_, class_codes(estimator, y)
     stochastic = "alpha" in vars(estimator)  # SGDClassifier counts samples, not their weights
@@ -429,10 +429,10 @@ def classes_against_rest(estimator: Any, y: Any, weights: FloatArray) -> Iterato
         )  # fmt: skip
         positive = codes == k
         signs = np.where(positive, 1.0, -1.0)
-        yield BinaryMachine(f"{label}, rest", stored, np.arange(codes.size), signs, np.where(positive, costs, weights))
+        yield _BinaryMachine(f"{label}, rest", stored, np.arange(codes.size), signs, np.where(positive, costs, weights))
 
 
-def audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
+def _audit_wrapper(estimator: Any, y: Any, audit: Callable[[Any, IntArray, IntArray], Audit]) -> AuditTable:
     """Return the audits of the machines in a OneVsRestClassifier or OneVsOneClassifier, by ``audit(machine, rows, labels)``."""
     from sklearn.multiclass import OneVsRestClassifier
 

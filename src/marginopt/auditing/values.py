@@ -30,19 +30,23 @@ class Audit:
 
     Parameters
     ----------
-    machine, problem : str
-        The name of the machine's class, and the problem that its documentation states, in one line.
-    value, bound : float
-        The objective of the stored coefficients, rounded up, and the dual value of multipliers, rounded down.
+    machine : str
+        The name of the machine's class, such as "SVC".
+    problem : str
+        The problem that the machine's documentation states, in one line.
+    value : float
+        The objective of the stored coefficients, rounded up.
+    bound : float
+        A lower bound of the optimum: the dual value of multipliers, rounded down.
     condition : str
         The assumption under which the bound is proved; empty where it is proved without one.
     violation : float
         The largest violation of a bound or of the equation by the stored multipliers, relative to the largest upper bound; 0
         where the machine stores none.
     rounding : float
-        The sum of the rounding errors by which value and bound were moved apart.
+        The rounding errors that are added to the value and subtracted from the bound, in sum.
     advice : str
-        The parameter of the fit to change, where the fit stopped at one; else empty.
+        A parameter of the fit to change, such as ``max_iter`` where the fit stopped there; empty if there is none.
     """
 
     machine: str
@@ -77,7 +81,10 @@ class Audit:
 
 
 def make_audit(machine: str, problem: str, value: Rounded, bound: Rounded, condition: str = "", violation: float = 0.0) -> Audit:
-    """Return the audit of a machine of this class: its value rounded up, the bound rounded down, -∞ where it is not finite."""
+    """Return the audit of a machine from value and bound with their errors; the bound is -∞ where it is not finite.
+
+    The parameters are those of `Audit`.
+    """
     lower = bound.lower if math.isfinite(bound.value) and math.isfinite(bound.error) else -math.inf
     return Audit(machine, problem, value.upper, lower, condition, violation, value.error + bound.error)
 
@@ -102,19 +109,19 @@ def squared_kernel_norm(gram: GramOperator, coefficients: FloatArray) -> Rounded
 
 
 def squared_norm(w: FloatArray, error: FloatArray) -> Rounded:
-    """Return ||w||² of a vector whose entries have these errors."""
+    """Return ||w||² of a vector whose entries have errors of these sizes."""
     square = dot(w, w)
     return Rounded(square.value, (square.error + float(error @ (2.0 * np.abs(w) + error))) * (1.0 + 1e-12))
 
 
 def half_squared_norm(rows: Iterable[FloatArray], errors: Iterable[FloatArray]) -> Rounded:
-    """Return ½ Σ_k ||w_k||² of vectors whose entries have these errors."""
+    """Return ½ Σ_k ||w_k||² of vectors whose entries have errors of these sizes."""
     norms = [squared_norm(w, error).times(0.5) for w, error in zip(rows, errors, strict=True)]
     return sum(norms[1:], norms[0])
 
 
 def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatArray, squared: bool = False) -> Rounded:
-    """Return Σ c_i max(0, target - margin_i), or of its squares, of margins with these errors."""
+    """Return Σ c_i max(0, target - margin_i), or the sum of the squared terms, for margins with errors of these sizes."""
     short = np.maximum(target - margins, 0.0)
     error = (error + UNIT * (abs(target) + np.abs(margins))) * (1.0 + 4.0 * UNIT)
     if squared:
@@ -124,13 +131,13 @@ def hinge_cost(c: FloatArray, target: float, margins: FloatArray, error: FloatAr
 
 
 def tube_cost(c: FloatArray, y: FloatArray, f: FloatArray, error: FloatArray, epsilon: float, squared: bool) -> Rounded:
-    """Return Σ c_i (|y_i - f_i| - ε)_+, or of its squares, of predictions with these errors."""
+    """Return Σ c_i (|y_i - f_i| - ε)_+, or the sum of the squared terms, for predictions f with errors of these sizes."""
     residuals = np.abs(y - f)
     return hinge_cost(c, -epsilon, -residuals, (error + UNIT * residuals) * (1.0 + 4.0 * UNIT), squared)
 
 
 def finite_numbers(stored: Any) -> FloatArray:
-    """Return an attribute of a machine as an array; raise InputError if a number in it is not finite."""
+    """Return a stored attribute of a machine as an array of floats; raise InputError if an entry is not finite."""
     numbers = np.asarray(stored, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise InputError("the machine stores numbers that are not finite")
@@ -142,6 +149,17 @@ def feasible_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, mini
 
     They are whole multiples of one power of two, so that their sums are exact. The class with the larger sum is reduced at its
     largest multipliers; a sum that is too small is raised where ``top`` allows it. None where ``top`` does not allow the sum.
+
+    Parameters
+    ----------
+    a : ndarray (n,)
+        Multipliers ≥ 0.
+    signs : ndarray (n,)
+        Labels, -1 or +1; all +1 if there is no equation.
+    top : ndarray (n,)
+        Upper bounds of the multipliers.
+    minimum_total : float or None
+        The least sum of all multipliers; None without such a constraint.
     """
     largest = float(a.max(initial=0.0))
     if minimum_total is not None:
@@ -166,7 +184,10 @@ def feasible_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, mini
 
 
 def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
-    """Return multipliers near ``a`` in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), and the violation of ``a``."""
+    """Return multipliers near ``a`` with 0 ≤ a ≤ top and signs'a = 0 (and sum ``total``), and the relative violation by ``a``.
+
+    They are feasible up to rounding; `feasible_multipliers` makes them exactly so.
+    """
     clipped = np.clip(a, 0.0, top)
     scale = float(top.max(initial=0.0)) or 1.0
     outside = float(np.abs(a - clipped).max(initial=0.0))
@@ -187,7 +208,7 @@ def repaired_multipliers(a: FloatArray, signs: FloatArray, top: FloatArray, tota
 
 
 def take_from_largest(available: np.ndarray, amount: int) -> np.ndarray:
-    """Return the part of each whole number to subtract, the largest number first, so that the parts sum to ``amount``."""
+    """Return how much to subtract from each integer, from the largest one first, so that ``amount`` is subtracted in total."""
     order = np.argsort(-available, kind="stable")
     before = np.cumsum(available[order]) - available[order]
     amounts = np.zeros_like(available)
@@ -204,7 +225,7 @@ class AuditTable(Displayable, Tabular):
     machine : str
         The name of the classifier's class; "audit" for several machines.
     audits : mapping of str to Audit
-        By the machine's classes, "a, b" for a pair and "a, rest" for a class, or by the name of the machine given.
+        The audits, by the two classes of each machine ("a, b" for a pair, "a, rest" for one against the rest) or by its name.
     """
 
     machine: str
@@ -251,8 +272,15 @@ class AuditTable(Displayable, Tabular):
 def class_weights(estimator: Any, codes: Any, weights: FloatArray | None = None) -> FloatArray:
     """Return the weight of each point's class, as ``fit`` computed it.
 
-    ``balanced`` counts the points by their weights where they are given, from the version of scikit-learn on whose function takes
-    them; LIBSVM's machines count points.
+    Parameters
+    ----------
+    estimator : object
+        The machine.
+    codes : ndarray of int or bool (n,)
+        Index of each point's class in ``classes_``.
+    weights : ndarray (n,), optional
+        Sample weights, by which ``class_weight="balanced"`` counts points in newer versions of scikit-learn; LIBSVM's machines
+        count points without weights.
     """
     from sklearn.utils.class_weight import compute_class_weight
 
@@ -265,7 +293,7 @@ def class_weights(estimator: Any, codes: Any, weights: FloatArray | None = None)
 
 
 def class_codes(estimator: Any, y: Any) -> IntArray:
-    """Return the place of each label among the classes of a machine; raise InputError for a label that is none of them."""
+    """Return the index of each label in a machine's ``classes_``; raise InputError for an unknown label."""
     labels = np.asarray(y)
     if labels.ndim != 1 or not np.isin(labels, estimator.classes_).all():
         raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each row of X", name="y")

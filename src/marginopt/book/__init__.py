@@ -1,6 +1,7 @@
-"""The open book of margins: instances of maximum-margin learning with their best points and proved bounds.
+"""The open book of margins, a library of benchmark instances with their best known solutions and proved bounds.
 
-`verify_entry` checks an entry, `submit_result` makes one of a result, and `book_page` writes the book's web page.
+An `Entry` is a model on a data set with its best known point and lower bound. `verify_entry` checks an entry, `submit_result`
+makes a better one from a stored result, and `book_page` returns the book's web page.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib import resources
 from .data import describe_data
 from .entries import Entry, load_entries
 from .solving import remake_entry, run_entry, submit_result
-from .verification import MODELS, EntryVerdict, get_book_model, verify_entry
+from .verification import MODELS, EntryVerdict, get_model_rules, verify_entry
 
 __all__ = [
     "Entry",
@@ -50,9 +51,9 @@ def book_page(entries: Sequence[Entry]) -> str:
 
 
 def proof_page_path(entry: Entry) -> str:
-    """Return the path of the site's page that verifies an entry's log in a browser; empty where it has none.
+    """Return the path of the page of the documentation that verifies an entry's log in a browser; empty if there is none.
 
-    Small drawn instances of the 0-1 loss have one: their logs have some kilobytes, and are made in a moment.
+    Small random instances of the 0-1 loss have one: their logs have some kilobytes, and are computed quickly.
     """
     n = entry.data.get("n")
     small = entry.model == "zero-one" and entry.data.get("seed") == 0 and isinstance(n, int) and n <= 40
@@ -60,7 +61,7 @@ def proof_page_path(entry: Entry) -> str:
 
 
 def _row(entry: Entry) -> str:
-    price = float(Fraction(entry.parameters[get_book_model(entry.model, entry.parameters).main_parameter]))
+    price = float(Fraction(entry.parameters[get_model_rules(entry.model, entry.parameters).main_parameter]))
     cells: list[tuple[str, float | None]] = [
         (entry.name, None), (entry.model, None), (describe_data(entry.data), None), (f"{price:.4g}", price),
         (f"{entry.value:.10g}", entry.value), (f"{entry.bound:.10g}", entry.bound), (f"{max(entry.gap, 0.0):.1e}", entry.gap),

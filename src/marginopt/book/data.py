@@ -1,4 +1,4 @@
-"""Make the data X and y of an entry of the book (drawn, packaged or read from a file), the same numbers on every machine."""
+"""The data X and y of an entry of the book (random, packaged or read from a file), equal on every machine."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _rounded(X: Any) -> FloatArray:
 def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
     """Return X (n, p), a column of ones first, and labels y (n,) of ±1, or 0 where a point has none.
 
-    Of a semidefinite program X holds the entries of its matrices, and y its costs (`semidefinite`).
+    For a semidefinite program X holds the entries of its matrices, and y its costs (`semidefinite`).
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def build_data(source: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
 
 
 def data_digest(X: FloatArray, y: FloatArray) -> str:
-    """Return the SHA-256 of the shape and of all numbers, little-endian doubles, rows first."""
+    """Return the SHA-256 of the shape of X and of all entries of X and y, as little-endian doubles in row order."""
     digest = hashlib.sha256(f"{X.shape[0]} {X.shape[1]}".encode())
     for part in (X, y):
         digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())

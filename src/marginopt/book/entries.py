@@ -22,31 +22,32 @@ class Entry:
     Parameters
     ----------
     name : str
+        Unique name, "model/instance".
     data : mapping
         Kind of the data and its arguments (`data.build_data`).
     sha256 : str
-        Digest of X and y.
+        Digest of X and y (`data.data_digest`).
     model : str
-        A formulation by its name at the prompt.
+        Name of the model in `verification.MODELS`, such as "zero-one".
     parameters : mapping
         The model's parameters by name, such as λ and the kind of intercept.
     value : float
-        Best known objective, the exact one of ``point`` rounded up.
+        Best known objective, to be minimised: the exact objective of ``point``, rounded up.
     point : mapping
-        ``w``, and ``W`` (its lower triangle, row by row) of the conic relaxation; ``u`` and ``b`` of kernel weights; ``x`` of
-        a semidefinite program.
+        The vectors of the point by name: ``w``, with ``W`` (its lower triangle, row by row) for the conic relaxation; ``u`` and
+        ``b`` for kernel weights; ``x`` for a semidefinite program.
     bound : float
         Best proved lower bound.
     evidence : {"log", "multipliers", "certificate"}
-        The proof of the bound: a proof log, ``multipliers``, or a certificate that the solver computes again.
+        The proof of the bound: a proof log, ``multipliers``, or the certificate of a result, for which the solver runs again.
     solver, date, who : str
-        The solver that found point and bound, the day, and the person.
+        Name of the solver that found point and bound, the day (ISO format), and the person who submitted them.
     seconds : float
         Processor time of the solve.
     log : str
-        SHA-256 of the proof log; empty where the evidence is another.
+        SHA-256 of the proof log; empty without one.
     multipliers : tuple of float
-        One for each point; of a semidefinite program the lower triangles of its dual matrices.
+        One multiplier for each data point; for a semidefinite program the lower triangles of its dual matrices. Empty without.
     """
 
     name: str
@@ -72,9 +73,9 @@ class Entry:
 
     @property
     def status(self) -> str:
-        """``closed`` where the stated gap is at most 1e-6, else ``open``; ``contradicted`` by a bound above the value.
+        """The claim of the entry: "closed" for a gap of at most 1e-6, else "open"; "contradicted" for a bound above the value.
 
-        `verify_entry` says what supports it.
+        `verify_entry` checks value and bound.
         """
         return "contradicted" if self.bound > self.value else "closed" if self.gap <= 1.001e-6 else "open"
 
@@ -150,7 +151,7 @@ _FITS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def load_entries(path: str | Path | None = None) -> list[Entry]:
-    """Return the entries of the book, or of a file of entries.
+    """Return the entries of the book, or those of a file with one JSON object a line.
 
     Raises
     ------
@@ -180,7 +181,7 @@ def load_entries(path: str | Path | None = None) -> list[Entry]:
 
 
 def save_entries(path: str | Path, entries: Iterable[Entry]) -> Path:
-    """Write entries, one a line, in the order of their names; one that `load_entries` refuses is not written."""
+    """Write entries, one JSON object a line, sorted by name; raise DataError for an invalid entry before the file is written."""
     records = [{key: value for key, value in asdict(entry).items() if value not in ("", ())} for entry in entries]
     for record in records:
         Entry.from_record(record)

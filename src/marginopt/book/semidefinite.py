@@ -2,9 +2,9 @@
 
     min c'x  such that  S = Σ x_k F_k - F_0 ⪰ 0;      the dual: max F_0 • Y  such that  F_k • Y = c_k, Y ⪰ 0.
 
-Points of solvers miss their constraints by rounding. So the program is handed over with a shift δ > 0: F_0 + δI for F_0 and
-c_k - δ Tr F_k for c_k. A solution of it has S ⪰ δI in the published program, and with its multipliers Y' the matrix Y = Y' + δI
-satisfies F_k • Y = c_k, Y ⪰ δI. The equations are restored in rational arithmetic, and δ is what this may cost: the gap is
+Points of solvers violate their constraints by rounding errors. So the solver gets the program with a shift δ > 0: F_0 + δI for
+F_0 and c_k - δ Tr F_k for c_k. A solution of it has S ⪰ δI in the published program, and with its multipliers Y' the matrix
+Y = Y' + δI satisfies F_k • Y = c_k, Y ⪰ δI. The equations are then solved in rational arithmetic. The price is a gap of
 δ (Tr S + Tr Y).
 
 X has a row (k, block, i, j, v) for each entry v of F_k with i ≤ j, numbers from 1 on, 0 for F_0; y is c.
@@ -28,13 +28,14 @@ from ..models.program.convexity import is_semidefinite
 from ..models.program.form import Block, Constraint, StandardForm
 from ..solvers.rational import solve_linear
 
-Matrix = list[list[Fraction]]
+#: A square matrix, as rows of exact numbers.
+_Matrix = list[list[Fraction]]
 #: Entries of one F_k: block, row, column (from 0 on, row ≤ column) and value.
-Entries = list[tuple[int, int, int, Fraction]]
+_Entries = list[tuple[int, int, int, Fraction]]
 
 
 def read_sdpa(path: Path) -> tuple[FloatArray, FloatArray]:
-    """Return the entries and the costs of an SDPA file; a diagonal block becomes blocks of order 1."""
+    """Return X, the entries of the matrices, and y, the costs, of an SDPA file; a diagonal block becomes blocks of order 1."""
     program = read_matrices(path)
     firsts = np.cumsum([1, *(max(1, -size) for size in program.sizes)]).tolist()
     rows = []
@@ -66,7 +67,7 @@ def shifted_form(X: FloatArray, y: FloatArray, shift: float) -> StandardForm:
 
 
 def dual_matrices(svecs: Sequence[FloatArray], shift: float) -> list[float]:
-    """Return the lower triangles of Y, row by row, one block after the other, from multipliers of `shifted_form`."""
+    """Return the lower triangles of Y, row by row and block by block, from the multipliers of `shifted_form`."""
     numbers: list[float] = []
     for svec in svecs:
         order = int(np.sqrt(2 * len(svec)))
@@ -77,7 +78,7 @@ def dual_matrices(svecs: Sequence[FloatArray], shift: float) -> list[float]:
 
 
 def exact_cost(X: FloatArray, y: FloatArray, x: Sequence[Fraction]) -> Fraction:
-    """Return c'x of x; raise InputError unless Σ x_k F_k - F_0 is positive semidefinite."""
+    """Return c'x at a point x (m,); raise InputError unless Σ x_k F_k - F_0 is positive semidefinite."""
     matrices = _matrices(X, len(y))
     slack = [_zeros(order) for order in _orders(X)]
     for weight, entries in zip([Fraction(-1), *x], matrices, strict=True):
@@ -129,19 +130,19 @@ def _orders(X: FloatArray) -> list[int]:
     return [max(1, int(X[blocks == block, 3].max(initial=1))) for block in range(1, int(blocks.max(initial=0)) + 1)]
 
 
-def _matrices(X: FloatArray, m: int) -> list[Entries]:
+def _matrices(X: FloatArray, m: int) -> list[_Entries]:
     """Return the entries of F_0, .., F_m."""
-    matrices: list[Entries] = [[] for _ in range(m + 1)]
+    matrices: list[_Entries] = [[] for _ in range(m + 1)]
     for k, block, i, j, value in X.tolist():
         matrices[int(k)].append((int(block) - 1, int(i) - 1, int(j) - 1, Fraction(value)))
     return matrices
 
 
-def _zeros(order: int) -> Matrix:
+def _zeros(order: int) -> _Matrix:
     return [[Fraction(0)] * order for _ in range(order)]
 
 
-def _add(blocks: list[Matrix], weight: Fraction, entries: Entries) -> None:
+def _add(blocks: list[_Matrix], weight: Fraction, entries: _Entries) -> None:
     """Add a multiple of F_k."""
     for block, i, j, value in entries:
         blocks[block][i][j] += weight * value
@@ -149,12 +150,12 @@ def _add(blocks: list[Matrix], weight: Fraction, entries: Entries) -> None:
             blocks[block][j][i] += weight * value
 
 
-def _inner(entries: Entries, blocks: list[Matrix]) -> Fraction:
+def _inner(entries: _Entries, blocks: list[_Matrix]) -> Fraction:
     """Return F_k • Y."""
     return sum((value * blocks[block][i][j] * (1 if i == j else 2) for block, i, j, value in entries), Fraction(0))
 
 
-def _gram(matrices: list[Entries]) -> Matrix:
+def _gram(matrices: list[_Entries]) -> _Matrix:
     """Return the inner products F_k • F_l."""
     holders: dict[tuple[int, int, int], list[tuple[int, Fraction]]] = defaultdict(list)
     for k, entries in enumerate(matrices):

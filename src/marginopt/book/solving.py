@@ -1,4 +1,4 @@
-"""Solve instances of the open book of margins, and make entries of the results: new, improved, or with new evidence."""
+"""Solve instances of the open book of margins, and make entries from the results: new, improved, or with new evidence."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ..solvers.proofs import check_proof
 from ..solvers.solve import solve
 from .data import build_data, data_digest
 from .entries import Entry, find_entry
-from .verification import MODELS, EntryVerdict, exact_bound, exact_value, stated_model, verify_entry
+from .verification import MODELS, EntryVerdict, exact_bound, exact_value, make_entry_model, verify_entry
 
 #: A bound is stated lower by this much of itself than its evidence proves: sums differ on other machines in their last digits.
 _LAST_DIGITS = 1e-12
 #: A bound by a log is stated no closer to the value: logs of other machines end anywhere within the solvers' tolerance.
 _TOLERANCE = 1e-6
-#: An open entry is made anew to this share of its gap, so that rounding does not leave it below its bound.
+#: An open entry is solved again to this share of its gap, so that rounding errors do not leave the new bound below the old one.
 _GAP_SHARE = 0.999
 #: Columns of a 0-1 loss from which on the search is by conflicts, with more points than this from one column more on: in six
 #: columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they are many.
@@ -45,19 +45,20 @@ _OF_BOUND = ("bound", "evidence", "log", "multipliers", "solver", "seconds", "wh
 
 @dataclass(frozen=True)
 class Run:
-    """A run on an instance of the book, beside its entry.
+    """A solver's run on an instance of the book, and the entry that it gives.
 
     Parameters
     ----------
     entry : Entry
-        The book's.
+        The book's entry of the instance.
     result : Result
+        The result of the solve.
     value : float or None
-        Exact objective of the result's point, rounded up; None where there is no point that is feasible.
+        Exact objective of the result's point, rounded up; None without a feasible point.
     new_entry : Entry or None
-        What the run found, as an entry; None where there is no point or no proved bound.
+        The entry with the point and bound of the run; None without a point or a proved bound.
     missing : str
-        Why there is no new entry; empty where there is one.
+        The reason why there is no new entry; empty if there is one.
     """
 
     entry: Entry
@@ -93,13 +94,13 @@ def run_entry(
     ----------
     entry : Entry
     solver : str, optional
-        By default the entry's, where the book states that solver's bounds of the model, else the model's default one.
+        By default the entry's solver if the book accepts its bounds for the model, else the model's default one.
     time_limit : float
         Seconds of the solve, and of the check of its log.
     proof : path, optional
-        Where the proof log is written, by ``zero-one-bb``, ``margin-bb``, ``ramp-bb`` and ``supports-bb``.
+        The proof log to write; for ``zero-one-bb``, ``margin-bb``, ``ramp-bb`` and ``supports-bb``.
     who : str
-        Whom the entry of the run names.
+        The person whom the new entry names.
 
     Raises
     ------
@@ -125,10 +126,16 @@ def solved_entry(
     who: str,
     solver: str | None = None,
 ) -> Entry | None:
-    """Return a new entry of an instance, by the model's default solver or another; None without a point or a bound.
+    """Solve a new instance and return its entry; None without a point or a bound.
 
-    ``options`` has the time limit, and may have a start, and a limit of nodes, which gives an open entry the same bound on a busy
-    machine.
+    Parameters
+    ----------
+    name, data, model, parameters, who
+        As in `Entry`.
+    options : Options
+        Options of the solve: a time limit, a start, or a node limit, which gives an open entry the same bound on every machine.
+    solver : str, optional
+        By default the model's first solver.
     """
     X, y = build_data(data)
     blank = Entry(name, data, data_digest(X, y), model, parameters, math.inf, {}, 0.0, "certificate", "", 0.0, "", who)
@@ -151,7 +158,7 @@ def _run(entry: Entry, solver: str, options: Options, proof: str | Path | None =
     X, y = build_data(entry.data)
     if data_digest(X, y) != entry.sha256:
         raise InputError(f"the data of {entry.name} have another digest than the entry states")
-    model = stated_model(entry.model, entry.parameters, X, y)
+    model = make_entry_model(entry.model, entry.parameters, X, y)
     with tempfile.TemporaryDirectory() as folder:
         logged = solver in _logging_solvers(entry.model)
         log = (proof or Path(folder) / "log.jsonl.gz") if logged else None
@@ -186,11 +193,11 @@ def _engine(points: int, columns: int) -> str:
 
 def _with_point(entry: Entry, result: Result, X: FloatArray, y: FloatArray) -> Entry | None:
     """Return the entry with the result's point and its exact value; None where the result has no feasible point."""
-    book_model = MODELS[entry.model]
-    if book_model.values_block not in result.values:
+    rules = MODELS[entry.model]
+    if rules.values_block not in result.values:
         return None
     try:
-        point = book_model.make_point(result.values, X)
+        point = rules.make_point(result.values, X)
         return replace(entry, point=point, value=ceil_to_float(exact_value(entry.model, entry.parameters, X, y, point)))
     except InputError:  # a solver's tolerance is not zero
         return None
@@ -206,21 +213,21 @@ def _with_evidence(
             return None
         digest = content_digest(log)
         return replace(entry, bound=min(report.bound, entry.value), evidence="log", log=digest)
-    book_model = MODELS[entry.model]
-    if book_model.make_multipliers is not None:
+    rules = MODELS[entry.model]
+    if rules.make_multipliers is not None:
         try:
-            multipliers = tuple(book_model.make_multipliers(result.multipliers or {}, entry.parameters))
+            multipliers = tuple(rules.make_multipliers(result.multipliers or {}, entry.parameters))
             bound = -ceil_to_float(-exact_bound(entry.model, entry.parameters, X, y, multipliers))
         except InputError:  # none, or of a solver's tolerance
             return None
         return replace(entry, bound=bound, evidence="multipliers", multipliers=multipliers)
-    if book_model.evidence != "certificate" or result.bound is None or result.bound_kind != "proved":
+    if rules.evidence != "certificate" or result.bound is None or result.bound_kind != "proved":
         return None
     return replace(entry, bound=min(float(result.bound), entry.value), evidence="certificate")
 
 
 def with_stated_bound(entry: Entry) -> Entry:
-    """Return an entry whose bound is what it proves, with the bound that the book states."""
+    """Return an entry with its proved bound lowered to the one that the book states, which other machines can prove too."""
     highest = {"log": entry.value - _TOLERANCE * abs(entry.value), "certificate": entry.value}.get(entry.evidence)
     return entry if highest is None else replace(entry, bound=min(entry.bound - _LAST_DIGITS * abs(entry.bound), highest))
 
@@ -235,9 +242,9 @@ def improved_entry(entry: Entry, other: Entry) -> Entry:
 
 
 def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
-    """Verify an entry with its log or certificate made anew: the instance is solved, and a log checked.
+    """Verify an entry, and its bound by a new proof: solve the instance again, and check the new log or certificate.
 
-    An open entry is solved until its bound is proved, not longer.
+    The search for an open entry ends once its bound is proved.
 
     Parameters
     ----------
@@ -248,7 +255,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     Returns
     -------
     EntryVerdict
-        It stands where the new evidence proves the entry's bound.
+        ``stands`` is True if the new evidence proves the entry's bound.
     """
     verdict = verify_entry(entry)
     if not verdict.stands or entry.evidence == "multipliers":
@@ -277,23 +284,23 @@ def _run_to_bound(entry: Entry, time_limit: float) -> Run:
 def submit_result(
     path: str | Path, entries: list[Entry], *, name: str | None = None, proof: str | Path | None = None, who: str
 ) -> Entry:
-    """Return the entry that a stored result makes, where it is better than the book's.
+    """Return the improved entry that a stored result gives; raise InputError if it is no better than the book's.
 
-    The value is that of the result's point in rational arithmetic. A bound counts where a log proves it, where the
-    multipliers of a hinge loss do, or where the certificate that is computed anew does; else the book's bound stays.
+    The value is that of the result's point in rational arithmetic. A new bound is accepted if a log, the multipliers of a hinge
+    loss, or the recomputed certificate proves it; otherwise the book's bound is retained.
 
     Parameters
     ----------
     path : path
         A file that ``result.save`` wrote.
     entries : list of Entry
-        The book's.
+        The entries of the book.
     name : str, optional
-        The entry that the result is of; by default the one whose model the result was found on.
+        Name of the entry that the result belongs to; by default the one with the result's model.
     proof : path, optional
         The proof log.
     who : str
-        Whom the entry names.
+        The person whom the entry names.
 
     Raises
     ------
@@ -304,7 +311,7 @@ def submit_result(
     """
     stored = load_result(path)
     entry, X, y = _instance_of(stored, entries, name)
-    model = stated_model(entry.model, entry.parameters, X, y)
+    model = make_entry_model(entry.model, entry.parameters, X, y)
     result = load_result(path, model)
     if proof is not None and not (report := check_proof(proof, model)).valid:
         raise InputError(f"the log is refused: {report.message}")
@@ -340,7 +347,7 @@ def _instance_of(result: Result, entries: list[Entry], name: str | None) -> tupl
                     raise
                 continue  # a result of data that are not here cannot be of this entry
         X, y = built[entry.sha256]
-        if fingerprint(stated_model(entry.model, entry.parameters, X, y)) == result.digest:
+        if fingerprint(make_entry_model(entry.model, entry.parameters, X, y)) == result.digest:
             return entry, X, y
     mismatch = "no instance of the book" if name is None else f"another instance than {name}"
     raise InputError(f"the result is of {mismatch}: it was found on another model, other data or other parameters")

@@ -1,7 +1,8 @@
-"""Verify entries of the open book of margins in rational arithmetic: `verify_entry`.
+"""Verification of entries of the open book of margins in rational arithmetic: `verify_entry`.
 
-It makes the data anew, recomputes the value of the point and a bound by multipliers, and checks a proof log that is given. It
-does not check a bound that rests on a certificate. `MODELS` has the exact objective and the evidence of each model of the book.
+It generates the data again, recomputes the objective of the point and a bound by multipliers, and checks a proof log if one is
+given. It does not check a bound by a certificate; `solving.remake_entry` does. `MODELS` has the rules of each model of the book:
+its exact objective, its solvers, and the kind of evidence for bounds.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from .data import build_data, data_digest
 from .entries import Entry
 from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
-Rows = list[list[Fraction]]
+_Rows = list[list[Fraction]]
+#: The model's parameters by name, as `Entry.parameters`.
 Parameters: TypeAlias = Mapping[str, Any]
+#: The vectors of a point by name, as `Entry.point`, or of a result's values.
 Point: TypeAlias = Mapping[str, Any]
 
 #: The largest number in double precision.
@@ -231,37 +234,37 @@ def _kernel_weights(values: Point, X: FloatArray) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class BookModel:
-    """The rules by which the book states one model, and checks its points and bounds.
+class ModelRules:
+    """The rules of the book for one model: its objective, its solvers, and how points and bounds are made and checked.
 
     Parameters
     ----------
     statement : str
         The problem in one line.
     exact_objective : callable
-        Exact objective of a point, from X, y, parameters and point.
+        Returns the exact objective of a point, from X, y, parameters and point; raises InputError for an infeasible point.
     make_model : callable
-        States the `Model` from X, y and parameters.
+        Returns the `Model` from X, y and parameters.
     solvers : tuple of str
-        The solvers whose bounds the book states, the default one first.
+        The solvers whose bounds the book accepts, the default one first.
     evidence : {"log", "multipliers", "certificate"}
-        What a bound rests on: such a solver's proof log, multipliers in the entry, or the certificate that it computes.
+        The proof of a bound: the solver's proof log, multipliers in the entry, or the certificate of the solver's result.
     main_parameter : str
         Name of the one required parameter, a positive number: "lam", "C", "C0" or "shift". The page shows its value.
     optional_parameters : mapping
-        The optional parameters, by name, each with a test of its value.
+        For each optional parameter, by name, a function that returns whether a value is valid.
     point_parts : tuple of str
-        The keys of a point: the names of its vectors.
+        The names of the vectors of a point.
     make_point : callable
-        Makes an entry's point from a result's values and X.
+        Returns an entry's point, from a result's values and X.
     values_block : str
-        The block of the result's values that has the point.
+        The block of a result's values without which it has no point.
     start_coefficients : callable
-        The coefficients w of a point, from point and X, with which a search begins.
+        Returns the coefficients w with which a solve starts, from an entry's point and X.
     multiplier_bound : callable, optional
-        Exact bound by multipliers, from X, y, parameters and multipliers, where the evidence is multipliers.
+        Returns the exact bound by multipliers, from X, y, parameters and multipliers; for the evidence "multipliers".
     make_multipliers : callable, optional
-        The entry's multipliers, from those of a result and parameters.
+        Returns an entry's multipliers, from those of a result and parameters; for the evidence "multipliers".
     """
 
     statement: str
@@ -291,44 +294,44 @@ def _is_range(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(end, int) for end in value)
 
 
-#: The models of the book by name; u_i = y_i x_i'w.
-MODELS: dict[str, BookModel] = {
-    "zero-one": BookModel(
+#: The models of the book by name; in their statements u_i = y_i x_i'w.
+MODELS: dict[str, ModelRules] = {
+    "zero-one": ModelRules(
         "min ||w||² + λ Σ 1{u_i < 1}", _margin_loss(lambda u: int(u < 1)), _by_name("zero-one"), ("zero-one-bb",),
         optional_parameters=_INTERCEPT,
     ),
-    "balanced": BookModel(
+    "balanced": ModelRules(
         "min ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C / size of i's class",
         _balanced, _balanced_model, ("zero-one-bb",), main_parameter="C",
     ),
-    "hinge": BookModel(
+    "hinge": ModelRules(
         "min ||w||² + λ Σ (1 - u_i)_+", _margin_loss(_hinge_loss), _by_name("hinge"), ("auto",), "multipliers",
         multiplier_bound=_hinge_bound, make_multipliers=_hinge_multipliers,
     ),
-    "ramp": BookModel(
+    "ramp": ModelRules(
         "min ||w||² + λ Σ min((1 - u_i)_+, 2)", _margin_loss(lambda u: min(_hinge_loss(u), Fraction(2))), _by_name("ramp"),
         ("margin-bb",), optional_parameters=_INTERCEPT,
     ),
-    "conic": BookModel(
+    "conic": ModelRules(
         "min Tr W + λ Σz, x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)_+²/z_i + (1 - u_i)_-²/(1 - z_i), W ⪰ ww'",
         _conic, _by_name("conic"), ("conic-ipm",), "certificate", point_parts=("w", "W"), make_point=_w_and_W,
     ),
-    "scoring": BookModel(
+    "scoring": ModelRules(
         "min Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, ρ whole numbers, C1 so small that it breaks ties",
         _scoring, _scoring_system, ("supports-bb",), main_parameter="C0",
         optional_parameters={"max_features": _is_count, "intercept_range": _is_range},
     ),
-    "semi-supervised": BookModel(
+    "semi-supervised": ModelRules(
         "min ||w||² + C Σ_labelled (1 - u_i)_+ + C Σ_others (1 - |x_i'w|)_+, w_0 outside the norm",
         _semi_supervised, _semi_supervised_model, ("margin-bb",), main_parameter="C",
     ),
-    "kernel-ramp": BookModel(
+    "kernel-ramp": ModelRules(
         "min ||α||_1 + Σ C_i min((1 - u_i)_+, 2 + (-99 - u_i)_+), w = (b, Σ α_j x_j), C_i = C / size of i's class",
         _kernel_ramp, _kernel_ramp_model, ("margin-bb", "ramp-bb"), main_parameter="C", point_parts=("u", "b"),
         make_point=_kernel_weights,
         start_coefficients=_coefficients_of_weights,
     ),
-    "semidefinite": BookModel(
+    "semidefinite": ModelRules(
         "min c'x, Σ x_k F_k - F_0 ⪰ 0",
         _semidefinite, _shifted, ("clarabel",), "multipliers", main_parameter="shift",
         point_parts=("x",), make_point=_x, values_block="x",
@@ -337,24 +340,24 @@ MODELS: dict[str, BookModel] = {
 }  # fmt: skip
 
 
-def stated_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
-    """Return a model of the book, by its name and parameters, on data X, y.
+def make_entry_model(name: str, parameters: Parameters, X: FloatArray, y: FloatArray) -> Model:
+    """Return the `Model` of an entry, from the name and parameters of the book's model and data X, y.
 
     Raises
     ------
     InputError
-        As `get_book_model`.
+        As `get_model_rules`.
     """
-    return get_book_model(name, parameters).make_model(X, y, parameters)
+    return get_model_rules(name, parameters).make_model(X, y, parameters)
 
 
-def get_book_model(name: str, parameters: Parameters) -> BookModel:
-    """Return the rules of a model of the book.
+def get_model_rules(name: str, parameters: Parameters) -> ModelRules:
+    """Return the rules of a model of the book; raise InputError for parameters that it does not have.
 
     Raises
     ------
     InputError
-        There is no such model, or it has other parameters: an entry's value would be of another problem.
+        The model is unknown, or a parameter is missing, unknown or has an invalid value.
     """
     if name not in MODELS:
         raise InputError(f"the book knows no model {name!r}; known: {', '.join(MODELS)}")
@@ -376,19 +379,19 @@ def get_book_model(name: str, parameters: Parameters) -> BookModel:
 
 
 def exact_value(model: str, parameters: Mapping[str, Any], X: FloatArray, y: FloatArray, point: Mapping[str, Any]) -> Fraction:
-    """Return the objective of an entry's point in rational arithmetic; the conic one is rounded up by less than λ 2⁻⁹⁰ a term.
+    """Return the objective of an entry's point in rational arithmetic; of "conic" rounded up by less than λ 2⁻⁹⁰ a data point.
 
     Raises
     ------
     InputError
-        The point is not feasible, or has other parts or sizes than the model's; and as `get_book_model`.
+        The point is infeasible, or has other parts or sizes than the model's; and as `get_model_rules`.
     """
-    book_model = get_book_model(model, parameters)
-    if set(point) != set(book_model.point_parts):
+    rules = get_model_rules(model, parameters)
+    if set(point) != set(rules.point_parts):
         raise InputError(
-            f"a point of {model} has the parts {', '.join(book_model.point_parts)}; it has {', '.join(map(str, point)) or 'none'}"
+            f"a point of {model} has the parts {', '.join(rules.point_parts)}; it has {', '.join(map(str, point)) or 'none'}"
         )
-    return book_model.exact_objective(X, y, parameters, point)
+    return rules.exact_objective(X, y, parameters, point)
 
 
 def exact_bound(
@@ -399,9 +402,9 @@ def exact_bound(
     Raises
     ------
     InputError
-        The model's bounds rest on no multipliers, or these are not feasible; and as `get_book_model`.
+        The model has no bounds by multipliers, or these are infeasible; and as `get_model_rules`.
     """
-    bound = get_book_model(model, parameters).multiplier_bound
+    bound = get_model_rules(model, parameters).multiplier_bound
     if bound is None:
         raise InputError(f"bounds of {model} rest on no multipliers")
     return bound(X, y, parameters, multipliers)
@@ -412,7 +415,7 @@ def _nearest(value: Fraction) -> float:
     return float(max(min(value, _LARGEST), -_LARGEST))
 
 
-def _signed(X: FloatArray, y: FloatArray) -> Rows:
+def _signed(X: FloatArray, y: FloatArray) -> _Rows:
     return [[Fraction(x) * int(label) for x in row] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
 
 
@@ -429,7 +432,7 @@ def _norm(w: list[Fraction], free: bool) -> Fraction:
     return sum((x * x for x in w[1 if free else 0 :]), Fraction(0))
 
 
-def _margins(rows: Rows, w: list[Fraction]) -> list[Fraction]:
+def _margins(rows: _Rows, w: list[Fraction]) -> list[Fraction]:
     used = [(j, x) for j, x in enumerate(w) if x]
     return [sum((row[j] * x for j, x in used), Fraction(0)) for row in rows]
 
@@ -445,14 +448,15 @@ class EntryVerdict:
     Parameters
     ----------
     name : str
+        Name of the entry.
     stands : bool or None
-        False for an entry that is refused, None where its data are not on this machine.
+        True if every claim that was checked holds, False if one does not, None if the data are not on this machine.
     message : str
-        What was verified, or the reason of a refusal.
+        The claims that were verified, or the false claim.
     value : Fraction or None
-        Exact objective of the point.
+        Exact objective of the point; None if it was not computed.
     bound : Fraction or None
-        Exact bound of the multipliers, or the bound of the log that was checked.
+        Exact bound by the multipliers, or the bound that the checked log proves; None if no bound was checked.
     """
 
     name: str
@@ -469,14 +473,15 @@ class EntryVerdict:
 def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
     """Verify the value and, where its evidence is at hand, the bound of an entry.
 
-    The value is recomputed from the point in rational arithmetic, with every constraint, and so is a bound by multipliers.
-    A bound by a log is checked where the log is given. A bound above the value is refused.
+    The value and every constraint are recomputed from the point in rational arithmetic, and so is a bound by multipliers. A bound
+    by a log is checked if the log is given. An entry with a bound above its value is refused.
 
     Parameters
     ----------
     entry : Entry
+        The entry to verify.
     log : str or Path, optional
-        The proof log of the entry's instance.
+        The proof log of the entry's bound.
     """
     try:
         X, y = build_data(entry.data)
@@ -498,7 +503,7 @@ def verify_entry(entry: Entry, log: str | Path | None = None) -> EntryVerdict:
         return EntryVerdict(entry.name, False, fault, value, bound)
     if log is None:
         return EntryVerdict(entry.name, True, f"value {_nearest(value):.12g} exact; {_support(entry, bound)}", value, bound)
-    report = check_proof(log, stated_model(entry.model, entry.parameters, X, y))
+    report = check_proof(log, make_entry_model(entry.model, entry.parameters, X, y))
     if not report.valid:
         return EntryVerdict(entry.name, False, f"the log is refused: {report.message}", value)
     if report.bound < entry.bound:

@@ -1,4 +1,7 @@
-"""The command ``marginopt book``: list, verify and run entries of the open book of margins, submit results, write its page."""
+"""The command ``marginopt book``: list, verify, solve and improve entries of the open book of margins, and write its page.
+
+The book (`marginopt.book`) is a collection of instances, each with its best known solution and best proved bound.
+"""
 
 from __future__ import annotations
 

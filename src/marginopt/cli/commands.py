@@ -1,6 +1,7 @@
 """The commands on one data set, problem, result or proof log, such as ``solve`` and ``certify``, and ``warm-up``.
 
-The function of a command takes its parsed arguments, prints the answer and returns the exit code; `options` names it.
+The function of a command takes its parsed arguments, prints the answer and returns the exit code. `options` sets it as the
+command's ``run``.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from .screen import print_answer, print_answer_by, print_table, print_text
 
 
 def data(args: argparse.Namespace) -> int:
-    """List the catalogue of data sets, or print the figures of one set."""
+    """List the catalogue of data sets, or print sizes, classes and source of one set."""
     if args.name is None:
         entries = catalogue()
         rows = [(entry.name, _summary(entry)) for entry in entries]
@@ -131,7 +132,7 @@ def dual(args: argparse.Namespace) -> int:
 
 
 def conflict_rows(args: argparse.Namespace) -> int:
-    """Print rows of a program that exclude each other: 0 where there are some, 1 where the program has a point."""
+    """Print constraints of a program that cannot hold together: 0 if there are any, 1 if the program is feasible."""
     return SOLVED if _print_conflict(_named_program(args, "conflict"), args) else NOT_SOLVED
 
 
@@ -154,9 +155,9 @@ def solve(args: argparse.Namespace) -> int:
         result = run_solve(model, args.solver, progress=not (args.quiet or args.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not the result
-            print_answer(args, result_record(error.result), error.result)
+            print_answer(args, _result_record(error.result), error.result)
         raise
-    record = result_record(result)
+    record = _result_record(result)
     if isinstance(model, StandardForm) and result.values:
         record["values"] = _values_by_name(model, result)
     failure = _save(model, result, args) if args.save else None  # before the screen, whose reader may leave
@@ -246,7 +247,7 @@ def compare(args: argparse.Namespace) -> int:
         seed=args.seed,
         progress=not args.quiet,
     )
-    print_answer_by(args, table.records(), lambda: show_comparison(table))
+    print_answer_by(args, table.records(), lambda: _show_comparison(table))
     return SOLVED if any(r.conclusive for r in table.results.values()) else NOT_SOLVED
 
 
@@ -258,7 +259,7 @@ def warm_up(args: argparse.Namespace) -> int:
     return SOLVED
 
 
-def show_comparison(table: Comparison) -> None:
+def _show_comparison(table: Comparison) -> None:
     """Print the table as wide as the screen; below it the reasons of solvers without a result."""
     names = ("solver", "status", "objective", "gap", "kind", "nodes", "solve s", "ratio")
     rows = table.cells(names)
@@ -281,7 +282,7 @@ def _summary(entry: Any) -> str:
     return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{availability}"
 
 
-def result_record(result: Result) -> dict[str, Any]:
+def _result_record(result: Result) -> dict[str, Any]:
     """Return the record of a result that ``--json`` prints."""
     certificate = result.certificate
     return {
@@ -312,10 +313,10 @@ _CLOSED = 1e-6
 
 
 def certify(args: argparse.Namespace) -> int:
-    """Check whether a stored result or a solution file is feasible, and certify its claims anew from a program's file.
+    """Check the feasibility of a stored result or a solution file, and recompute its certificate from a program's file.
 
-    Return 0 if the point is feasible and every claim is supported, else 1. That a solution file of an integer program claims an
-    optimum without a bound is no reason for 1.
+    Return 0 if the point is feasible and every claim is supported, else 1. A solution file of an integer program may claim an
+    optimum without a bound.
     """
     program = _program(args.file, "certify")
     if args.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
@@ -326,7 +327,7 @@ def certify(args: argparse.Namespace) -> int:
         point = args.solution if result.answer.values else None  # the file's, whatever better point was found beside it
     verification = result.verify(program, exact=args.exact)
     check = check_point(program, point) if point else None
-    record = result_record(result)
+    record = _result_record(result)
     if check is not None:
         violations = [asdict(violation) for violation in check.violations]
         record |= {"feasible": check.feasible, "misses": violations, "stated_objective": check.stated_objective}
@@ -367,7 +368,7 @@ def prove(args: argparse.Namespace) -> int:
 
 
 def audit(args: argparse.Namespace) -> int:
-    """Audit a model file on its training data: 0, or 1 where the gap is larger than ``--tol``."""
+    """Audit a fitted machine, read from a file, on its training data: 0, or 1 if its gap is larger than ``--tol``."""
     from ..auditing import Audit, audit as audit_machine
     from ..auditing.conversion import training_rows
 
@@ -386,7 +387,7 @@ def _program(path: str, command: str) -> StandardForm:
 
 
 def check_proof(args: argparse.Namespace) -> int:
-    """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
+    """Verify a proof log: 0 if it proves its bound, else 1."""
     from ..solvers.proofs import check_proof as verify
 
     if not Path(args.file).is_file():

@@ -1,4 +1,4 @@
-"""The command-line options of data sets and formulations, and the models that given arguments describe."""
+"""The command-line options of data sets and formulations, and functions that make models from the parsed arguments."""
 
 from __future__ import annotations
 
@@ -33,14 +33,16 @@ def add_data_options(command: Command) -> None:
     group.add_argument("--part", choices=("train", "test", "all"), help="part of a set that is published in two")
     group.add_argument("--n", type=int, help="sub-sample this many points, stratified")
     group.add_argument("--seed", type=int, default=0, help="seed of the sub-sample and of the solver (default 0)")
-    group.add_argument("--missing", choices=get_args(Missing), default="refuse", help="cells of a CSV that hold nothing")
-    group.add_argument("--categories", choices=get_args(Categories), default="refuse", help="columns of words in a CSV")
+    group.add_argument("--missing", choices=get_args(Missing), default="refuse", help="treatment of empty cells of a CSV")
+    group.add_argument(
+        "--categories", choices=get_args(Categories), default="refuse", help="treatment of columns of words in a CSV"
+    )
     group.add_argument("--leave-out", metavar="NAME,..", help="columns of a CSV that are no features, such as an identifier")
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 
 
 def add_model_options(command: Command) -> None:
-    """Add the options of formulation, data and the parameters of all formulations; or of a program's file."""
+    """Add the options of a problem: a formulation on data with its parameters, or the file of a program."""
     table = all_formulations()
     file_help = "; or a program's file alone (.lp .mps .cbf .nl .mof.json ..., also packed)"
     command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations){file_help}")
@@ -98,10 +100,10 @@ def model_from_arguments(args: argparse.Namespace) -> Model:
     InputError
         An unknown formulation or parameter, a missing file, or data that the model rejects.
     """
-    return model_on_data(args.model, args.data, args)
+    return _model_on_data(args.model, args.data, args)
 
 
-def model_on_data(name: str, data: str | Instance, args: argparse.Namespace) -> Model:
+def _model_on_data(name: str, data: str | Instance, args: argparse.Namespace) -> Model:
     """Return the model of a named formulation on a data set, with the parameters that the arguments give."""
     info = _formulation(name, data)
     parameters = {name.removeprefix(_GIVEN): v for name, v in vars(args).items() if name.startswith(_GIVEN) and v is not None}
@@ -121,7 +123,7 @@ def model_on_data(name: str, data: str | Instance, args: argparse.Namespace) -> 
 
 
 def refuse_options_of_data(args: argparse.Namespace) -> None:
-    """Raise InputError if the arguments, whose model is a program's file, have options of data or of a formulation."""
+    """Raise InputError for options of data or of a formulation in a command on a program's file, which takes none of them."""
     defaults: dict[str, object] = {"label": None, "pair": None, "part": None, "n": None, "leave_out": None, "raw": False}
     defaults |= dict.fromkeys(("missing", "categories"), "refuse")
     unread = [name for name, value in defaults.items() if getattr(args, name) != value]
@@ -167,7 +169,7 @@ def models_from_arguments(args: argparse.Namespace) -> Iterator[tuple[str, str, 
             continue
         for data in instances:
             data_name = data.name if isinstance(data, Instance) else Path(name).stem
-            yield from ((formulation, data_name, model_on_data(formulation, data, args)) for formulation in names)
+            yield from ((formulation, data_name, _model_on_data(formulation, data, args)) for formulation in names)
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
@@ -183,7 +185,7 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
 
 
 def require_two_classes(instance: Instance, noun: str) -> Instance:
-    """Return the instance; raise InputError, in which ``noun`` is what needs two classes, if it has more."""
+    """Return the instance; raise InputError if it has more than two classes, with ``noun``, which needs two, in the message."""
     if len(instance.classes) > 2:
         names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
         raise InputError(

@@ -20,7 +20,7 @@ from ..status_line import announce_compilations
 from . import NOT_SOLVED, SOLVED, WRONG_USE
 from .parsing import Command, CommandLine, print_message, show_warning, with_option_names
 
-#: The help of each command. The function of `options` of the same name, imported when the command is chosen, adds its options.
+#: The commands, each with its help. The function of the same name in `options` adds a command's options when it is chosen.
 COMMANDS: dict[str, str] = {
     "solvers": "every solver, or one with its options: what it reads and gives, installed, licensed",
     "formulations": "every formulation, or one with its parameters and its mathematics",
@@ -46,7 +46,13 @@ COMMANDS: dict[str, str] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; without ``argv`` it is the program's own, and native solvers are silenced."""
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments. Without them those of the process are used, and output of native solvers is discarded.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     place = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
     arguments = parser("".join(words[place : place + 1]), words[place + 1 :]).parse_args(words)
@@ -118,7 +124,7 @@ def parser(only: str = "", words: Sequence[str] = ()) -> CommandLine:
 def silence_native_output() -> Iterator[None]:
     """Discard what compiled solvers write past Python to the process's standard streams; Python's own streams still work.
 
-    For the program alone, since file descriptors belong to all threads of a process. Streams that are no files stay as they are.
+    Only the program uses it, since file descriptors belong to all threads of a process. Streams that are no files are unchanged.
     """
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The parsers of the command line (`CommandLine`, `Command`), and its messages, which name options, not Python's arguments."""
+"""The parsers of the command line (`CommandLine`, `Command`), and its messages, with options in place of Python's arguments."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def comma_separated(text: str, kind: Callable[[str], Any] = str, option: str = "") -> list[Any]:
-    """Return the values in a text that commas separate; ``option`` is named where ``kind`` cannot read one of them."""
+    """Return the values in a comma-separated text, each converted by ``kind``; the error for a wrong one names ``option``."""
     try:
         return [kind(part.strip()) for part in text.split(",") if part.strip()]
     except ValueError as error:
         raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
 
 
-def suggestion(word: str, names: Iterable[str]) -> str:
+def _suggestion(word: str, names: Iterable[str]) -> str:
     """Return ``did you mean A or B? ``; an empty text where no name is like the word."""
     suggestions = near_names(word, names)
     return f"did you mean {' or '.join(suggestions)}? " if suggestions else ""
@@ -106,13 +106,13 @@ class Command(_Parser):
     Attributes
     ----------
     words : tuple of str
-        What follows the command's name: help tells of the formulations named there and of no others.
+        The arguments after the command's name; the help describes the formulations named there, and no others.
     """
 
     words: tuple[str, ...] = ()
 
     def format_usage(self) -> str:
-        """Return one line of what must be given; `format_help` lists the options."""
+        """Return one line with the required arguments; `format_help` lists the options."""
         needed = [text for text in map(_given, self._actions) if text]
         return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
 
@@ -127,7 +127,7 @@ class Command(_Parser):
         if option is None:
             self.error(f"too many words: {' '.join(unknown)}")
         name = option.partition("=")[0]
-        self.error(f"there is no option {name}; {suggestion(name, self._option_string_actions)}{self.prog} --help lists them")
+        self.error(f"there is no option {name}; {_suggestion(name, self._option_string_actions)}{self.prog} --help lists them")
 
 
 def _given(action: argparse.Action) -> str:
@@ -144,7 +144,7 @@ class CommandLine(_Parser):
     Attributes
     ----------
     chosen_command : Command, optional
-        The one that has its options.
+        The parser of the chosen command; None before `main.parser` sets it.
     """
 
     chosen_command: Command | None = None
@@ -164,6 +164,6 @@ class CommandLine(_Parser):
         if action.dest == "command" and value not in self._commands:
             names = ", ".join(self._commands)
             raise argparse.ArgumentError(
-                None, f"there is no command {value!r}; {suggestion(value, self._commands)}known: {names}"
+                None, f"there is no command {value!r}; {_suggestion(value, self._commands)}known: {names}"
             )
         super()._check_value(action, value)

@@ -31,7 +31,7 @@ _NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "ru
 
 
 def add_options(command: Command) -> None:
-    """Add the data sets and the options of the report, beside those of `data_options.add_data_options`."""
+    """Add the arguments of ``marginopt report``, apart from those of `data_options.add_data_options`."""
     command.add_argument("data", nargs="*", help="catalogue names or files; without any, the built-in real and generated sets")
     command.add_argument("--out", default="out", help="folder to write to (default out)")
     command.add_argument("--quiet", action="store_true", help="no progress lines")

@@ -220,7 +220,7 @@ def _export(
     }  # fmt: skip
 
 
-#: Names of `marginopt.reproduction.record.EFFORTS`; without a clone the options are printed all the same.
+#: The values of ``--effort``, the keys of `marginopt.reproduction.record.EFFORTS`, which an installed package does not have.
 EFFORTS = ("quick", "reduced", "full")
 
 
@@ -254,7 +254,7 @@ def add_reproduce_options(command: Command) -> None:
 
 
 def reproduce(args: argparse.Namespace) -> int:
-    """List the tables, or run them and write their pages."""
+    """List the papers' tables and figures, or measure them again and write their pages."""
     from ..reproduction.command import list_tables, run_tables, write_ledger  # a clone has it; elsewhere the import says so
 
     data: object

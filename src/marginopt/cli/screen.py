@@ -59,15 +59,27 @@ def _strict(value: Any) -> Any:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
-    """Print a table under its title; the columns at the places ``right`` hold numbers, and long cells break into lines."""
+    """Print a table under its title; long cells break into lines.
+
+    Parameters
+    ----------
+    head : sequence of str
+        Names of the columns.
+    rows : iterable of sequence of str
+        The cells.
+    right : iterable of int
+        Indices of the columns of numbers, which are right-aligned.
+    title : str
+        The heading; empty for none.
+    """
     print_tables(head, {title: list(rows)}, right=right)
 
 
 def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], *, right: Iterable[int] = ()) -> None:
-    """Print tables with the same columns, each under its title; a column has one width in all of them.
+    """Print tables with the same columns (``groups`` maps titles to rows); a column has the same width in all of them.
 
-    Numbers stay whole; columns of words take what is left, the first of them first. A screen too narrow for that has a line for
-    each cell.
+    Numbers are not broken; columns of words share the remaining width, the first of them first. On a screen too narrow for that
+    each cell is on a line of its own.
     """
     from rich.console import Console
 
@@ -146,7 +158,7 @@ def _hanging(line: str) -> int:
 
 
 def output_folder(name: str, option: str) -> Path:
-    """Return the path of a folder, which is made if it is missing; raise InputError, with ``option``, if it is not writable."""
+    """Create a folder if it is missing and return its path; raise InputError, naming ``option``, if it is not writable."""
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ def _solver_check(name: str) -> Callable[[Model], Any]:
     return check
 
 
-#: For each package, a function of a model that raises where the package cannot take it: an export, or a check of its solver.
+#: For each package, a function that raises MarginoptError for a model that it cannot read: an export, or a check of its solver.
 PACKAGES: Mapping[str, Callable[[Model], Any]] = {
     "MOSEK": Model.to_mosek,
     "Gurobi": Model.to_gurobi,
@@ -150,10 +150,10 @@ PACKAGES: Mapping[str, Callable[[Model], Any]] = {
 
 
 def package_matrix() -> dict[str, dict[str, str]]:
-    """Return, for the example of each formulation and each package, an empty string where the package takes it, else the reason.
+    """Return, by formulation and package, why the package cannot read the formulation's example; empty where it can.
 
-    Formulations with a choice of losses, or of a set that a parameter moves in, have a row for each further choice:
-    "nonparallel, capped". A package that is not installed takes nothing, and the reason says so.
+    Formulations with a parameter ``loss`` or ``over`` have a row for each further value of it, such as "nonparallel, capped". For
+    a package that is not installed, each reason says so.
     """
     matrix = {}
     for name in all_formulations():

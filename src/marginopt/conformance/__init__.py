@@ -1,8 +1,8 @@
-"""Laws that every solver, formulation and relaxation must obey, this package's and plug-ins'; `examine` tests one by its name.
+"""The conformance suite: properties (*laws*) that every solver, formulation and relaxation must have, plug-ins' included.
 
-``python -m marginopt.conformance NAME`` prints law by law whether it holds, does not hold (with the numbers), or does not apply
-(with the reason). The project's own tests run the same laws on everything that there is, as a matrix without empty cells
-(tests/laws/test_matrix.py).
+`examine` tests one of them by its name. ``python -m marginopt.conformance NAME`` prints for each law whether it holds, does not
+hold (with the numbers), or does not apply (with the reason). The project's own tests run all laws on all solvers, formulations
+and relaxations (tests/laws/test_matrix.py).
 """
 
 from .examine import (

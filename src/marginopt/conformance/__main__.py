@@ -13,6 +13,7 @@ from ..errors import MarginoptError, MarginoptWarning
 from .examine import LawCell, examine, report, tally
 from .laws import State
 
+#: Exit codes: every law holds or does not apply; a law does not hold; an argument cannot be used.
 HOLDS, VIOLATED, WRONG_USE = 0, 1, 2
 
 

@@ -1,4 +1,4 @@
-"""Try the conformance laws on a solver, formulation or relaxation: `examine` yields the verdicts, `report` returns their text."""
+"""Test a solver, formulation or relaxation against the conformance laws: `examine` yields the verdicts, `report` their text."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class LawCell:
     Parameters
     ----------
     law : Law
+        The law that was tested.
     subject : str
-        The names of the solver, formulation or relaxation, and of the case that the law was tried on.
+        The names of the solver, formulation or relaxation, and of the case that the law was tested on.
     verdict : LawVerdict
+        The outcome.
     """
 
     law: Law[Any] = field(repr=False)
@@ -95,18 +97,17 @@ def examine(name: str, others: Iterable[str] | None = None) -> Iterator[LawCell]
     Parameters
     ----------
     name : str
-        As in ``marginopt.solvers.table()``, ``formulations.table()`` or ``relaxations.table()``; all of them where one name is
-        used for several.
+        As in ``marginopt.solvers.table()``, ``formulations.table()`` or ``relaxations.table()``. If a solver and a formulation
+        have the same name, both are examined.
     others : iterable of str, optional
-        Where ``name`` is a solver, the formulations to try it on; where it is a formulation, the solvers to try on it. All where
-        they are not given.
+        For a solver, names of the formulations to test it on; for a formulation, names of the solvers. All if not given.
 
     Raises
     ------
     InputError
         The name is unknown.
     ExtensionError
-        A package promises it, and it cannot be used.
+        A package declares an extension of this name, which cannot be used.
     """
     solvers, formulations, bounds = all_solvers(), all_formulations(), relaxations()
     if name not in {*solvers, *formulations, *bounds}:
@@ -130,7 +131,7 @@ def _raise_unknown(name: str, names: list[str]) -> None:
     from ..extensions import PluginRegistry
 
     for registry in PluginRegistry.registries:
-        registry.get(name)  # raises where a package promises it in vain
+        registry.get(name)  # raises for an extension that cannot be used
     raise unknown_name("solver, formulation or relaxation", name, names)
 
 
@@ -145,7 +146,7 @@ def tally(cells: Iterable[LawCell]) -> dict[State, int]:
 def report(cells: list[LawCell], all_cells: bool = False) -> str:
     """Return a paragraph for each law: where it does not hold, why it does not apply, and with ``all_cells`` where it holds.
 
-    A reason for which several laws do not apply stands once, at the end.
+    A reason for which several laws do not apply is printed once, at the end.
     """
     lines = []
     idle = [c for c in cells if c.verdict.state is State.NOT_APPLICABLE]

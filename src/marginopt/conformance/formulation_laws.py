@@ -1,4 +1,7 @@
-"""The laws that `examine` tries on formulations (print, LaTeX, bad input, form, bound, files) and on relaxations."""
+"""The laws of formulations (print, LaTeX, bad input, form, bound, files) and of relaxations, which `examine` tests.
+
+A law is a function of a `Case` or a `RelaxationCase` that returns a `LawVerdict`; its docstring states the law.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,12 @@ from ..relaxations import Direction, Relaxation, RelaxationResult, relax
 from ..solvers import Options, certify, solve
 from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable, violated
 
+#: The laws of formulations, each tested on tiny instances (`Case`).
 FORMULATION_LAWS: Laws[Case] = Laws()
 
 
 @FORMULATION_LAWS.law("printed", every_case=True)
-def printed_model(case: Case) -> LawVerdict:
+def _printed_model(case: Case) -> LawVerdict:
     """The printed model holds its title, objective, constraints, sizes and source."""
     s, text = case.model.statement, str(case.model)
     expected = {"title": s.title, "class": s.problem_class, "objective": s.objective.text, "sizes": s.sizes, "source": s.source}
@@ -36,7 +40,7 @@ def printed_model(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("LaTeX", every_case=True)
-def latex_syntax(case: Case) -> LawVerdict:
+def _latex_syntax(case: Case) -> LawVerdict:
     """The LaTeX has balanced braces, every environment ends where it should, and nothing but ASCII outside text."""
     body = case.model.latex(standalone=True)
     depth = 0
@@ -58,7 +62,7 @@ def latex_syntax(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("stated labels are constraints")
-def stated_labels(case: Case) -> LawVerdict:
+def _stated_labels(case: Case) -> LawVerdict:
     """The labels of the statement's lines are constraints of the form."""
     if case.form is None:
         return not_applicable("there is no standard form")
@@ -73,7 +77,7 @@ def stated_labels(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("form against the statement", every_case=True)
-def form_objective(case: Case) -> LawVerdict:
+def _form_objective(case: Case) -> LawVerdict:
     """At a solution the form's objective is the stated one, computed from the data without the form."""
     evaluate = case.info.objective
     if evaluate is None:
@@ -86,7 +90,7 @@ def form_objective(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("bound at any multipliers")
-def any_multipliers(case: Case) -> LawVerdict:
+def _any_multipliers(case: Case) -> LawVerdict:
     """Whatever the multipliers and the point, the model's bound does not exceed the optimum."""
     form = case.form
     if form is None:
@@ -106,7 +110,7 @@ def any_multipliers(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("written and read")
-def formats_round_trip(case: Case) -> LawVerdict:
+def _formats_round_trip(case: Case) -> LawVerdict:
     """Every file format reads back the form that it wrote, with cones as quadratic rows where it has no others, or refuses it."""
     if case.form is None:
         return not_applicable("there is no standard form")
@@ -132,14 +136,14 @@ def formats_round_trip(case: Case) -> LawVerdict:
 
 
 @FORMULATION_LAWS.law("inputs untouched", every_case=True)
-def inputs_unchanged(case: Case) -> LawVerdict:
+def _inputs_unchanged(case: Case) -> LawVerdict:
     """Stating, compiling and printing a model changes none of the arrays that it was given."""
     _ = case.model, case.form, str(case.model)
     return holds("unchanged") if case.arrays_unchanged else violated("an array of the data was changed")
 
 
 @FORMULATION_LAWS.law("bad input")
-def bad_input(case: Case) -> LawVerdict:
+def _bad_input(case: Case) -> LawVerdict:
     """Arrays of wrong shape, values that are not finite, one class, unknown or impossible parameters: each is an InputError."""
     return all_of(_refused(case, description, arrays, parameters) for description, arrays, parameters in _spoilt(case))
 
@@ -176,6 +180,7 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
     yield "a parameter that there is not", arrays, {**parameters, "no_such_parameter": 1.0}
 
 
+#: The laws of relaxations, each tested on 0-1 problems with a known optimum.
 RELAXATION_LAWS: Laws[RelaxationCase] = Laws()
 _TOL = 1e-6
 
@@ -187,8 +192,9 @@ class RelaxationCase:
     Parameters
     ----------
     relaxation : Relaxation
+        The relaxation under test.
     case : Case
-        A case of `ZeroOneSVM` with an optimum.
+        A case of `ZeroOneSVM` with a known optimum.
     """
 
     relaxation: Relaxation
@@ -208,12 +214,12 @@ class RelaxationCase:
 
     @property
     def obstacle(self) -> str:
-        """The reason why the relaxation does not take the case; empty where it does."""
+        """The reason why the relaxation cannot be applied to the case; empty if it can."""
         return self.relaxation.reduction.obstacle(self.original)
 
     @property
     def caveat(self) -> str:
-        """The reason why the relaxed optimum need not bound the 0-1 optimum; empty where it does."""
+        """The reason why the relaxed optimum need not bound the 0-1 optimum; empty if it does."""
         return self.relaxation.reduction.caveat(self.original)
 
     @property
@@ -233,7 +239,7 @@ def _above(noun: str, value: float, optimum: float) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("refuses what it does not take")
-def refuses_unreadable_models(r: RelaxationCase) -> LawVerdict:
+def _refuses_unreadable_models(r: RelaxationCase) -> LawVerdict:
     """A model that the relaxation does not take is refused, with the reason, before any work."""
     if not r.obstacle:
         return not_applicable("it takes the model")
@@ -245,7 +251,7 @@ def refuses_unreadable_models(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("bounds the optimum")
-def bound_is_on_its_side(r: RelaxationCase) -> LawVerdict:
+def _bound_is_on_its_side(r: RelaxationCase) -> LawVerdict:
     """The target's optimum and its proved bound lie on the stated side of the known 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -257,8 +263,8 @@ def bound_is_on_its_side(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts its dual")
-def lifted_multipliers(r: RelaxationCase) -> LawVerdict:
-    """The target's multipliers prove a bound of the 0-1 optimum that loses nothing of the target's."""
+def _lifted_multipliers(r: RelaxationCase) -> LawVerdict:
+    """The target's multipliers prove a bound of the 0-1 optimum that is as tight as the target's optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
     bound = r.relaxed.lifted
@@ -272,7 +278,7 @@ def lifted_multipliers(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("lifts any multipliers")
-def any_lifted_multipliers(r: RelaxationCase) -> LawVerdict:
+def _any_lifted_multipliers(r: RelaxationCase) -> LawVerdict:
     """Whatever the multipliers, what they prove does not exceed the 0-1 optimum."""
     if r.caveat:
         return not_applicable(r.caveat)
@@ -286,7 +292,7 @@ def any_lifted_multipliers(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("recovers a point")
-def recovered_point(r: RelaxationCase) -> LawVerdict:
+def _recovered_point(r: RelaxationCase) -> LawVerdict:
     """The point brought back is feasible for the 0-1 problem, and no better than its optimum."""
     if r.relaxed.values is None:
         return violated("no point comes back")
@@ -296,7 +302,7 @@ def recovered_point(r: RelaxationCase) -> LawVerdict:
 
 
 @RELAXATION_LAWS.law("can be stored")
-def can_be_stored(r: RelaxationCase) -> LawVerdict:
+def _can_be_stored(r: RelaxationCase) -> LawVerdict:
     """Reports keep it by its name and hand it to other processes: it can be pickled, hashed and compared."""
     reduction = r.relaxation.reduction
     restored = pickle.loads(pickle.dumps(reduction))

@@ -1,8 +1,8 @@
 """The laws of conformance: the type of a law (`Law`), its verdict, and the tiny instances (`Case`) on which laws are tried.
 
 A *law* is a property that every solver, formulation or relaxation must have, written as a function that returns a `LawVerdict`.
-There are four kinds, by what they look at: a formulation on a tiny instance, a solver on such a case, a solver alone, a
-relaxation. The decorator `Laws.law` puts a function on the list of its kind; `examine` prints the function's docstring.
+There are four kinds, by their subject: a formulation on a tiny instance, a solver on such a case, a solver alone, a relaxation.
+The decorator `Laws.law` adds a function to the list of its kind; `examine` prints the function's docstring.
 """
 
 from __future__ import annotations
@@ -24,22 +24,26 @@ from ..models.record import FormulationInfo
 
 
 class State(enum.Enum):
-    """The outcome of a law."""
+    """The outcome of testing a law; the values are the printed words."""
 
+    #: The subject has the property.
     HOLDS = "holds"
+    #: The subject lacks the property.
     VIOLATED = "does not hold"
+    #: The property has no meaning for the subject, such as duality for a solver without multipliers.
     NOT_APPLICABLE = "not applicable"
 
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """The outcome of a law with its figures, or with the reason why the law does not apply.
+    """The outcome of testing a law, with the measured figures.
 
     Attributes
     ----------
     state : State
+        Whether the law holds.
     words : str
-        The figures or the reason.
+        The figures, or the reason why the law does not apply.
     """
 
     state: State
@@ -93,13 +97,13 @@ class Law(Generic[T]):
     Parameters
     ----------
     name : str
-        A few words.
+        The law in a few words.
     statement : str
         The property in one sentence.
     check : callable
         Returns the verdict on a subject.
     every_case : bool
-        True if the law is tried on every case of a formulation, False if on the first case alone.
+        True if the law is tested on every case of a formulation, False if on the first case alone.
     """
 
     name: str
@@ -116,7 +120,7 @@ class Law(Generic[T]):
 
 
 class Laws(Generic[T]):
-    """The list of the laws of one kind, in the order of their definition."""
+    """The laws of one kind, in the order of their definition in ``laws``."""
 
     def __init__(self) -> None:
         self.laws: list[Law[T]] = []
@@ -139,10 +143,11 @@ class Case:
     Parameters
     ----------
     info : FormulationInfo
+        The record of the formulation.
     title : str
         The instance in words.
     arrays, parameters : mapping
-        As `FormulationInfo.make_model` takes them.
+        The data and the parameters by name, as `FormulationInfo.make_model` takes them.
     optimum : float, optional
         The optimal value in the model's sense, found independently of this package; None where none is known.
     """

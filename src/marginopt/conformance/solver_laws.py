@@ -1,7 +1,9 @@
-"""The laws that `examine` tries on a solver: of its results on formulations, and on infeasible and unbounded programs.
+"""The laws of solvers: properties of their results on formulations, and on infeasible and unbounded programs.
 
-The law of *optimality conditions* checks the documented signs from a form's data and a result's numbers alone. It is written from
-the definitions of the cones, not with the projections of `models.program.cones` that certificates use: an error there shows here.
+A law is a function of a `Trial` (a solver on an instance of a formulation) or of a solver, which returns a `LawVerdict`; its
+docstring states the law. `examine` tests them. `broken_conditions` checks the optimality conditions of a result from the form's
+data and the definitions of the cones. It does not use the projections in `models.program.cones`, on which certificates rely, so
+that it can find an error there.
 """
 
 from __future__ import annotations
@@ -34,28 +36,28 @@ from .laws import Case, Laws, LawVerdict, all_of, at_most, holds, not_applicable
 
 
 @functools.singledispatch
-def cone_violation(cone: Cone, v: FloatArray) -> float:
+def _cone_violation(cone: Cone, v: FloatArray) -> float:
     """Return the largest violation of v ∈ cone, from the cone's definition; at most 0 for a point of the cone."""
     raise NotImplementedError(f"no definition of {type(cone).__name__} is written here")
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: Zero, v: FloatArray) -> float:
     return float(np.abs(v).max(initial=0.0))
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: Nonnegative, v: FloatArray) -> float:
     return float(np.maximum(-v, 0.0).max(initial=0.0))
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: SecondOrder, v: FloatArray) -> float:
     rows = v.reshape(cone.count, cone.dim)
     return float(np.maximum(np.linalg.norm(rows[:, 1:], axis=1) - rows[:, 0], 0.0).max(initial=0.0))
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: RotatedSecondOrder, v: FloatArray) -> float:
     rows = v.reshape(cone.count, cone.dim)
     a, b, c = rows[:, 0], rows[:, 1], rows[:, 2:]
@@ -63,12 +65,12 @@ def _(cone: RotatedSecondOrder, v: FloatArray) -> float:
     return float(np.maximum(norm - (a + b) / np.sqrt(2), 0.0).max(initial=0.0))
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: PSD, v: FloatArray) -> float:
     return max((float(-np.linalg.eigvalsh(smat(row)).min()) for row in v.reshape(cone.count, cone.dim)), default=0.0)
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: Exponential, v: FloatArray) -> float:
     x, y, z = v.reshape(cone.count, 3).T
     with np.errstate(all="ignore"):
@@ -78,7 +80,7 @@ def _(cone: Exponential, v: FloatArray) -> float:
     return float(np.minimum(np.maximum(np.maximum(value - z, -y), 0.0), face).max(initial=0.0))
 
 
-@cone_violation.register
+@_cone_violation.register
 def _(cone: Power, v: FloatArray) -> float:
     x, y, z = v.reshape(cone.count, 3).T
     value = np.maximum(x, 0.0) ** cone.alpha * np.maximum(y, 0.0) ** (1.0 - cone.alpha)
@@ -88,9 +90,9 @@ def _(cone: Power, v: FloatArray) -> float:
 def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
     """Return the optimality conditions that a point and its multipliers violate, with figures; empty if optimal to ``tol``.
 
-    Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in K_k*, complementarity, ζ_j
-    ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones are self-dual, but for {0} and those
-    with a ``dual_map``.
+    The conditions follow from the Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k
+    in K_k*, complementarity, and ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones
+    are self-dual apart from {0} and those with a ``dual_map``.
 
     Parameters
     ----------
@@ -124,11 +126,11 @@ def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[st
 def _constraint(c: Constraint, x: FloatArray, z: FloatArray, tol: float, scale: float) -> Iterator[str]:
     value = np.asarray(c.F @ x + c.g)
     size = 1.0 + max(float(np.abs(value).max(initial=0.0)), float(np.abs(z).max(initial=0.0)))
-    violation = cone_violation(c.cone, value)
+    violation = _cone_violation(c.cone, value)
     if not violation <= tol * size:
         yield f"{c.label} is violated by {violation:.2e}, allowed {tol * size:.1e}"
     mapped = z if c.cone.dual_map is None else (z.reshape(c.cone.count, c.cone.dim) @ c.cone.dual_map.T).ravel()
-    violation = 0.0 if isinstance(c.cone, Zero) else cone_violation(c.cone, mapped)  # the dual of {0} is everything
+    violation = 0.0 if isinstance(c.cone, Zero) else _cone_violation(c.cone, mapped)  # the dual of {0} is everything
     if not violation <= tol * size:
         yield f"the multipliers of {c.label} leave the dual cone by {violation:.2e}, allowed {tol * size:.1e}"
     product = abs(float(z @ value))
@@ -152,12 +154,12 @@ def _bounds(form: StandardForm, x: FloatArray, zeta: FloatArray, tol: float, sca
         yield f"a bound is violated by {violation:.2e}"
 
 
-#: Relative gaps to which solvers without a stated ``achievable_gap`` solve: first-order methods, and the others.
-FIRST_ORDER_TOL, DEFAULT_TOL = 1e-4, 1e-6
-#: Limits of a solve, in seconds and iterations, which no case should reach: a solver that reaches one has not solved it.
-CASE_SECONDS, CASE_ITERATIONS = 60.0, 1_000_000
+#: Relative gaps for solvers whose record states no ``achievable_gap``: for first-order methods, and for the others.
+_FIRST_ORDER_TOL, _DEFAULT_TOL = 1e-4, 1e-6
+#: Limits of a solve, in seconds and iterations. A solver that reaches one has not solved the case.
+_CASE_SECONDS, _CASE_ITERATIONS = 60.0, 1_000_000
 #: Seconds for the global optimum of a nonconvex continuous program. Its search need not end: bound and objective are compared.
-SEARCH_SECONDS = 0.5
+_SEARCH_SECONDS = 0.5
 
 
 def unusable_reason(solver: Solver) -> str:
@@ -175,7 +177,9 @@ class Trial:
     Parameters
     ----------
     solver : Solver
+        The solver under test.
     case : Case
+        A formulation on a tiny instance.
     """
 
     solver: Solver
@@ -188,13 +192,13 @@ class Trial:
 
     @property
     def tol(self) -> float:
-        """The relative gap to which the trial solves."""
+        """The relative gap that the solves of the trial must reach."""
         info = self.solver.info
-        return info.achievable_gap or (FIRST_ORDER_TOL if info.first_order else DEFAULT_TOL)
+        return info.achievable_gap or (_FIRST_ORDER_TOL if info.first_order else _DEFAULT_TOL)
 
     @cached_property
     def obstacle(self) -> str:
-        """The reason why the solver does not read the case; empty where it does."""
+        """The reason why the solver cannot read the case; empty if it can."""
         return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
@@ -206,12 +210,15 @@ class Trial:
 
     @property
     def skip_reason(self) -> str:
-        """The reason why no law but the one of refusals applies (no package, no licence, not read); empty if all laws apply."""
+        """The reason why the solver cannot solve the case (no package, no licence, not read); empty if it can.
+
+        Such a trial is subject to the first law alone, which demands a clear error.
+        """
         return unusable_reason(self.solver) or self.obstacle or self.licence_refusal
 
     @property
     def gives_duals(self) -> bool:
-        """True for a solver whose record promises multipliers."""
+        """True for a solver that returns multipliers, by its record."""
         return Gives.DUALS in self.solver.info.gives
 
     @property
@@ -222,12 +229,12 @@ class Trial:
 
     @property
     def is_continuous_nonconvex(self) -> bool:
-        """True for a nonconvex form without integers that the solver reads: `SEARCH_SECONDS` may end the global search."""
+        """True for a nonconvex form without integers that the solver reads; its global search may not end in time."""
         form = self.case.form
         return not self.solver.info.views and form is not None and self.is_nonconvex and Feature.INTEGER not in form.features
 
     def stopped_by_clock(self, result: Result) -> bool:
-        """Return whether `SEARCH_SECONDS` ended the search of a result for a global optimum."""
+        """Return whether a global search ended at its time limit, so that bound and objective may differ."""
         return self.is_continuous_nonconvex and result.status is Status.TIME_LIMIT
 
     @cached_property
@@ -240,8 +247,8 @@ class Trial:
 
     def solve(self, problem: Model | StandardForm | None = None, **changes: Any) -> Result:
         """Return the result of this case, or of another problem; ``changes`` replace the trial's options."""
-        seconds = SEARCH_SECONDS if self.is_continuous_nonconvex else CASE_SECONDS
-        options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": CASE_ITERATIONS, "threads": 1}
+        seconds = _SEARCH_SECONDS if self.is_continuous_nonconvex else _CASE_SECONDS
+        options: dict[str, Any] = {"tol": self.tol, "time_limit": seconds, "iteration_limit": _CASE_ITERATIONS, "threads": 1}
         return solve(self.case.model if problem is None else problem, self.solver, **options | changes)
 
     @cached_property
@@ -250,6 +257,7 @@ class Trial:
         return self.solve()
 
 
+#: The laws of a solver on formulations, each tested on a `Trial`.
 SOLVER_LAWS: Laws[Trial] = Laws()
 
 #: Largest difference of an entry between two runs of an off-the-shelf solver, whose sums may be in another order.
@@ -291,7 +299,7 @@ def _without_point(t: Trial, r: Result) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("refuses what it does not read", every_case=True)
-def refuses_unreadable_models(t: Trial) -> LawVerdict:
+def _refuses_unreadable_models(t: Trial) -> LawVerdict:
     """A solver that cannot read a model, or is not licensed for it, says so by its own name before any work."""
     if not t.skip_reason:
         return not_applicable("it reads the model")
@@ -303,7 +311,7 @@ def refuses_unreadable_models(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("reaches the optimum", every_case=True)
-def reaches_optimum(t: Trial) -> LawVerdict:
+def _reaches_optimum(t: Trial) -> LawVerdict:
     """The status is optimal, or stationary where the problem is not convex, and the objective is the known optimum's."""
     r = t.result
     if t.stopped_by_clock(r) and t.case.optimum is not None:
@@ -319,7 +327,7 @@ def reaches_optimum(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("its point is feasible", every_case=True)
-def feasible_point(t: Trial) -> LawVerdict:
+def _feasible_point(t: Trial) -> LawVerdict:
     """The recomputed certificate finds the rows, bounds and integers met, and the objective that the solver claims."""
     c = t.result.certificate
     if c is None:
@@ -334,7 +342,7 @@ def feasible_point(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("weak duality", every_case=True)
-def weak_duality(t: Trial) -> LawVerdict:
+def _weak_duality(t: Trial) -> LawVerdict:
     """No bound exceeds the objective or the known optimum; multipliers prove one where the formulation has a dual of its own."""
     r = t.result
     if r.status is Status.STATIONARY:
@@ -355,7 +363,7 @@ def weak_duality(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("optimality conditions", every_case=True)
-def optimality_conditions(t: Trial) -> LawVerdict:
+def _optimality_conditions(t: Trial) -> LawVerdict:
     """Stationarity, dual cones and complementarity hold in our signs, computed from the form's data alone."""
     if not t.gives_duals:
         return not_applicable("it gives no multipliers")
@@ -386,7 +394,7 @@ def _equal(t: Trial, r: Result, factor: float) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("order of the points")
-def permutation(t: Trial) -> LawVerdict:
+def _permutation(t: Trial) -> LawVerdict:
     """Points in another order have the same optimum."""
     if not t.case.has_points:
         return not_applicable("it is stated on matrices, not on points")
@@ -395,7 +403,7 @@ def permutation(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("names of the classes")
-def label_flip(t: Trial) -> LawVerdict:
+def _label_flip(t: Trial) -> LawVerdict:
     """The optimum is the same with the two classes exchanged."""
     if t.case.info.data is not DataKind.TWO_CLASSES:
         return not_applicable("it is not stated on two classes")
@@ -403,7 +411,7 @@ def label_flip(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("units of the objective")
-def objective_scaling(t: Trial) -> LawVerdict:
+def _objective_scaling(t: Trial) -> LawVerdict:
     """A form whose objective is multiplied by 16 has 16 times the optimum."""
     form = t.case.form
     if t.solver.info.views:
@@ -419,7 +427,7 @@ def _different(one: Result, other: Result) -> list[str]:
 
 
 @SOLVER_LAWS.law("repeats")
-def repeatability(t: Trial) -> LawVerdict:
+def _repeatability(t: Trial) -> LawVerdict:
     """The same seed on one thread gives the same point; a solver of ours gives it bit for bit."""
     if t.stopped_by_clock(t.result) or t.stopped_by_clock(repeated := t.solve()):
         return not_applicable("the clock stopped its search")
@@ -431,7 +439,7 @@ def repeatability(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("limits")
-def iteration_limits(t: Trial) -> LawVerdict:
+def _iteration_limits(t: Trial) -> LawVerdict:
     """Stopped after one iteration or node it says so, or is done; a point that it has is no better than the optimum."""
     r = t.solve(iteration_limit=1, node_limit=1)
     if not (r.status.stopped or r.status.solved or r.status in (Status.STALLED, Status.INACCURATE)):
@@ -449,8 +457,8 @@ def iteration_limits(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("explained")
-def explained_answer(t: Trial) -> LawVerdict:
-    """The model explains the answer: every constraint of the form is told of."""
+def _explained_answer(t: Trial) -> LawVerdict:
+    """The model explains the answer: the explanation covers every constraint of the form."""
     if not t.result.values:
         return _without_point(t, t.result)
     explanation = t.case.model.explain(t.result)
@@ -463,7 +471,7 @@ def explained_answer(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("stored and read")
-def stored_result(t: Trial) -> LawVerdict:
+def _stored_result(t: Trial) -> LawVerdict:
     """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
         path = t.result.save(Path(folder) / "result.npz")
@@ -477,11 +485,12 @@ def stored_result(t: Trial) -> LawVerdict:
 
 
 @SOLVER_LAWS.law("inputs untouched", every_case=True)
-def inputs_unchanged(t: Trial) -> LawVerdict:
+def _inputs_unchanged(t: Trial) -> LawVerdict:
     """A solve changes none of the arrays that it was given."""
     return holds("unchanged") if t.result and t.case.arrays_unchanged else violated("an array of the data was changed")
 
 
+#: The laws of a solver alone: on infeasible and unbounded programs, and of its record.
 PROGRAM_LAWS: Laws[Solver] = Laws()
 
 
@@ -542,19 +551,19 @@ def _program_verdict(solver: Solver, form: StandardForm, status: Status) -> LawV
 
 
 @PROGRAM_LAWS.law("infeasible programs")
-def infeasible_program(solver: Solver) -> LawVerdict:
+def _infeasible_program(solver: Solver) -> LawVerdict:
     """A program without a feasible point is called infeasible, or left without a claim; never solved."""
     return _require_status(solver, _INFEASIBLE, Status.INFEASIBLE)
 
 
 @PROGRAM_LAWS.law("unbounded programs")
-def unbounded_program(solver: Solver) -> LawVerdict:
-    """A program whose objective falls for ever is called unbounded, or left without a claim; never solved."""
+def _unbounded_program(solver: Solver) -> LawVerdict:
+    """A program with an unbounded objective is called unbounded, or left without a claim; never solved."""
     return _require_status(solver, _UNBOUNDED, Status.UNBOUNDED)
 
 
 @PROGRAM_LAWS.law("the record")
-def solver_record(solver: Solver) -> LawVerdict:
+def _solver_record(solver: Solver) -> LawVerdict:
     """The record has a name in small letters, a summary and a reference or a package, and says what is read."""
     info = solver.info
     missing = [

@@ -1,8 +1,8 @@
-"""D-NPSVC++: nonparallel classifiers trained with the network that gives them their features. Needs PyTorch, extra ``[deep]``.
+"""D-NPSVC++: nonparallel classifiers (a hyperplane for each class) trained together with a neural network. Needs PyTorch.
 
-`DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's parameters of its training. Its parts serve any
-training loop: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination by
-weights τ, which a simplex solver updates), `Training`.
+`DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's training parameters. The parts can be used in other
+training loops: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination by
+weights τ, which a simplex solver updates), and `Training`, the loop itself. Install the extra ``[deep]``.
 """
 
 from ..errors import MissingPackageError

@@ -34,7 +34,7 @@ _FORMAT = 1
 
 
 def fingerprint(data: Batches) -> str:
-    """Return the SHA-256 of the samples and their classes as tensors, by which a checkpoint knows its data."""
+    """Return the SHA-256 of the samples and their classes as tensors, by which a checkpoint identifies its data."""
     digest = hashlib.sha256(repr((tuple(data.rows.shape), str(data.rows.dtype))).encode())
     for tensor in (data.rows, data.y):
         digest.update(tensor.contiguous().numpy().tobytes())
@@ -48,8 +48,9 @@ class Checkpoint:
     Parameters
     ----------
     path : str or Path
+        The file, which is replaced at each save.
     identity : dict
-        The parameters that must be equal for a run to continue, by name.
+        The parameters, by name, that a run must share with the file to continue from it.
     """
 
     def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
@@ -122,7 +123,7 @@ class Checkpoint:
                 )
 
 
-def plain_value(value: Any) -> float | str:
+def _plain_value(value: Any) -> float | str:
     """Return a text as it is and a number as Python's float, which a checkpoint may hold."""
     return value if isinstance(value, str) else float(value)
 
@@ -133,11 +134,14 @@ class SampleConversion:
 
     Parameters
     ----------
-    sample_shape, shape : tuple of int
-        Of a sample in X, and of the encoder's input.
+    sample_shape : tuple of int
+        Shape of a sample in X.
+    shape : tuple of int
+        Shape of a sample as the encoder's input.
     shift, factor : ndarray
-        One for each feature; for images one for all pixels.
+        Mean, and one over the standard deviation, of each feature; for images of all pixels together.
     dtype : torch.dtype
+        Type of the tensors.
     """
 
     sample_shape: tuple[int, ...]
@@ -148,7 +152,7 @@ class SampleConversion:
 
     @classmethod
     def of(cls, X: Any, image_shape: Sequence[int] | None, standardise: bool, dtype: str) -> SampleConversion:
-        """Return the conversion that standardises the training samples X, if asked to, and reshapes them to images."""
+        """Return the conversion that fits the training samples X: standardised with ``standardise``, reshaped to images."""
         if dtype not in ("float32", "float64"):
             raise InputError(f"dtype must be 'float32' or 'float64'; it is {dtype!r}", name="dtype")
         input_shape = tuple(X.shape[1:])
@@ -185,7 +189,7 @@ def _fitting(image_shape: Sequence[int], sample_shape: tuple[int, ...]) -> tuple
 
 
 def resolve_device(name: str) -> torch.device:
-    """Return the device of this name; "auto" is a GPU where PyTorch sees one."""
+    """Return the PyTorch device of a name; "auto" is a GPU if there is one, else the CPU."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # exempt (text): a user's 'name:part' of a data set
@@ -223,7 +227,7 @@ _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax", "arcface")
 
 @dataclass(eq=False, repr=False)
 class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
-    """D-NPSVC++: a hyperplane for each class over the features of a network that is trained with them, NPSVC++ (22)-(26).
+    """D-NPSVC++: a hyperplane for each class over the features of a network trained together with them, NPSVC++ (22)-(26).
 
     f_l(x) = w̃_l'·LN[φ(x); z(x)] with an encoder φ and z = MLP(φ). Algorithm 2: for every batch an update of everything at the
     current τ, then τ by (25), (26) with the hyperplanes frozen, and an update of the shared parameters. Prediction (21): the
@@ -236,36 +240,38 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         φ: a small fully connected network, a small convolutional one for images, a module (copied, weights and all), or a
         function of a sample's shape that returns a module. φ of a batch is a matrix (batch, features).
     objective : {"chebyshev", "sum", "softmax", "margin-softmax", "arcface"}
-        The largest of the classes' objectives through its dual weights τ; their plain sum (deep TWSVM, A.15); cross-entropy, and
-        the same with the own class's logit less ``margin``; ArcFace, whose ``margin`` is an angle (`AngularObjectives`; 0.5 as
-        published). All of them train the same network by the same updates.
+        The training loss: the largest of the classes' objectives, by its dual weights τ; their sum (deep TWSVM, A.15);
+        cross-entropy; cross-entropy with the own class's logit reduced by ``margin``; ArcFace, whose ``margin`` is an angle
+        (`AngularObjectives`; 0.5 as published). All of them train the same network by the same updates.
     hypothesis : {"skip", "learned", "encoder"}
-        (22), or one of its two parts: see `NPSVCHead`.
+        The features of the hyperplanes: φ and z as in (22), z alone, or φ alone; see `NPSVCHead`.
     hidden : sequence of int
-        Widths of the MLP.
+        Widths of the MLP's layers.
     dropout : float
-        In the MLP.
+        Dropout rate in the MLP.
     c, margin, orientation
-        Of the classes' objectives: `NearObjectives`.
+        Parameters of the classes' objectives; see `NearObjectives`.
     weights : float or sequence of float
         ϖ_l of max_l ϖ_l J_l, in the order of the sorted labels.
     gamma, final_gamma : float
-        γ of (25), cosine-annealed over the epochs: how much τ leans to the largest objective.
+        γ of (25), cosine-annealed over the epochs; a larger γ puts more weight τ on the largest objective.
     momentum : float
         Share of the new τ in (26): 0.85 in the paper. A small share averages the weights over batches.
     simplex : str
-        Solver of (25), any that reads `marginopt.ParetoQP`.
+        Name of the solver of (25), any that reads `marginopt.ParetoQP`.
     epochs, batch_size, optimizer, learning_rate, final_learning_rate, weight_decay, shared_step, encoder_epochs
         See `marginopt.deep.Settings`.
     image_shape : sequence of int, optional
         Shape of a sample, (height, width) or (channels, height, width), where X has one row of pixels for each.
     standardise : bool
-        Features to mean 0 and deviation 1; images by one mean and deviation for all pixels.
+        Whether to scale features to mean 0 and deviation 1; images by one mean and deviation for all pixels.
     dtype : {"float32", "float64"}
+        Type of the network's weights and inputs.
     device : str
         "auto" (a GPU where there is one), "cpu", "cuda", "cuda:1", ..
     random_state : int, RandomState or None
-        On the CPU the same number gives the same weights; the caller's own random state is left as it is.
+        Seed of weights, batches and dropout: on the CPU the same seed gives the same weights. PyTorch's global random state is
+        restored after the fit.
     checkpoint : str or Path, optional
         File that is replaced after every epoch.
     resume : bool
@@ -279,6 +285,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     Attributes
     ----------
     classes_, n_features_in_
+        The sorted labels, and the number of features, as in scikit-learn.
     network_ : Network
         ``encoder`` and ``head``; a torch.nn.Module in evaluation mode.
     history_ : list of dict
@@ -286,11 +293,13 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         Σ τ_l ϖ_l J_l, ``tau``, ``gamma``, ``learning_rate``, ``pareto`` (min over τ of ||Σ τ_l grad_l|| / max ||grad_l|| at the
         representations), ``accuracy``, and ``validation_accuracy``.
     objectives_, tau_ : ndarray (K,)
-        At the end.
+        Objectives J_l and weights τ after the last epoch.
     pareto_ : float
+        Pareto stationarity after the last epoch, as ``pareto`` in ``history_``.
     n_iter_ : int
-        Epochs.
+        Number of epochs.
     device_ : str
+        Name of the device that trained the network.
 
     Raises
     ------
@@ -333,7 +342,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     def fit(self, X: Any, y: Any, *, validation: tuple[Any, Any] | None = None) -> Self:
         """Fit to n samples, X (n, p) or (n, ...) as the encoder takes them, and their labels.
 
-        The accuracy on ``validation``, samples and labels, is in ``history_`` after every epoch, and decides nothing.
+        The accuracy on ``validation`` (samples, labels) is recorded in ``history_`` after every epoch, and not used by the fit.
         """
         X, y = self._checked(X, y)
         settings, device = self._settings(), resolve_device(self.device)
@@ -412,7 +421,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
         if self.checkpoint is None:
             return None
         own_parameters = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
-        identity = {name: plain_value(getattr(self, name)) for name in own_parameters}
+        identity = {name: _plain_value(getattr(self, name)) for name in own_parameters}
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 

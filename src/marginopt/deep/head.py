@@ -1,4 +1,4 @@
-"""The network of `DeepNPSVC`: an encoder φ and over its features a head with the decision values f_l, NPSVC++ (22)."""
+"""The network of `DeepNPSVC`: an encoder φ, and a head that computes the decision values f_l from its output, NPSVC++ (22)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,34 @@ Hypothesis: TypeAlias = Literal["skip", "learned", "encoder"]
 class NPSVCHead(nn.Module):
     """The head f_l(x) = w̃_l'·LN[φ(x); z(x)], z = MLP(φ), for classes l = 1 .. K, NPSVC++ (22) and figure A.1.
 
-    The MLP's layers are dense, batch norm, ReLU, dropout (512 → 128 in the paper); LN is a layer norm of the concatenation; the
-    hyperplanes have no intercept of their own (the layer norm's shift serves).
+    The MLP's layers are dense, batch norm, ReLU, dropout (512 → 128 in the paper). LN is a layer norm of the concatenation. The
+    hyperplanes have no intercept, since the layer norm has a shift.
 
     Parameters
     ----------
     features : int
-        φ's size.
+        Size of φ.
     classes : int
         K ≥ 2.
     hidden : sequence of int
-        Widths of the MLP; the last is z's size.
+        Widths of the MLP's layers; the last is the size of z.
     dropout : float
-        In [0, 1).
+        Dropout rate in the MLP, in [0, 1).
     hypothesis : {"skip", "learned", "encoder"}
-        Both parts as printed; or the ablations of figure 4, f_l = v_l'z and f_l = w_l'φ.
+        The input of the hyperplanes: [φ; z] as printed; or the ablations of figure 4, z alone (f_l = v_l'z) and φ alone
+        (f_l = w_l'φ).
     angular : bool
-        Whether F, the matrix of f_l, holds the cosines of the angle between the representation and w̃_l, as `AngularObjectives`
-        reads it.
+        Whether the values f_l are the cosines of the angle between the representation and w̃_l, as `AngularObjectives` needs
+        them.
+
+    Attributes
+    ----------
+    mlp : torch.nn.Sequential
+        The MLP from φ to z; empty under the hypothesis "encoder".
+    norm : torch.nn.LayerNorm
+        LN.
+    planes : torch.nn.Linear
+        The hyperplanes: row l of its weight is w̃_l.
 
     Raises
     ------
@@ -80,12 +90,12 @@ class NPSVCHead(nn.Module):
         self.planes = nn.Linear(size, classes, bias=False)
 
     def learned_features(self, phi: Tensor) -> Tensor:
-        """Return z(x), (batch, hidden[-1]); φ itself under the hypothesis "encoder"."""
+        """Return z, (batch, hidden[-1]), from φ; φ itself under the hypothesis "encoder"."""
         z: Tensor = self.mlp(phi)
         return z
 
     def decision_values(self, phi: Tensor, z: Tensor) -> Tensor:
-        """Return F, (batch, K), from φ and z."""
+        """Return F, (batch, K), the values f_l of every sample, from φ and z."""
         joined = self.norm(torch.cat([phi, z], dim=1) if self.hypothesis == "skip" else z)
         if self.angular:
             unit = torch.nn.functional.normalize
@@ -94,7 +104,7 @@ class NPSVCHead(nn.Module):
         return F
 
     def forward(self, phi: Tensor) -> Tensor:
-        """Return F, (batch, K): f_l of every sample."""
+        """Return F, (batch, K), from φ alone."""
         return self.decision_values(phi, self.learned_features(phi))
 
     @property
@@ -115,9 +125,14 @@ class Network(nn.Module):
     Parameters
     ----------
     encoder : torch.nn.Module
-        Maps rows to representations.
+        The map φ from samples to features (batch, features).
     head : NPSVCHead
-        The classifier of the representations.
+        The classifier of the features.
+
+    Attributes
+    ----------
+    frozen : bool
+        Whether `freeze_encoder` was called.
     """
 
     def __init__(self, encoder: nn.Module, head: NPSVCHead) -> None:
@@ -148,11 +163,11 @@ class Network(nn.Module):
         return phi, self.head.learned_features(phi)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Return F, (batch, K)."""
+        """Return F, (batch, K), the values f_l of every sample."""
         return self.head.decision_values(*self.representations(rows))
 
 
-#: A name, a module (copied), or a function from a sample's shape to a module.
+#: An encoder as a user gives it: a name, a module (which is copied), or a function that returns a module for a sample's shape.
 Encoder: TypeAlias = str | nn.Module | Callable[[tuple[int, ...]], nn.Module]
 
 
@@ -163,9 +178,9 @@ class MLPEncoder(nn.Module):
     Parameters
     ----------
     features : int
-        Numbers in a sample; samples of any shape are flattened.
+        Number of entries of a sample; samples of any shape are flattened.
     widths : sequence of int
-        Of the layers; the last is φ's size.
+        Widths of the layers; the last is the size of φ.
     """
 
     def __init__(self, features: int, widths: Sequence[int] = (128, 64)) -> None:
@@ -183,16 +198,16 @@ class MLPEncoder(nn.Module):
 
 @final
 class ConvEncoder(nn.Module):
-    """A small convolutional network: 3 × 3 convolutions with batch norm and ReLU, a 2 × 2 maximum after each, one dense layer.
+    """A small convolutional network: 3 × 3 convolutions with batch norm, ReLU and 2 × 2 max pooling, then one dense layer.
 
     Parameters
     ----------
     shape : (channels, height, width) or (height, width)
-        Of a sample.
+        Shape of a sample.
     channels : sequence of int
-        Of the convolutions; a maximum is taken as long as both sides have at least two pixels.
+        Output channels of the convolutions; max pooling follows each while both sides have at least two pixels.
     features : int
-        φ's size.
+        Size of φ.
     """
 
     def __init__(self, shape: Sequence[int], channels: Sequence[int] = (16, 32), features: int = 64) -> None:

@@ -56,7 +56,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
 
 
 def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
-    """Return min over τ of ||Σ τ_l grad_l|| / max ||grad_l||, which is 0 exactly at Pareto stationary representations."""
+    """Return min over τ of ||Σ τ_l grad_l|| / max ||grad_l|| from the Gram matrix; 0 exactly at Pareto stationary points."""
     largest = float(np.diagonal(gram).max())
     if largest <= 0.0:
         return 0.0
@@ -70,20 +70,20 @@ def _rows(gram: FloatArray) -> FloatArray:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-#: τ by (25) and (26), or uniform.
-Combination: TypeAlias = Literal["chebyshev", "sum"]
+#: How the objectives are weighted: by τ of (25) and (26), or uniformly.
+_Combination: TypeAlias = Literal["chebyshev", "sum"]
 
 
 class Objectives(nn.Module, ABC):
-    """The interface of K objectives of a batch, one for each class, and of the scores by which F = (f_l(x_i)) predicts."""
+    """The interface of losses with one objective J_l for each of K classes, and of the scores that predict the class."""
 
     @abstractmethod
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
-        """Return J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
+        """Return J of a batch, (K,), means over the samples, from F (batch, K), the values f_l, and class numbers y (batch,)."""
 
     @abstractmethod
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
-        """Return scores (batch, K), the largest wins, from F (batch, K) and ``norms``, the ||w̃_l||, (K,)."""
+        """Return the score of each class (batch, K), the largest wins, from F (batch, K) and ``norms``, the ||w̃_l|| (K,)."""
 
 
 @final
@@ -101,9 +101,9 @@ class NearObjectives(Objectives):
     classes : int
         K.
     c : float
-        > 0.
+        > 0, the weight of the hinge terms.
     margin : float
-        s > 0.
+        s > 0, the value of f_l from which a point's hinge term is zero.
     orientation : {"one", "rest"}
         The points near hyperplane l: those of class l, or those of all other classes.
 
@@ -149,8 +149,9 @@ class SoftmaxObjectives(Objectives):
     Parameters
     ----------
     classes : int
+        K.
     margin : float
-        s ≥ 0.
+        s ≥ 0, by which the own class's logit must lead.
     """
 
     def __init__(self, classes: int, margin: float = 0.0) -> None:
@@ -177,10 +178,11 @@ class AngularObjectives(Objectives):
     Parameters
     ----------
     classes : int
+        K.
     margin : float
-        m in (0, π), an angle; 0.5 in the source.
+        m in (0, π), the angle added for the own class; 0.5 in the source.
     scale : float
-        s > 0; 64 in the source.
+        s > 0, the factor of the cosines; 64 in the source.
 
     Raises
     ------
@@ -212,7 +214,7 @@ class AngularObjectives(Objectives):
 def gradient_gram(
     head: NPSVCHead, objectives: Objectives, phi: Tensor, z: Tensor, y: Tensor, *, moves_phi: bool
 ) -> tuple[Tensor, Tensor]:
-    """Return J (K,) and the inner products (K, K) of the objectives' gradients in a batch's representations, summed over it.
+    """Return J (K,), and the Gram matrix (K, K) of the objectives' gradients in the representations of a batch.
 
     The gradients are each sample's own, g_il = |B| ∂J_l/∂(representation of x_i), and the Gram matrix here is Σ_i g_il'g_im.
     Divided by |B| it is that of (25) in the mean-square metric: then τ* for a γ does not depend on the batch's size. With
@@ -221,6 +223,12 @@ def gradient_gram(
 
     Parameters
     ----------
+    head : NPSVCHead
+    objectives : Objectives
+    phi, z : Tensor
+        Encoder output (batch, features) and learned features (batch, hidden[-1]).
+    y : Tensor (batch,)
+        Class numbers.
     moves_phi : bool
         Whether the encoder is trained. Then θ_sh acts through φ as well, and the bound (24) holds only with ∂J_l/∂φ included.
     """
@@ -241,16 +249,18 @@ def gradient_gram(
 
 @final
 class ChebyshevLoss(nn.Module):
-    """The loss Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l; τ moves by (25) and (26), or is uniform (``combination="sum"``).
+    """The loss Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l; τ is updated by (25) and (26), or uniform (``combination="sum"``).
 
     τ uniform is the sum of objectives of deep TWSVM (A.15), 1/K Σ ϖ_l J_l.
 
     Parameters
     ----------
     objectives : Objectives
+        The objectives J_l.
     classes : int
         K.
     combination : {"chebyshev", "sum"}
+        How the objectives are weighted: by τ of (25) and (26), or uniformly.
     weights : float or sequence of float
         ϖ_l > 0.
     momentum : float
@@ -261,7 +271,7 @@ class ChebyshevLoss(nn.Module):
     Attributes
     ----------
     tau : Tensor (K,)
-        In float64; part of ``state_dict``.
+        The weights τ, in float64; part of ``state_dict``.
 
     Raises
     ------
@@ -277,7 +287,7 @@ class ChebyshevLoss(nn.Module):
         objectives: Objectives,
         classes: int,
         *,
-        combination: Combination = "chebyshev",
+        combination: _Combination = "chebyshev",
         weights: float | Sequence[float] = 1.0,
         momentum: float = 0.02,
         simplex: str = "smo",

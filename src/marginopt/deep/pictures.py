@@ -1,4 +1,4 @@
-"""Pictures of the training of `DeepNPSVC`: the classes' objectives on a radar chart (figure A.4) and over epochs (figure 2)."""
+"""Plots of the training of `DeepNPSVC`: the classes' objectives as a radar chart (figure A.4) and over the epochs (figure 2)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def draw_objectives(
     Parameters
     ----------
     histories : mapping of label to ``history_``
-        The objectives should be of one kind: "chebyshev" and "sum" are, "softmax" is another.
+        Histories of runs with comparable objectives: those of "chebyshev" and "sum" are comparable, "softmax" differs.
     epoch : int
-        Number in the history; the last by default.
+        Index in the history; the last by default.
     classes : sequence, optional
         Labels of the axes.
     log : bool

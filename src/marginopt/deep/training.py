@@ -1,4 +1,4 @@
-"""The training of D-NPSVC++ that `DeepNPSVC` runs, NPSVC++ Algorithm 2: two updates for each batch, and the τ-step between."""
+"""The training loop of `DeepNPSVC`, NPSVC++ Algorithm 2: for each batch two updates of the network, and one of τ between them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ..models.arrays import as_integer, as_positive, plain_fields
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram, stationarity
 
-#: The measurements of one epoch by name, as `Training.measure` returns them with the epoch's rates.
+#: The measurements of one epoch by name, as `Training.measure` returns them, with the epoch's number, γ and learning rate.
 EpochRecord: TypeAlias = dict[str, Any]
-#: Called with every epoch's row; returning True stops.
+#: A function called with the record of every epoch; if it returns True the training stops.
 Callback: TypeAlias = Callable[[EpochRecord], "bool | None"]
 #: Samples that an evaluation takes at once, and numbers that their gradients for all classes may fill.
 _EVALUATED, _NUMBERS = 512, 2**24
 
 
-def cosine_annealed_rate(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
+def _cosine_annealed_rate(maximum: float, minimum: float, epoch: int, epochs: int) -> float:
     """Return the cosine-annealed rate ½(maximum - minimum)(1 + cos(πp/T)) + minimum of epoch p = 0 .. T - 1 of T."""
     return minimum + 0.5 * (maximum - minimum) * (1.0 + math.cos(math.pi * epoch / epochs))
 
@@ -37,17 +37,20 @@ class Settings:
 
     Parameters
     ----------
-    epochs, batch_size : int
-        A last batch of one sample joins the one before it, since batch norm needs two.
+    epochs : int
+        Passes over the training samples.
+    batch_size : int
+        Samples in a batch. A last batch of one sample joins the one before it, since batch norm needs two.
     optimizer : {"adam", "adamw", "sgd"}
         SGD with momentum 0.9.
     learning_rate, final_learning_rate : float
-        Cosine-annealed over the epochs.
+        Learning rates of the first epoch and at the end, cosine-annealed between.
     weight_decay : float
+        Weight decay of the optimiser, ≥ 0.
     gamma, final_gamma : float
-        γ of (25), cosine-annealed over the epochs.
+        γ of (25) in the first epoch and at the end, cosine-annealed between.
     shared_step : bool
-        Whether each batch has a second update, of θ_sh (encoder and MLP) alone with W̃ frozen.
+        Whether each batch has a second update, of encoder and MLP alone with the hyperplanes frozen.
     encoder_epochs : int, optional
         The encoder is frozen from this epoch on (10 of 50 in the paper); never where it is not given.
     """
@@ -83,7 +86,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """Samples and class numbers of a data set, which stay on their device; batches of them are copied to ``device``.
+    """The samples and class numbers of a data set; batches of them are copied to a device.
 
     Parameters
     ----------
@@ -92,6 +95,7 @@ class Batches:
     y : torch.Tensor (n,)
         The number of each sample's class.
     device : torch.device
+        The device that batches are copied to; ``rows`` and ``y`` stay where they are.
     """
 
     rows: Tensor
@@ -124,10 +128,12 @@ class Training:
     Parameters
     ----------
     network : Network
+        The network, updated in place.
     loss : ChebyshevLoss
+        The loss, with its weights τ.
     settings : Settings
     order : torch.Generator
-        Draws the order of the samples in each epoch.
+        The random generator that shuffles the samples in each epoch.
     epoch : int
         The number of finished epochs.
     history : list of EpochRecord
@@ -153,14 +159,14 @@ class Training:
     @property
     def gamma(self) -> float:
         """γ of the current epoch."""
-        return cosine_annealed_rate(
+        return _cosine_annealed_rate(
             self.settings.gamma, min(self.settings.final_gamma, self.settings.gamma), self.epoch, self.settings.epochs
         )
 
     @property
     def learning_rate(self) -> float:
         """The current epoch's learning rate."""
-        return cosine_annealed_rate(
+        return _cosine_annealed_rate(
             self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs
         )
 
@@ -173,7 +179,21 @@ class Training:
         after: Callable[[], None] = lambda: None,
         callback: Callback | None = None,
     ) -> None:
-        """Run the remaining epochs; call ``after`` and then the callback at the end of each."""
+        """Run the remaining epochs; call ``after`` and then ``callback`` at the end of each.
+
+        Parameters
+        ----------
+        train : Batches
+            Training data.
+        validation : Batches, optional
+            Data whose accuracy is recorded after each epoch.
+        progress : bool
+            Whether to print a progress line.
+        after : callable
+            A function without arguments, such as one that saves a checkpoint.
+        callback : Callback, optional
+            Called with each epoch's record; the training stops if it returns True.
+        """
         start = time.perf_counter()
         while self.epoch < self.settings.epochs:
             row = self.one_epoch(train, validation)
@@ -186,7 +206,7 @@ class Training:
             sys.stderr.write("\n")
 
     def one_epoch(self, train: Batches, validation: Batches | None = None) -> EpochRecord:
-        """Train on every batch once; return the epoch's measurements, which ``history`` has from then on."""
+        """Train on every batch once; append the epoch's measurements to ``history`` and return them."""
         limit = self.settings.encoder_epochs
         if limit is not None and self.epoch >= limit and not self.network.frozen:
             self.network.freeze_encoder()

@@ -73,7 +73,7 @@ def all_estimators() -> EstimatorTable:
     return EstimatorTable({info.name: info for info in sorted(records, key=lambda info: info.name)})
 
 
-#: The names written here; ``__all__`` has the estimators as well, and is made when it is asked for.
+#: The names listed here; ``__all__``, which is computed on access, has the estimators as well.
 _OWN = tuple(__all__)
 del __all__
 

@@ -32,8 +32,8 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
     gamma, degree, coef0, solver, tol, standardise, time_limit, verbose
         As `L2SVC`.
     contamination : float
-        Part of the training points, in [0, 0.5], that is to lie outside: the threshold is that quantile of their scores. With 0
-        it is the ball's own radius, and every training point is inside.
+        Share of the training points, in [0, 0.5], outside the threshold, which is that quantile of their scores. With 0 the
+        threshold is the ball's radius, and every training point is inside.
 
     Attributes
     ----------

@@ -71,9 +71,9 @@ class EstimatorInfo:
     model : type of Model
         The formulation that it solves.
     summary : str
-        One line that says what it is.
+        The estimator in one line.
     quick_parameters : mapping
-        Parameters with which it fits small data in a moment: those of scikit-learn's checks.
+        Parameters for a quick fit of small data, as scikit-learn's estimator checks need.
     """
 
     estimator: type[Any]
@@ -174,7 +174,21 @@ class PointsEstimator(Estimator):
 
 @dataclass(eq=False, repr=False)
 class ModelEstimator(PointsEstimator):
-    """The base class of estimators that solve models of `marginopt.models`: the parameters of these solves."""
+    """The base class of estimators that solve models of `marginopt.models`: the parameters of these solves.
+
+    Parameters
+    ----------
+    solver : str or Solver
+        A solver, as for `marginopt.solve`.
+    tol : float or None
+        Relative gap at which the solver stops; the solver's own default where it is None.
+    standardise : bool
+        Whether to scale features to mean 0 and deviation 1 before the solve; sparse features to deviation 1 only.
+    time_limit : float or None
+        Seconds of each solve.
+    verbose : bool
+        Whether to print the solver's log and progress.
+    """
 
     _: KW_ONLY
     solver: Any = "auto"

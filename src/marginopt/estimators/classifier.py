@@ -42,6 +42,7 @@ class PreparedData:
     classes : ndarray (K,)
         The labels of the classes, sorted.
     sample : WeightedPoints
+        The training points of positive weight; equal ones may be merged.
     space : FeatureSpace
         The points of ``sample`` in the space of the models.
     pairs : list of BinaryProblem
@@ -72,7 +73,15 @@ class PreparedData:
 
 
 class PointsClassifier(ClassifierMixin, PointsEstimator, ABC):  # type: ignore[misc]
-    """The base class of classifiers on points: it validates labels, computes points' costs, and predicts the largest score."""
+    """The base class of classifiers on points: it validates labels, computes points' costs, and predicts the largest score.
+
+    Attributes
+    ----------
+    class_weight : dict, "balanced" or None
+        Factors of the sample weights by class, as in scikit-learn.
+    classes_ : ndarray (K,)
+        The labels of the classes, sorted; set by `fit`.
+    """
 
     #: Whether points have weights, so that equal ones may be merged.
     _weighted = False
@@ -152,6 +161,15 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
     classifier of a solution (`_solution`). Fitted attributes of all: ``classes_``, ``n_features_in_``, ``problem_`` (the model),
     ``result_``, ``certificate_`` (lists of these, in the order of ``pairs_``, where there are several problems), and ``pairs_``,
     the classes (negative, positive) of each problem, None standing for all the rest.
+
+    Parameters
+    ----------
+    multi_class : {"ovo", "ovr"}
+        One binary problem for each pair of classes, or one for each class against the rest.
+    n_jobs : int or None
+        Binary problems solved at a time (joblib).
+    class_weight : dict, "balanced" or None
+        As `PointsClassifier`; only `WeightedClassifier` and its subclasses take it as a parameter.
     """
 
     #: Statuses that are no reason to warn.
@@ -160,7 +178,7 @@ class ModelClassifier(PointsClassifier, ModelEstimator, ABC):
     _: KW_ONLY
     multi_class: str = "ovo"
     n_jobs: int | None = None
-    class_weight: Any = field(default=None, init=False)  # a parameter of some
+    class_weight: Any = field(default=None, init=False)
 
     @abstractmethod
     def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
@@ -235,7 +253,7 @@ class WeightedClassifier(WeightedPointsClassifier, ModelClassifier):
 
 
 class LinearClassifier(ModelClassifier):
-    """The base class of linear classifiers: ``coef_`` (problems × p) and ``intercept_``, for rows as they come."""
+    """The base class of linear classifiers: ``coef_`` (problems × p) and ``intercept_`` (problems,) of the original features."""
 
     def _space(self, X: Points, sample: WeightedPoints) -> FeatureSpace:
         return self._linear_space(X, sample)
@@ -247,8 +265,16 @@ class LinearClassifier(ModelClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class SearchedClassifier(WeightedClassifier, LinearClassifier):
-    """The base class of linear classifiers by branch and bound, whose budget may end a search without a warning."""
+class BranchAndBoundClassifier(WeightedClassifier, LinearClassifier):
+    """The base class of linear classifiers by branch and bound. A search that ends at its limits gives no warning.
+
+    Parameters
+    ----------
+    node_limit : int or None
+        Largest number of nodes for each binary problem.
+    random_state : int
+        Seed of the solver.
+    """
 
     _: KW_ONLY
     node_limit: int | None = None
@@ -262,7 +288,15 @@ class SearchedClassifier(WeightedClassifier, LinearClassifier):
 
 @dataclass(eq=False, repr=False)
 class KernelClassifier(ModelClassifier):
-    """The base class of kernel classifiers: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``."""
+    """The base class of kernel classifiers: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``.
+
+    Parameters
+    ----------
+    gamma : float, str or None
+        γ of the kernel or the name of a rule for it, as in `L2SVC`.
+    degree, coef0 : int, float
+        Degree and constant of the polynomial kernel.
+    """
 
     _: KW_ONLY
     gamma: Any = None

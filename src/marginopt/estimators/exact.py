@@ -30,7 +30,7 @@ from ..solvers.margin import MarginBB
 from ..solvers.path import SolutionPath, path
 from ..solvers.registry import SolverSpec
 from .base import EstimatorInfo
-from .classifier import PreparedData, SearchedClassifier
+from .classifier import BranchAndBoundClassifier, PreparedData
 from .training import BinaryFit, single_or_list
 from .training_set import BinaryProblem, FeatureSpace, Solution
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class ZeroOneSVC(SearchedClassifier):
+class ZeroOneSVC(BranchAndBoundClassifier):
     """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
 
     With ``kappa`` in place of ``lam``: min ||w||² with at most κn margins violated.
@@ -62,7 +62,7 @@ class ZeroOneSVC(SearchedClassifier):
     time_limit : float, optional
         Budget of seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     random_state : int
         Seed of the incumbent heuristic.
     kappa : float, optional
@@ -73,7 +73,7 @@ class ZeroOneSVC(SearchedClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
     """
@@ -86,21 +86,22 @@ class ZeroOneSVC(SearchedClassifier):
     kappa: float | None = None
 
     def ambiguity(self, epsilon: float, within: float | None = None) -> tuple[float, float]:
-        """Return the interval of the ambiguity at ε: the share of training points that some classifier predicts otherwise.
+        """Return proved bounds of the ambiguity at ε: the share of training points that some near-optimal classifier flips.
 
-        The classifiers are those with an objective of at most the optimum + ε Σλ, and "otherwise" is with margin 1. Points count
-        by their weights.
+        Near-optimal classifiers have an objective of at most the optimum + ε Σλ. A flipped point has margin 1 on the other side.
+        Points count by their weights.
 
         Parameters
         ----------
         epsilon : float
+            ε ≥ 0.
         within : float, optional
-            Passed to `questions.prediction_stability`; ε unless given.
+            Largest ε that the search covers, ``within`` of `questions.prediction_stability`; ε unless given.
 
         Returns
         -------
         tuple of float
-            Proved ends of the interval, in [0, 1]; they are equal where every prediction is decided.
+            Lower and upper bound, in [0, 1]; equal where every prediction is decided.
 
         Raises
         ------
@@ -165,7 +166,7 @@ class ZeroOneSVC(SearchedClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class RampSVC(SearchedClassifier):
+class RampSVC(BranchAndBoundClassifier):
     """Linear classifier of the ramp loss, `marginopt.RampSVM`, Brooks (2011): min ||w||² + λ Σ s_i min((1 - y_i f(x_i))_+, 2).
 
     A point far on the wrong side costs no more than 2λ, so that outliers do not pull. Solved by exact branch and bound within a
@@ -189,16 +190,16 @@ class RampSVC(SearchedClassifier):
     time_limit : float, optional
         Budget of seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     random_state : int
-        Seed of the starts.
+        Seed of the starting points.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
     """
@@ -220,7 +221,7 @@ class RampSVC(SearchedClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class ScoringSystemClassifier(SearchedClassifier):
+class ScoringSystemClassifier(BranchAndBoundClassifier):
     """Linear classifier with few whole coefficients, `marginopt.ScoringSystem`: SLIM, Ustun and Rudin, 2015, (4).
 
     Coefficients are points for each unit of a feature, so features are best whole numbers or yes and no
@@ -236,7 +237,7 @@ class ScoringSystemClassifier(SearchedClassifier):
     max_features : int, optional
         Most features in use.
     C0 : float
-        ≥ 0: the share of the points (of their weight) that one more feature must put right.
+        ≥ 0, the penalty of a feature: the share of the points' total weight that one more feature must classify correctly.
     subject_to : Restriction or sequence of Restriction
         As `MarginClassifier`, of the kinds that `ScoringSystem` takes.
     solver : str
@@ -247,9 +248,9 @@ class ScoringSystemClassifier(SearchedClassifier):
     node_limit, time_limit : optional
         Budget of nodes, of seconds, for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     random_state : int
-        Seed of the descents for incumbents.
+        Seed of the incumbent heuristic.
     multi_class, n_jobs, class_weight
         As `L2SVC`.
 
@@ -273,7 +274,8 @@ class ScoringSystemClassifier(SearchedClassifier):
     subject_to: Any = ()
     tol: float | None = None
     time_limit: float | None = 60.0
-    standardise: bool = field(default=False, init=False)  # points are for the features as they are
+    #: Always False: points are for the original features.
+    standardise: bool = field(default=False, init=False)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: FeatureSpace) -> Model:
         as_positive(self.C0, "C0", zero=True)
@@ -315,7 +317,7 @@ class ScoringSystemClassifier(SearchedClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class SparseSVC(SearchedClassifier):
+class SparseSVC(BranchAndBoundClassifier):
     """Linear classifier of at most k features, `marginopt.Margin`: min ½||w||² + C Σ s_i ℓ(y_i f(x_i)), ||w||_0 ≤ k.
 
     Solved by exact branch and bound within a budget: ``gap_`` says how far the classifier can be from the optimum, and the bound
@@ -328,8 +330,9 @@ class SparseSVC(SearchedClassifier):
     C : float
         C > 0; s_i = sample weight × class weight multiplies it.
     loss : {"hinge", "squared-hinge", "logistic"}
+        ℓ, a loss of the margin.
     curve : bool
-        Also solve for each smaller number of features, each from the next larger one's classifier and bound.
+        Whether to solve also for 1, ..., k - 1 features, each from the classifier and bound for one feature more.
     solver : str
         "auto" is "sparse-bb" where k binds; any solver that reads the problem ("scip", "gurobi").
     tol : float
@@ -337,7 +340,7 @@ class SparseSVC(SearchedClassifier):
     node_limit, time_limit : optional
         Budget of nodes, of seconds, for each binary problem and each number of features.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     random_state : int
         Seed of the solver; "sparse-bb" draws no random numbers.
     multi_class, n_jobs, class_weight, standardise
@@ -353,7 +356,7 @@ class SparseSVC(SearchedClassifier):
         With ``curve=True`` the results for 1, ..., k features; a list in the order of ``pairs_`` where there are several
         problems. `draw_curve` draws it.
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
 

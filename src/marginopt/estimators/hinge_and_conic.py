@@ -76,10 +76,23 @@ class PathClassifier(ModelClassifier):
 
 @dataclass(eq=False, repr=False)
 class CrossValidatedClassifier(PathClassifier):
-    """The base class of classifiers that choose their parameter by validated accuracy, then fit to all points with it.
+    """The base class of classifiers that choose their parameter by cross-validated accuracy, then fit to all points with it.
 
-    Attributes: ``values_`` (m), ``cv_scores_`` (m × folds; NaN where there is no classifier), ``best_index_`` (the first of the
-    best mean scores), ``best_score_``.
+    Parameters
+    ----------
+    cv : int, float, splitter or iterable
+        The validation splits, as in `HingeSVCCV`.
+
+    Attributes
+    ----------
+    values_ : ndarray (m,)
+        The candidates of the parameter, ascending.
+    cv_scores_ : ndarray (m, folds)
+        Validation accuracy of each candidate; NaN where its problem has no solution.
+    best_index_ : int
+        Index of the chosen candidate: the first of the largest mean accuracy.
+    best_score_ : float
+        Its mean accuracy.
     """
 
     _: KW_ONLY
@@ -111,17 +124,17 @@ class CrossValidatedClassifier(PathClassifier):
         return super()._fit(X, y, sample_weight)
 
 
-def grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) -> FloatArray:
+def _grid_values(grid: Any, name: str, values_of: Callable[[int], FloatArray]) -> FloatArray:
     """Return the values of a parameter among which cross-validation chooses, in ascending order.
 
     Parameters
     ----------
     grid : int or array_like
-        How many values, or the values themselves.
+        Number of values, or the values.
     name : str
         The parameter of the estimator.
     values_of : callable
-        Returns as many default values as it is given.
+        Returns the default values for a number of values.
     """
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         if grid < 1:
@@ -201,7 +214,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
     """
@@ -219,10 +232,10 @@ class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
     Parameters
     ----------
     lam_grid : int or array_like
-        How many values of β, k/(lam_grid + 1) for k = 1 .. lam_grid; or the values of λ themselves.
+        Number of values of β, k/(lam_grid + 1) for k = 1 .. lam_grid; or the values of λ.
     cv : int, float, splitter or iterable
-        Number of stratified folds (never more than the smallest class has points); a part in (0, 1), the size of one stratified
-        validation set; or whatever scikit-learn takes (``PredefinedSplit`` for a validation set of your own).
+        Number of stratified folds, reduced to the size of the smallest class; a share in (0, 1), the size of one stratified
+        validation set; or a splitter or iterable of splits as in scikit-learn (``PredefinedSplit`` for a given validation set).
     n_jobs : int, optional
         Folds at a time (joblib).
     solver, tol, multi_class, class_weight, standardise, time_limit, verbose
@@ -247,7 +260,7 @@ class HingeSVCCV(CrossValidatedClassifier, HingeClassifier):
             beta = np.arange(1, count + 1) / (count + 1.0)
             return np.asarray(beta / (1.0 - beta))
 
-        return grid_values(self.lam_grid, "lam_grid", uniform_beta)
+        return _grid_values(self.lam_grid, "lam_grid", uniform_beta)
 
     @property
     def lam_(self) -> float:
@@ -261,7 +274,15 @@ _PATH_SOLVERS = ("auto", "conic-ipm")
 
 @dataclass(eq=False, repr=False)
 class ConicClassifier(PathClassifier):
-    """The base class of `ConicSVC` and `ConicSVCCV`: linear in the features, or with a kernel (intercept by k + 1)."""
+    """The base class of `ConicSVC` and `ConicSVCCV`: linear, or with a kernel k, whose intercept comes from k + 1.
+
+    Parameters
+    ----------
+    kernel : {"linear", "rbf", "polynomial", "precomputed"}, Kernel or callable
+        "linear" is the primal form, any other the kernel form.
+    gamma, degree, coef0
+        Parameters of the kernel, as in `L2SVC`.
+    """
 
     _: KW_ONLY
     kernel: Any = "linear"
@@ -295,7 +316,7 @@ class ConicSVC(ConicClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        With the linear kernel, for rows as they come.
+        With the linear kernel, of the original features.
     support_, dual_coef_, intercept_, kernel_
         With any other kernel, as `L2SVC`.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
@@ -327,7 +348,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     Parameters
     ----------
     kappa_grid : int or array_like
-        How many values, 0.5k/kappa_grid for k = 1 .. kappa_grid; or the values themselves, in (0, 1].
+        Number of values, 0.5k/kappa_grid for k = 1 .. kappa_grid; or the values, in (0, 1].
     cv : int, float, splitter or iterable
         As `HingeSVCCV`.
     n_jobs : int, optional
@@ -350,7 +371,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     kappa_grid: Any = 100
 
     def _values(self) -> FloatArray:
-        values = grid_values(self.kappa_grid, "kappa_grid", lambda count: 0.5 * np.arange(1, count + 1) / count)
+        values = _grid_values(self.kappa_grid, "kappa_grid", lambda count: 0.5 * np.arange(1, count + 1) / count)
         if values[-1] > 1.0:
             raise InputError(
                 f"kappa_grid must lie in (0, 1], parts of the points; the largest is {values[-1]:g}", name="kappa_grid"

@@ -36,11 +36,12 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     C : float
         > 0.
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+        The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str, optional
         γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.kernels.gamma_by_rule`); each kernel's default
         rule where it is not given.
-    degree, coef0
-        Of "polynomial".
+    degree, coef0 : int, float
+        Degree and constant of "polynomial".
     solver : str
         A name of ``marginopt.solvers.table()``, or "auto".
     tol : float
@@ -50,6 +51,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     n_jobs : int, optional
         Binary problems at a time (joblib).
     class_weight : dict or "balanced", optional
+        Factors of the sample weights by class, as in scikit-learn.
     standardise : bool
         Bring every feature to (weighted) mean 0 and deviation 1 first; sparse features to deviation 1 only.
     warm_start : bool
@@ -57,7 +59,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     time_limit : float, optional
         Seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
 
     Attributes
     ----------
@@ -150,7 +152,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
 
 @dataclass(eq=False, repr=False)
 class MaxMinSVC(ModelClassifier):
-    """The two-hulls classifier that chooses γ of its Gaussian kernel with itself, `marginopt.MaxMinSVM`, MaxMin (10).
+    """The two-hulls classifier that optimises γ of its Gaussian kernel in the same problem, `marginopt.MaxMinSVM`, MaxMin (10).
 
     γ is a stationary point of the max-min problem, called local; certificates are those of the inner problem at γ.
 
@@ -161,12 +163,12 @@ class MaxMinSVC(ModelClassifier):
     gamma0, lower, upper : float
         Start and range of γ.
     parameter : {"gamma", "log-gamma", "per-feature"}
-        What the outer problem moves.
+        The variable of the outer problem: γ, log γ, or one γ for each feature.
     shared : bool
         With several binary problems: one γ for all, a stationary point (in log γ) of the *sum* of their optimal values, instead
         of one for each. Not with "per-feature".
     solver : str
-        "maxmin", the one that moves γ.
+        "maxmin", the only solver that optimises γ.
     tol : float
         |d log f/d log γ| at which γ is stationary (free of scale; the paper's ε2 is |f'(γ)|).
     multi_class, n_jobs, standardise, time_limit, verbose
@@ -283,9 +285,9 @@ class NuSVC(WeightedClassifier, KernelClassifier):
     Attributes
     ----------
     coef_ : ndarray (problems, p)
-        Of the linear kernel, for rows as they come.
+        With the linear kernel, of the original features.
     support_, dual_coef_, kernel_
-        Of other kernels; see `KernelPredictor.attributes`.
+        With other kernels; see `KernelPredictor.attributes`.
     intercept_ : ndarray (problems,)
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
@@ -327,6 +329,6 @@ class NuSVC(WeightedClassifier, KernelClassifier):
 ESTIMATORS = (
     EstimatorInfo(L2SVC, L2SVMDual, "SVM with squared slacks"),
     EstimatorInfo(NCHSVC, ConvexHullsDual, "SVM with squared slacks as the distance between two convex hulls"),
-    EstimatorInfo(MaxMinSVC, MaxMinSVM, "SVM with squared slacks, and γ of its kernel with it"),
-    EstimatorInfo(NuSVC, NuSVM, "nu-SVM: the share of margin errors is given", {"intercept": "penalised"}),
+    EstimatorInfo(MaxMinSVC, MaxMinSVM, "SVM with squared slacks that optimises γ of its Gaussian kernel"),
+    EstimatorInfo(NuSVC, NuSVM, "nu-SVM: nu bounds the share of margin errors", {"intercept": "penalised"}),
 )

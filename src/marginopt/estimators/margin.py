@@ -20,13 +20,13 @@ from ..models.formulations.multiclass import MulticlassSVM
 from ..models.model import Model
 from ..solvers.records import Status
 from .base import EstimatorInfo, ModelEstimator
-from .classifier import LinearClassifier, SearchedClassifier, WeightedClassifier, WeightedPointsClassifier
+from .classifier import BranchAndBoundClassifier, LinearClassifier, WeightedClassifier, WeightedPointsClassifier
 from .training import solve_for_classifier, warn_of_useless_classifier
 from .training_set import FeatureSpace, LinearPredictor
 
 
 @dataclass(eq=False, repr=False)
-class MarginClassifier(SearchedClassifier):
+class MarginClassifier(BranchAndBoundClassifier):
     """Linear classifier of a composed problem, `marginopt.Margin`: min R(w) + λ Σ s_i ℓ(y_i f(x_i)).
 
     Parameters
@@ -34,14 +34,14 @@ class MarginClassifier(SearchedClassifier):
     loss : Loss or str
         A loss of margins of `marginopt.margin`, or its name, such as "hinge", "squared-hinge", "logistic", "ramp", "zero-one".
     regulariser : Regulariser or str
-        Or its name: "l2", "half-l2", "l1", "l0", "elastic-net", "none".
+        R, or its name: "l2", "half-l2", "l1", "l0", "elastic-net", "none".
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
     intercept : {"penalised", "free"}
         Whether the intercept is part of the regulariser.
     domain : Domain or str
-        The domain of intercept and coefficients, the intercept first; of those of standardised features unless
-        ``standardise=False``. It may name columns of the frame that the classifier is fitted on.
+        The domain of intercept and coefficients, the intercept first. The coefficients are those of standardised features
+        unless ``standardise=False``. It may name columns of the data frame that the classifier is fitted on.
     subject_to : Restriction or sequence of Restriction
         Restrictions of each binary problem. They may name classes, and columns of the frame that the classifier is fitted on:
         ``mo.parity("gender")``, ``mo.error_budget("yes", .1)``. Points are counted whatever their weight. Rows of X may be
@@ -49,12 +49,13 @@ class MarginClassifier(SearchedClassifier):
     solver : str
         "auto", or any solver that reads the problem.
     tol : float, optional
+        Relative gap at which to stop; the solver's own default where it is not given.
     node_limit : int, optional
-        Budget of nodes for each binary problem of a loss with jumps (the same on every machine).
+        Largest number of nodes for each binary problem with a nonconvex loss (the same on every machine).
     time_limit : float, optional
-        Seconds for each binary problem; a search that one of the two ends gives its best classifier, without a warning.
+        Seconds for each binary problem; a search that ends at one of the two limits gives its best classifier, without a warning.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     random_state : int
         Seed of the solver.
     multi_class, n_jobs, class_weight, standardise
@@ -63,9 +64,9 @@ class MarginClassifier(SearchedClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        As every classifier's here.
+        See `ModelClassifier`.
 
     Raises
     ------
@@ -107,20 +108,22 @@ class MulticlassSVC(WeightedPointsClassifier, ModelEstimator):
     solver : str
         "auto", or any solver that reads the problem.
     tol : float, optional
+        Relative gap at which to stop; the solver's own default where it is not given.
     time_limit : float, optional
-        Seconds; a search that it ends gives its best classifier, without a warning.
+        Seconds; a search that ends there gives its best classifier, without a warning.
     verbose : bool
-        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+        Whether to print progress: marginopt's solvers on standard error, other solvers as they log.
     class_weight : dict, "balanced" or None
+        Factors of the sample weights by class, as in scikit-learn.
     standardise : bool
-        Mean 0 and deviation 1 for every feature; coefficients are for rows as they come.
+        Whether to scale features to mean 0 and deviation 1; coefficients are of the original features.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (K, p), (K,)
         One vector for each of ``classes_``.
     problem_, result_, certificate_, classes_, n_features_in_
-        As every classifier's here.
+        See `ModelClassifier`; one problem for all classes.
 
     Raises
     ------
@@ -176,7 +179,7 @@ class LogisticRegression(WeightedClassifier, LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : ndarray (problems, p), (problems,)
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
     """

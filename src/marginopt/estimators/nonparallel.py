@@ -29,7 +29,25 @@ from .training_set import Scaling, make_kernel
 
 @dataclass(eq=False, repr=False)
 class HyperplaneClassifier(PointsClassifier):
-    """The base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes."""
+    """The base class of classifiers with a kernel and one hyperplane for each class; `_closeness` scores the classes.
+
+    Parameters
+    ----------
+    gamma : float or str
+        γ of the kernels "rbf" and "polynomial", or a rule for it; "npsvc" is 1/(mean squared distance of the points).
+    degree, coef0 : int, float
+        Degree and constant of the polynomial kernel.
+    c : float
+        > 0, weight of the loss of the other classes' points in a class's objective.
+    intercept : float
+        ≥ 0, the constant added to the kernel, so that f has an intercept; 0 for none.
+    ridge : float
+        ε ≥ 0 added to the kernel matrix's diagonal.
+    standardise : bool
+        Whether to scale features to mean 0 and deviation 1; not with a precomputed kernel.
+    verbose : bool
+        Whether to print progress on standard error.
+    """
 
     _: KW_ONLY
     gamma: Any = "npsvc"
@@ -76,16 +94,17 @@ class NonparallelSVC(HyperplaneClassifier):
     loss : {"twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"}
         The pair of losses, NPSVC++ Table 1.
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+        The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
         γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
-    degree, coef0
-        Of "polynomial".
+    degree, coef0 : int, float
+        Degree and constant of "polynomial".
     c : float
         > 0, weight of the other classes' losses.
     r : float
         > 0, weight of the norm of each hyperplane.
     margin : float
-        s > 0, where the other classes are to be.
+        s > 0, the value of f that points of the other classes should reach.
     epsilon, tau, decay : float
         ε of "npsvm" and "capped", τ of "pinball", γ of "correntropy".
     manifold : float
@@ -97,22 +116,24 @@ class NonparallelSVC(HyperplaneClassifier):
     tol : float
         Relative duality gap of every class's problem; of the non-convex losses, stationarity.
     starts : int
-        Starts of the majorisation of the non-convex losses.
+        Number of starting points of the majorisation of the non-convex losses.
     standardise : bool
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int
-        Of the starts.
+        Seed of the starting points.
     verbose : bool
         Whether to write a line for each class.
 
     Attributes
     ----------
     classes_, n_features_in_
+        The sorted labels, and the number of features, as in scikit-learn.
     problems_ : tuple of NonparallelSVM
         One for each class.
     U_ : ndarray (features, K)
         The hyperplanes over the features of the kernel, one column for each class.
     objectives_ : ndarray (K,)
+        Objective of each class's problem.
     gaps_ : ndarray (K,)
         Relative duality gap of each class's problem; of a non-convex one, of its majorant at the answer (0: stationary).
     """
@@ -191,6 +212,6 @@ ESTIMATORS = (
     EstimatorInfo(
         NonparallelSVC,
         NonparallelSVM,
-        "a hyperplane for each class, near it and away from the others: TWSVM, NPSVM, pinTWSVM, RMTBSVM by their losses",
+        "a hyperplane for each class, near its points and far from the others: TWSVM, NPSVM, pinTWSVM, RMTBSVM by their losses",
     ),
 )

@@ -25,7 +25,7 @@ from .nonparallel import HyperplaneClassifier
 from .training import log_slow_solve
 
 
-class KernelMap(ABC):
+class _KernelMap(ABC):
     """A map of points to features whose inner products approximate a kernel."""
 
     @abstractmethod
@@ -34,7 +34,7 @@ class KernelMap(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Nystroem(KernelMap):
+class _Nystroem(_KernelMap):
     """Nyström's features k(x, Z)L^{-T} with LL' = k(Z, Z) + εI."""
 
     Z: Points
@@ -47,7 +47,7 @@ class _Nystroem(KernelMap):
 
 
 @dataclass(frozen=True, eq=False)
-class _Fourier(KernelMap):
+class _Fourier(_KernelMap):
     """Random Fourier features √(2/m) cos(Ω'x + b), by scikit-learn's `RBFSampler`."""
 
     sampler: Any
@@ -56,9 +56,9 @@ class _Fourier(KernelMap):
         return np.ascontiguousarray(self.sampler.transform(X), dtype=np.float64)
 
 
-def fit_kernel_map(
+def _fit_kernel_map(
     name: object, X: Points, kernel: Kernel, components: object, ridge: object, rng: np.random.RandomState
-) -> KernelMap:
+) -> _KernelMap:
     """Return the map of this name that approximates the kernel, fitted to the training points.
 
     Parameters
@@ -93,7 +93,7 @@ def fit_kernel_map(
     return _Fourier(RBFSampler(gamma=float(fitted.gamma), n_components=count, random_state=rng).fit(X))
 
 
-def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.random.RandomState) -> KernelMap:
+def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.random.RandomState) -> _KernelMap:
     Z = X[np.sort(rng.choice(X.shape[0], size=count, replace=False))]
     matrix = kernel.matrix(Z, Z) + ridge * np.eye(count)
     try:
@@ -119,18 +119,19 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     Parameters
     ----------
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+        The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
         γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
-    degree, coef0
-        Of "polynomial".
+    degree, coef0 : int, float
+        Degree and constant of "polynomial".
     c : float
-        > 0, weight of the dissimilarity loss.
+        > 0, weight of the dissimilarity loss, that of the points that a hyperplane should be far from.
     r1, r2 : float, optional
         > 0: weights of ½||u_l - Pv_l||² and ½||v_l||²; 1/K if not given (released code).
     mu : float, optional
         Weight of the graph regulariser (A.12); 2/(n - 1) where not given (released code), 0 for a precomputed kernel.
     d : int, optional
-        Learned features; min(2K, features - 1) where not given (released code).
+        Number of learned features; min(2K, features - 1) where not given (released code).
     orientation : {"one", "rest"}
         Which points are near hyperplane l: those of class l, as printed, or all the others, the released code's default, which
         the published accuracies on sets of many classes need.
@@ -139,12 +140,12 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     ridge : float
         ε added to the kernel matrix's diagonal.
     neighbours : int, optional
-        Of the graph; ⌊log2 n⌋ where not given.
+        Neighbours of a point in the graph; ⌊log2 n⌋ where not given.
     dual_weight, eta, tau_weight : float
         γ of (20), the step length η of P along the common descent direction, and the share of the new τ in its update:
         `KernelNPSVCpp`.
     classes_step : {"alternate", "joint"}
-        As printed, or U and V at once.
+        How to update U and V, the parts of all hyperplanes: one after the other, as printed, or at once.
     qp, stiefel : str
         Solvers of the classes' box QPs and of the P-step.
     max_iter : int
@@ -161,14 +162,16 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     standardise : bool
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int, RandomState or None
-        Of the start and the features.
+        Seed of the starting point and the approximate features.
     verbose : bool
-        Whether to write progress.
+        Whether to print progress.
 
     Attributes
     ----------
     classes_, n_features_in_
+        The sorted labels, and the number of features, as in scikit-learn.
     n_iter_ : int
+        Number of outer iterations.
     problem_ : ChebyshevNPSVC
         The model.
     model_ : ChebyshevNPSVC
@@ -213,9 +216,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
         rows, labels, kernel = self._begin(X, y)
         self._check_steps()
         rng = check_random_state(self.random_state)
-        self._features: KernelMap | None = None
+        self._features: _KernelMap | None = None
         if self.approximation is not None:
-            self._features = fit_kernel_map(self.approximation, rows, kernel, self.components, self.ridge, rng)
+            self._features = _fit_kernel_map(self.approximation, rows, kernel, self.components, self.ridge, rng)
             rows, kernel = self._features.features(rows), Linear()
         model = self._model(rows, labels, kernel)
         with log_slow_solve(model, "kernel-npsvcpp", "a smaller max_iter= ends it earlier", bool(self.verbose)):

@@ -77,7 +77,7 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the values of the function (n,)."""
+        """Return the predicted targets (n,)."""
         points = self._new_points(X)
         return self._predictor.scores(points)[:, 0]
 
@@ -93,17 +93,17 @@ class EpsilonSVR(ModelRegressor):
     epsilon : float
         ε ≥ 0, half the width of the tube.
     kernel, gamma, degree, coef0
-        As `L2SVC`. The linear kernel has coefficients of the features.
+        As `L2SVC`.
     solver, tol, standardise, time_limit, verbose
-        As `L2SVC`. Targets are taken as they are.
+        As `L2SVC`. Targets are not scaled.
 
     Attributes
     ----------
     coef_ : ndarray (p,)
-        Of the linear kernel, for rows as they come.
+        With the linear kernel, of the original features.
     support_, dual_coef_, kernel_
-        Of other kernels: points off the tube's inside, and their multipliers (1 × support vectors); f = Σ dual_coef_ k(x_i, x)
-        + intercept_.
+        With other kernels: points on or outside the tube, and their multipliers (1 × support vectors);
+        f = Σ dual_coef_ k(x_i, x) + intercept_.
     intercept_ : float
     problem_, result_, certificate_, n_features_in_
         See `ModelRegressor`.
@@ -143,15 +143,16 @@ class MarginRegressor(ModelRegressor):
     loss : Loss or str
         A loss of residuals of `marginopt.margin`, or its name: "epsilon-insensitive", "squared-epsilon-insensitive", "huber".
     regulariser, domain, subject_to, solver, tol, node_limit, time_limit, verbose, random_state, standardise
-        As `MarginClassifier`. Targets are taken as they are.
+        As `MarginClassifier`. Targets are not scaled.
     lam : float
         λ > 0; s_i, the sample weight, multiplies it.
     intercept : {"free", "penalised"}
+        Whether the intercept is part of the regulariser.
 
     Attributes
     ----------
     coef_, intercept_ : ndarray (p,), float
-        For rows as they come.
+        Of the original features, not the standardised ones.
     problem_, result_, certificate_, n_features_in_
         See `ModelRegressor`.
 

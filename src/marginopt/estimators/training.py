@@ -40,10 +40,13 @@ _FIRST_POINTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class BinaryFit:
-    """The fit of a binary problem: its model, the result of the solve, and the classifier of the result."""
+    """The fit of one binary problem of a classifier."""
 
+    #: The model that was solved.
     problem: Model
+    #: The result of the solve, with its certificate.
     result: Result
+    #: The classifier that the result gives.
     solution: Solution
 
 
@@ -51,7 +54,7 @@ def solve_for_classifier(problem: Model, solver: Any, options: Options, expected
     """Solve a classifier's model by `solve_with_warning`, and warn if w is not better than 0; return the result."""
     result = solve_with_warning(problem, solver, options, expected, "classifier")
     if result.solved or result.status in expected:
-        warn_of_zero(problem, result)
+        _warn_of_zero(problem, result)
     return result
 
 
@@ -62,9 +65,9 @@ def solve_with_warning(problem: Model, solver: Any, options: Options, expected: 
     ----------
     problem, solver, options
     expected : frozenset of Status
-        Ways to end that are no reason to warn.
+        Statuses that need no warning.
     noun : str
-        The word for what is fitted.
+        The word for what is fitted, for messages: "classifier" or "regressor".
 
     Raises
     ------
@@ -148,8 +151,8 @@ def log_slow_solve(problem: Model, solver: str, remedy: str, shows_progress: boo
         timer.cancel()
 
 
-def warn_of_zero(problem: Model, result: Result) -> None:
-    """Warn of a classifier that the certificate cannot tell from w = 0, whose direction is rounding.
+def _warn_of_zero(problem: Model, result: Result) -> None:
+    """Warn of a classifier that is not certified to be better than w = 0, so that its direction may be rounding error.
 
     The gain over w = 0 is to be more than what the solver left open. A search that its budget ended leaves nearly all open, so
     there the incumbent itself is to be better.
@@ -173,10 +176,19 @@ def warn_of_zero(problem: Model, result: Result) -> None:
 def warn_of_useless_classifier(
     name: str, predict: Callable[[Points], np.ndarray], X: Points, labels: np.ndarray, weights: FloatArray
 ) -> None:
-    """Warn where ``predict`` puts all training points into one class, unless the others weigh next to nothing, and where it is
-    right on far fewer points than the most frequent class would be.
+    """Warn of a classifier that predicts one class for all training points, or is less accurate than a constant prediction.
 
-    A part of the points is classified first, which settles the question for most classifiers.
+    No warning is given if the other classes have less than 1% of the weight. A part of the points is classified first, which
+    decides for most classifiers.
+
+    Parameters
+    ----------
+    name : str
+        Name of the estimator, for the message.
+    predict : callable
+        Returns the predicted labels of rows.
+    X, labels, weights
+        The training points (n × p), their labels (n,) and weights (n,).
     """
     step = max(1, labels.size // _FIRST_POINTS)
     for rows in (slice(None, None, step), slice(None)):
@@ -232,7 +244,7 @@ def fit_binary_problem(
     solution : callable
         Returns the classifier of a model and its result.
     problem, solver, options, expected
-        As `solve_with_warning`.
+        As in `solve_with_warning`.
     """
     work = copy.copy(problem)
     result = solve_for_classifier(work, solver, options, expected)

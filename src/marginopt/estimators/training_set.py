@@ -26,11 +26,15 @@ class WeightedPoints:
     Parameters
     ----------
     rows : ndarray of int (m,)
-        Row of each distinct point's first copy in the training set.
+        For each distinct point, the row of its first copy in the training set.
     weight : ndarray (m,)
-        Its weight: the sum over its copies.
-    points, member, share : ndarray (k,)
-        The points of positive weight, the distinct point each of them is a copy of, and its part of that point's weight.
+        For each distinct point, the sum of the weights of its copies.
+    points : ndarray of int (k,)
+        The rows of positive weight, copies included.
+    member : ndarray of int (k,)
+        For each of ``points``, its distinct point, an index of ``rows``.
+    share : ndarray (k,)
+        For each of ``points``, its weight divided by that of its distinct point.
     """
 
     rows: IntArray
@@ -81,11 +85,11 @@ class BinaryProblem:
     Attributes
     ----------
     index : ndarray of int (n,)
-        Its points, as places in `WeightedPoints.rows`.
+        Its points, as indices of `WeightedPoints.rows`.
     labels : ndarray (n,)
-        -1 or +1.
+        Their labels, -1 or +1.
     negative, positive : int
-        The codes of the classes that -1 and +1 stand for; ``negative`` is -1 where it is all other classes.
+        The codes of the classes labelled -1 and +1; ``negative`` is -1 if all other classes are labelled -1.
     """
 
     index: IntArray
@@ -136,9 +140,9 @@ class Scaling:
     Parameters
     ----------
     shift : ndarray (p,) or None
-        None where nothing is taken away.
+        The mean of each feature; None for no shift.
     factor : ndarray (p,) or None
-        One over the deviation; 0 for constant features, which say nothing beside an intercept. None: all ones.
+        One over the standard deviation of each feature; 0 for constant features, which the intercept replaces. None: all ones.
     """
 
     shift: FloatArray | None = None
@@ -179,7 +183,7 @@ class Scaling:
         return X * self.factor if isinstance(X, np.ndarray) else sp.csr_array(X @ sp.diags_array(self.factor))
 
     def unscale(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the coefficients (k × p) and intercepts (k) for rows as they come, from those for scaled rows."""
+        """Return the coefficients (k × p) and intercepts (k) of the original features, from those of the scaled features."""
         if self.factor is None:
             return coef, intercept
         plain = coef * self.factor
@@ -237,10 +241,11 @@ class Solution:
     coefficients : ndarray
         Coefficients of the features; with a kernel, of the problem's points.
     intercept : float
+        The constant of the decision function.
     metric : ndarray, optional
-        √γ of a Gaussian kernel of its own, a number or one for each feature.
+        √γ of the Gaussian kernel that the solve chose, a number or one for each feature.
     origin : ndarray (p,), optional
-        The point that the model's `CentredPoints` took for 0; None where that is 0 itself.
+        The point from which the model's `CentredPoints` counts coordinates; None for 0.
     """
 
     coefficients: FloatArray
@@ -262,7 +267,7 @@ class Predictor(ABC):
 
 
 class FeatureSpace(ABC):
-    """The interface of the training points as models take them; ``kernel`` is None for linear functions of the features."""
+    """The interface of the training points in the form that models take; ``kernel`` is None for linear functions of features."""
 
     kernel: Kernel | None
 
@@ -279,7 +284,9 @@ class FeatureSpace(ABC):
 class LinearSpace(FeatureSpace):
     """The feature space of linear classifiers: scaled features with a first column of ones."""
 
+    #: The training points (m × (1 + p)): a column of ones, then the scaled features.
     Z: Points
+    #: The scaling of the features.
     scaling: Scaling
     kernel: None = field(default=None, init=False)
 
@@ -305,11 +312,14 @@ class LinearSpace(FeatureSpace):
 class LinearPredictor(Predictor):
     """The linear decision functions z'w + b of all binary problems, where z is a scaled row.
 
-    Rows are scaled before the product: x'w of rows as they come cancels against an intercept -w'mean where the mean is large.
+    Rows are scaled before the product: x'w of unscaled rows cancels against an intercept -w'mean where the mean is large.
     """
 
+    #: Coefficients of the scaled features (problems × p).
     coef: FloatArray
+    #: Intercepts (problems,).
     intercept: FloatArray
+    #: The scaling of the features.
     scaling: Scaling
 
     def scores(self, X: Points) -> FloatArray:
@@ -319,7 +329,7 @@ class LinearPredictor(Predictor):
         return np.concatenate(blocks) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """Return ``coef_`` (problems × p) and ``intercept_`` (problems), for rows as they come."""
+        """Return ``coef_`` (problems × p) and ``intercept_`` (problems,) of the original features, by name."""
         coef, intercept = self.scaling.unscale(self.coef, self.intercept)
         return {"coef_": coef, "intercept_": intercept}
 
@@ -328,8 +338,11 @@ class LinearPredictor(Predictor):
 class KernelSpace(FeatureSpace):
     """The feature space of a kernel: scaled points and the fitted kernel, or rows and columns of a precomputed matrix."""
 
+    #: The scaled training points (m × p), or the precomputed kernel matrix of them (m × m).
     Z: Points
+    #: The scaling of the features; the identity for a precomputed kernel.
     scaling: Scaling
+    #: The kernel, with γ as a number.
     kernel: Kernel
 
     @classmethod
@@ -375,7 +388,9 @@ class KernelPredictor(Predictor):
 
     Parameters
     ----------
-    kernel, scaling
+    kernel : Kernel
+    scaling : Scaling
+        The scaling of rows before the kernel is evaluated.
     vectors : ndarray or csr_array
         Distinct support vectors, scaled; their columns of the kernel matrix where it is precomputed.
     merged : ndarray (problems, distinct support vectors)
@@ -383,13 +398,13 @@ class KernelPredictor(Predictor):
     intercept : ndarray (problems,)
         The intercepts b.
     support : ndarray of int
-        Support vectors among the training points, copies included.
+        Rows of the support vectors in the training set, copies included.
     dual : ndarray (problems, support vectors)
-        Their coefficients.
+        The coefficients of ``support``.
     metrics : list of ndarray or None
         √γ of every problem, where each has a Gaussian kernel of its own.
     origins : list of (ndarray or None) or None
-        The point that each problem's model took for 0; None where the kernel is a function of x - z, or of the matrix.
+        With the linear kernel, `Solution.origin` of each problem; None with other kernels.
     """
 
     kernel: Kernel
@@ -435,9 +450,9 @@ class KernelPredictor(Predictor):
         return np.column_stack(columns) + self.intercept
 
     def attributes(self) -> dict[str, Any]:
-        """Return ``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_`` and the shared ``kernel_``.
+        """Return ``support_``, ``dual_coef_`` (problems × support vectors), ``intercept_`` and the shared ``kernel_``, by name.
 
-        The intercept is that of rows as the kernel sees them, moved by no origin: models that choose one have Σ c_j = 0.
+        The intercept is that of rows that are scaled and not moved by an origin: models with an origin have Σ c_j = 0.
         """
         intercept = self.intercept.copy()
         for k, origin in enumerate(self.origins or []):
@@ -484,7 +499,7 @@ _ROUNDING = 1e-8
 
 
 def expansion_coefficients(composed: Margin, result: Result) -> FloatArray:
-    """Return the β of w = Σ β_i φ(x_i), for a composition with ½||w||² and a kernel: the multipliers, few of them not zero.
+    """Return the β (n,) of w = Σ β_i φ(x_i), for a `Margin` with ½||w||² and a kernel: the multipliers, few of them not zero.
 
     At a duality gap δ the norm of w - Σ β_i φ(x_i) is at most √(2δ). Without multipliers β follows from w, and is dense.
     """

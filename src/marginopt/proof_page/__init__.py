@@ -1,7 +1,7 @@
-"""Write the page of a proof log: one HTML file with the log and a checker, which verifies the log in a reader's browser.
+"""Proof pages: an HTML file with a proof log and a checker, which verifies the log in a reader's browser.
 
-``checker.js`` verifies logs of the 0-1 loss in the reader's browser. It is written in JavaScript and shares no line with
-the solver, nor with the checker in Python that `check_proof` runs. Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
+The checker, ``solvers/zero_one/check/checker.js``, verifies logs of the 0-1 loss. It shares no code with the solver, nor
+with the checker in Python that `check_proof` runs. ``docs/explanation/zero-one-bb.md`` proves its rules.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _LARGEST = 2**26
 def write_proof_page(log: str | Path, path: str | Path, model: Model | None = None, *, title: str | None = None) -> Path:
     """Write a page on which a reader's browser verifies a proof log of ``zero-one-bb``.
 
-    The page shows the tree, node by node, the bound that is proved by then, and the sentence that is proved in the end. The
-    reader may flip labels and multipliers and see the log refused. The log is embedded as it is: the page refuses a wrong one.
+    The page shows the tree node by node with the bound proved so far, and in the end the sentence that the log proves. The reader
+    may change labels and multipliers and see the log refused. The log is not checked here: the page refuses a wrong one.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Questions about data and classifiers that exact solvers answer with a proof: fairness, the Rashomon set, stability, λ."""
+"""Questions about data and classifiers that exact solvers answer with a proof.
+
+They are a fairness audit, properties of the Rashomon set, the stability of predictions, conformal sets, and the choice of λ.
+"""
 
 from .answer import Answer, AnswerReport, BoundedQuestion, Evidence, ProofLog
 from .conformal import ConformalSets, conformal_sets

@@ -35,14 +35,14 @@ _DIGEST = 16
 
 
 class Evidence(ABC):
-    """The object that attains the value of an answer: a group, a classifier, a table of points, a path.
+    """The base class of objects that attain the value of an answer: a group of persons, a classifier, a list of classifiers.
 
-    A frozen data class with the object's own fields; the two methods show it.
+    A subclass is a frozen data class with fields of its own; `facts` and `draw` show it.
     """
 
     @abstractmethod
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """Return labels and words, one pair for each line of the printed answer."""
+        """Return a label and a text for each line of the printed answer."""
 
     @abstractmethod
     def draw(self, ax: Axes) -> None:
@@ -61,11 +61,12 @@ def checked_evidence(evidence: Evidence, kind: type[K]) -> K:
 
 
 class BoundedQuestion(Question):
-    """The base class of questions: an optimum over all classifiers, which bounds of models bound.
+    """The base class of questions: an optimum over all classifiers of a class, bounded by means of bounds of models.
 
     A subclass is a data class of the data, checked and copied by its ``__post_init__``; it holds no result.
     """
 
+    #: Whether the optimum is a maximum, so that `bound` is an upper bound, or a minimum.
     sense: ClassVar[Sense] = "maximum"
 
     @abstractmethod
@@ -90,7 +91,7 @@ class BoundedQuestion(Question):
 
     @abstractmethod
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return a false or unproved statement that the evidence makes beside its value; empty if there is none.
+        """Return what is false or unproved in the evidence apart from its value, as a clause; empty if nothing is.
 
         Parameters
         ----------
@@ -102,12 +103,12 @@ class BoundedQuestion(Question):
 
     @abstractmethod
     def claim(self, bound: float) -> str:
-        """Return the main clause of the sentence: no object of the class goes beyond ``bound``."""
+        """Return the main clause of `Answer.sentence`: no object of the class has a value beyond ``bound``."""
 
     @property
     @abstractmethod
     def data(self) -> str:
-        """Return a clause that says which data the sentence is about, such as "287 distinct rows"."""
+        """Return the data in a few words for `Answer.sentence`, such as "287 distinct rows"."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,7 @@ class ProofLog:
     problem : str
         Name of the model in `Question.problems`.
     path : str
+        Path of the file.
     sha256 : str
         Digest of the file.
     """
@@ -144,7 +146,7 @@ class ProofLog:
 
 @dataclass(frozen=True)
 class AnswerReport:
-    """The verdict on an answer that was checked again.
+    """The outcome of `Answer.check`.
 
     Parameters
     ----------
@@ -179,24 +181,24 @@ class Answer(Displayable, Generic[E]):
     Parameters
     ----------
     question : BoundedQuestion
-        The data and the optimum that is asked for. ``mo.check_proof(log, answer.question)`` verifies a log against them.
+        The data and the optimum in question. ``mo.check_proof(log, answer.question)`` verifies a log against them.
     value : float
         The value of the evidence, computed from the data.
     bound : float
         No object of the class has a value beyond: above it for a maximum, below it for a minimum.
     proved : bool
-        Whether the bound holds in exact arithmetic. False where it rests on the word of a solver without proofs.
+        Whether the bound holds in exact arithmetic; False for a bound that a solver without proofs claims.
     evidence : Evidence
         An object of the class that attains ``value``.
     logs : tuple of ProofLog
-        Proof logs of the bounds of the models; empty where no log was asked for.
+        Proof logs of the bounds of the models; empty if none were requested.
     detail : str
         A further clause of the sentence, such as "the search ended at its time limit".
 
     Attributes
     ----------
     sentence : str
-        One sentence that stands by itself.
+        The answer as one sentence, for a report.
     closed : bool
         Whether value and bound agree up to rounding, so that the evidence is an optimum.
     """
@@ -222,7 +224,7 @@ class Answer(Displayable, Generic[E]):
 
     @property
     def sentence(self) -> str:
-        """Return the answer as one sentence: the claim, its standing, the logs' digests and the data."""
+        """Return the answer as one sentence: the claim, whether it is proved, the logs' digests and the data."""
         status_text = "proved" if self.proved else "claimed by the solver, not proved"
         digests = [log.sha256[:_DIGEST] for log in self.logs]
         logs = [f"log{'s' * (len(digests) > 1)} sha256 {', '.join(digests)}"] if digests else []
@@ -280,5 +282,5 @@ class Answer(Displayable, Generic[E]):
 
 
 def percentage(within: float) -> str:
-    """Return a share in per cent, rounded down: a sentence must not be about more classifiers than its proof."""
+    """Return a share in per cent as text, rounded down: a sentence must not cover more classifiers than its proof."""
     return f"{float(bound_text(100.0 * within * (1.0 + 1e-15), 'minimum', 6)):g}"

@@ -49,15 +49,15 @@ _SUM_ROUNDING = 1e-12
 class ConformalPValue(LabelQuestion):
     """The full-conformal p-value of a label at a point: (1 + #{i : L_i ≥ L_y(x) - λ})/(n + 1), see `conformal_sets`.
 
-    One log proves an upper bound of it: the log bounds L_y(x) from below, and a classifier that keeps point i bounds L_i from
-    above.
+    A proof log of a lower bound of L_y(x) proves an upper bound of the p-value, since a classifier that keeps point i bounds L_i
+    from above.
 
     Parameters
     ----------
     alpha : float
-        The set leaves the label out if the p-value is at most α.
+        The conformal set excludes the label if the p-value is at most α.
     witnesses : ndarray (n, p)
-        A classifier that keeps each training point; NaN without one.
+        For each training point a classifier that keeps it; NaN without one.
 
     Raises
     ------
@@ -74,12 +74,12 @@ class ConformalPValue(LabelQuestion):
         _check_exchangeable(zero_one_view(self.model))
 
     def evaluate(self, evidence: Evidence) -> float:
-        """Return 1/(n + 1), the least p-value that there is: the point itself counts."""
+        """Return 1/(n + 1), the smallest possible p-value: the point itself counts."""
         self.coefficients(evidence)
         return 1.0 / (len(self.model.y) + 1)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the share of points, (x, y) among them, that no witness shows to have a smaller score."""
+        """Return the share of the points, with (x, y), for which no witness shows a smaller score than that of (x, y)."""
         bound = self.rival_bound(bounds)
         lower = bound - float(self.model.sample_weight[0]) - ROUNDING * bound
         signed = np.asarray(to_dense(self.model.signed))
@@ -104,20 +104,22 @@ class ConformalPValue(LabelQuestion):
 
 @dataclass(frozen=True, eq=False)
 class ConformalSets(Displayable):
-    """Exact full-conformal prediction sets of points: the labels whose p-value is above α, and those that cannot be decided.
+    """Exact full-conformal prediction sets of points: the labels whose p-value is above α, and the undecided ones.
 
     Parameters
     ----------
     alpha : float
         With probability at least 1 - alpha the set of an exchangeable point holds its label.
     contains : ndarray of bool (points, 2)
-        Whether -1, and +1, is in the set.
+        Whether the set holds -1 (first column) and +1 (second column).
     certain : ndarray of bool (points, 2)
-        Whether the decision is proved by values and bounds alone, without a tolerance; a label that is not certain is in the set.
+        Whether values and bounds prove the decision without a tolerance; an undecided label is in the set.
     model : ZeroOneSVM
+        The model on the n training points.
     points : ndarray (points, p)
+        The points whose labels are predicted, a constant column included.
     witnesses : ndarray (n, p)
-        A classifier that keeps each training point, the best one found; NaN without one.
+        For each training point the best classifier found that keeps it; NaN without one.
     """
 
     alpha: float
@@ -130,12 +132,12 @@ class ConformalSets(Displayable):
     def answer(
         self, index: int, label: int | str, *, proof: str | Path | None = None, time_limit: float | None = None
     ) -> Answer[OtherClassifier]:
-        """Return the bound of a label's p-value as an answer that others can check. One model is solved for it.
+        """Return a proved bound of a label's p-value as an `Answer`. One model is solved for it.
 
         Parameters
         ----------
         index : int
-            Number of the point.
+            Index of the point in ``points``.
         label : int or str
             -1 or +1, or the name of a class.
         proof : str or Path, optional

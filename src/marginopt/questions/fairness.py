@@ -3,7 +3,7 @@
 Auditing is weak agnostic learning (Kearns, Neel, Roth, Wu: Preventing fairness gerrymandering, ICML 2018, theorem 3.1): over all
 half-spaces g of the protected attributes, the largest
 
-    share(g) |rate(g) - rate|,    share(g) = weight of the persons in g that the metric is about / weight of all persons,
+    share(g) |rate(g) - rate|,    share(g) = weight of the members of g that the metric counts / weight of all persons,
 
 is the best half-space of costs w_i (v_i - rate), which `half_spaces` states as a 0-1 problem. The costs sum to zero when ``rate``
 is the mean of all, so that a half-space and its complement have the same weighted disparity with opposite signs: one problem
@@ -38,7 +38,8 @@ from .half_spaces import HalfSpace, HalfSpaceProblem, coded_columns
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The rate that is compared: predictions of one among y = 0, of zero among y = 1, of one among all, or y minus prediction.
+#: The rate that is compared: of predictions 1 among y = 0, of predictions 0 among y = 1, of predictions 1 among all persons, or
+#: the mean of y minus prediction.
 FairnessMetric: TypeAlias = Literal["false-positive-rate", "false-negative-rate", "selection-rate", "calibration"]
 #: Whether the rate of a group is above or below the rate of comparison.
 Side: TypeAlias = Literal["above", "below"]
@@ -68,16 +69,20 @@ class Subgroup(Evidence):
         Whether the group's rate is above or below the reference.
     rule : str
         The half-space in feature names.
-    persons, members : int
-        Persons in the group, and those among them that the metric is about.
+    persons : int
+        Number of persons in the group.
+    members : int
+        Number of those that the metric counts, such as those with y = 0 for the false-positive rate.
     share : float
-        Weight of ``members`` over the weight of all persons.
-    rate, reference : float
-        Weighted rate of the group and the rate of comparison.
+        Weight of the ``members`` over the weight of all persons.
+    rate : float
+        Weighted rate of the group.
+    reference : float
+        The rate that it is compared with, that of all persons.
     half_space : HalfSpace
         The same half-space in the question's coded coordinates, exactly.
     people : tuple of bool
-        Membership of every person.
+        Whether each person of the data is in the group.
     """
 
     side: Side
@@ -92,7 +97,7 @@ class Subgroup(Evidence):
 
     @property
     def disparity(self) -> float:
-        """Return share × |rate - reference| of the group as it is, without a margin."""
+        """Return share × |rate - reference| of the group, without a margin."""
         return self.share * abs(self.rate - self.reference)
 
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -107,7 +112,7 @@ class Subgroup(Evidence):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw the group's rate beside the rate of comparison, as bars whose width is the share."""
+        """Draw the group's rate as a bar whose width is the share, and the rate of all persons as a line."""
         ax.bar([0.0], [self.rate], width=max(self.share, 0.02), color=COLOURS[0], label="the group")
         ax.axhline(self.reference, color=GREY, ls="--", label="comparison")
         ax.set_xlim(-0.6, 0.6)
@@ -128,18 +133,21 @@ class FairnessQuestion(BoundedQuestion):
     y : array_like (n,)
         True labels, 0 and 1 or -1 and +1.
     protected : array_like (n, d)
+        Protected attributes of each person.
     names : tuple of str
+        Names of the columns of ``protected``.
     metric : FairnessMetric
+        The rate that is compared.
     sample_weight : array_like (n,)
         Weight of each person, > 0.
     margin : float or None
-        Distance from the boundary below which a person counts on the side that lessens the disparity, in units near each column's
-        standard deviation (powers of two times the column's step). None for all half-spaces.
+        Distance from the boundary below which a person is counted on the side that reduces the disparity, in units near each
+        column's standard deviation (powers of two times the column's step). None: no margin.
 
     Raises
     ------
     InputError
-        Data of other shapes or values; a metric about nobody; no margin where the columns are too fine to go without.
+        Data of other shapes or values; a metric that counts no person; no margin where the columns are too fine for a proof.
     """
 
     predictions: FloatArray
@@ -171,7 +179,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def members(self) -> BoolArray:
-        """A mask of the persons that the metric is about (n,)."""
+        """A mask of the persons that the metric counts (n,)."""
         if self.metric == "false-positive-rate":
             return np.asarray(self.y == 0.0)
         if self.metric == "false-negative-rate":
@@ -190,7 +198,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @property
     def prediction_slope(self) -> float:
-        """The slope of a person's term of the rate in its prediction: 1 or -1."""
+        """The derivative of a person's term of the rate in the prediction: 1 or -1."""
         return -1.0 if self.metric in ("false-negative-rate", "calibration") else 1.0
 
     @cached_property
@@ -199,7 +207,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def reference(self) -> Fraction:
-        """The rate of comparison: the mean of all members; zero for calibration."""
+        """The rate that groups are compared with: the mean of all members; zero for calibration."""
         if self.metric == "calibration":
             return Fraction(0)
         weights = self._member_weights
@@ -212,13 +220,13 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def cells(self) -> tuple[FloatArray, IntArray]:
-        """The distinct protected rows of the members, and the row of each member."""
+        """The distinct protected rows of the members (cells), and the index of each member's cell."""
         rows, place = np.unique(self.protected[self.members], axis=0, return_inverse=True)
         return rows, place.reshape(-1)
 
     @cached_property
     def varying(self) -> IntArray:
-        """The protected columns in which the members differ, each with another code than the columns before it."""
+        """Indices of the protected columns in which the members differ, without columns of equal codes."""
         rows, _ = self.cells
         chosen: dict[bytes, int] = {}
         for j, column in enumerate(coded_columns(rows)):
@@ -228,7 +236,7 @@ class FairnessQuestion(BoundedQuestion):
 
     @cached_property
     def sides(self) -> Mapping[Side, HalfSpaceProblem]:
-        """The problem of the best half-space of costs w_i (v_i - rate), summed by cell; for calibration also of -costs."""
+        """The problems of the best half-space by side: costs w_i (v_i - rate), summed by cell; for calibration also -costs."""
         rows, place = self.cells
         costs = [Fraction(0)] * len(rows)
         for k, weight, value in zip(place.tolist(), self._member_weights, self._values, strict=True):
@@ -310,7 +318,7 @@ def audit_fairness(
     Parameters
     ----------
     predictions : array_like (n,)
-        Of the classifier under audit, as ``fitted.predict(X)``: labels 0 and 1 (or -1 and +1), or probabilities of 1.
+        Predictions of the classifier under audit, as ``fitted.predict(X)``: labels 0 and 1 (or -1 and +1), or probabilities of 1.
     y : array_like (n,)
         True labels, 0 and 1 or -1 and +1, or two words, of which the one that sorts second is 1.
     protected : array_like (n, d), data frame or series
@@ -321,9 +329,9 @@ def audit_fairness(
     sample_weight : array_like (n,), optional
         Weight of each person, > 0; ones by default.
     margin : float, optional
-        Ask for the robust disparity: persons within this distance of a boundary, in units near the columns' standard deviations,
-        count on the side that lessens it. By default all half-spaces are compared as they are where the columns are coarse enough
-        for a proof in float64, and margin .001 is taken elsewhere.
+        Audit the robust disparity: persons within this distance of a boundary, in units near the columns' standard deviations,
+        are counted on the side that reduces it. By default there is no margin where the columns are coarse enough for a proof in
+        float64, else the margin is .001.
     proof : str or Path, optional
         Path of the proof log. For calibration two logs are written, with ``above-`` and ``below-`` before the file's name.
     time_limit : float, optional
@@ -337,7 +345,7 @@ def audit_fairness(
     Raises
     ------
     InputError
-        Data of other shapes or values, or a metric about nobody.
+        Data of other shapes or values, or a metric that counts no person.
 
     References
     ----------
@@ -352,7 +360,7 @@ def audit_question(
     time_limit: float | None,
     earlier: dict[Side, list[tuple[Model, Result]]],
 ) -> Answer[Subgroup]:
-    """Return the answer to a question.
+    """Return the answer to a fairness question, found by one or two exact solves.
 
     Parameters
     ----------
@@ -360,8 +368,8 @@ def audit_question(
     proof, time_limit
         As in `audit_fairness`.
     earlier : dict of str to list of (Model, Result)
-        Solved problems of each side over the same protected rows, whose groups and bounds help; the problems of this question are
-        added.
+        Earlier problems of each side over the same protected rows, with their results, which the solves reuse; the problems of
+        this question are added.
     """
     solver = _Solver(proof, len(question.sides) > 1, time_limit)
     problems, bounds, searched, proved = question.problems(), dict[str, float](), dict[str, float](), True

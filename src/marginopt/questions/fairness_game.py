@@ -1,12 +1,13 @@
 """`fairness_game`: train a mixture of classifiers in rounds, each with an exact audit of the worst-treated linear subgroup.
 
-Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor answers the
-average of all classifiers so far with the subgroup of the worst weighted disparity, if that is above what is allowed. The learner
-answers the average of all these groups with a classifier of little cost: the cost of predicting 1 at person i is, up to a factor,
+Fictitious play of Kearns, Neel, Roth and Wu (Preventing fairness gerrymandering, ICML 2018, algorithm 2). The auditor responds to
+the average of all classifiers so far with the subgroup of the worst weighted disparity, if that exceeds the allowed one. The
+learner responds to the average of all these groups with a classifier of low cost. The cost of predicting 1 at person i is, up to
+a factor,
 
     w_i (1 - 2 y_i) + C Σ_t ± s w_i (1{i in g_t} - share of g_t among the members) / rounds
 
-with the second term for persons that the metric is about, and the slope s = ±1 of the rate in the prediction. The paper's learner
+with the second term for persons that the metric counts, and the slope s = ±1 of the rate in the prediction. The paper's learner
 and auditor are regressions. Here the learner is one, and the auditor is `audit_fairness`: the disparity of each round is proved.
 """
 
@@ -42,7 +43,7 @@ class GameRound:
     error : float
         Mean error of the mixture.
     answer : Answer
-        The audit of the mixture, with its log if logs of all rounds were asked for.
+        The audit of the mixture, with its proof log if logs of all rounds were requested.
     """
 
     error: float
@@ -76,10 +77,11 @@ class FairnessGame(Displayable):
     Parameters
     ----------
     rounds : tuple of GameRound
+        The state after each round.
     classifiers : ndarray (rounds, p + 1)
         The learner's classifiers: intercept and coefficients; the prediction is 1 where the score is positive.
     allowed : float
-        Disparity up to which the auditor does not accuse.
+        Disparity up to which the auditor returns no group.
     """
 
     rounds: tuple[GameRound, ...]
@@ -88,7 +90,7 @@ class FairnessGame(Displayable):
 
     @property
     def answer(self) -> Answer[Subgroup]:
-        """The audit of the last mixture, with its log if one was asked for."""
+        """The audit of the last mixture, with its proof log if one was requested."""
         return self.rounds[-1].answer
 
     @property
@@ -171,9 +173,9 @@ def fairness_game(
     protected, metric, margin
         As in `audit_fairness`.
     allowed : float
-        γ ≥ 0: the auditor accuses groups of a larger disparity.
+        γ ≥ 0: the auditor returns a group if its disparity is larger.
     penalty : float
-        C > 0, the weight of an accusation against the error.
+        C > 0, the weight of the disparity of the returned groups against the error.
     rounds : int
         Number of rounds, at least 1.
     proof : str or Path, optional
@@ -189,7 +191,7 @@ def fairness_game(
     Raises
     ------
     InputError
-        Data of other shapes or values, a metric about nobody, no round.
+        Data of other shapes or values, a metric that counts no person, no round.
 
     References
     ----------
@@ -201,11 +203,11 @@ def fairness_game(
     rounds = as_integer(rounds, "rounds", 1)
     question = fairness_question(np.zeros(n), y, protected, metric, None, margin)
     regression = np.linalg.pinv(np.column_stack([np.ones(n), points]))
-    accusations, votes = np.zeros(n), np.zeros(n)
+    group_costs, votes = np.zeros(n), np.zeros(n)
     trajectory, classifiers = list[GameRound](), list[FloatArray]()
     earlier: dict[Side, list[tuple[Model, Result]]] = {}
     for number in range(1, rounds + 1):
-        costs = (1.0 - 2.0 * question.y) / n + penalty * accusations / max(number - 1, 1)
+        costs = (1.0 - 2.0 * question.y) / n + penalty * group_costs / max(number - 1, 1)
         classifiers.append(-(regression @ costs))
         votes += _predictions(points, classifiers[-1:])[0]
         mean = votes / number
@@ -215,7 +217,7 @@ def fairness_game(
         answer = audit_question(question, _log_path(proof, number, rounds), time_limit, earlier)
         trajectory.append(GameRound(float(np.abs(question.y - mean).mean()), answer))
         if answer.value > allowed:
-            accusations += _slopes(question, trajectory[-1].group)
+            group_costs += _slopes(question, trajectory[-1].group)
     return FairnessGame(tuple(trajectory), np.array(classifiers), allowed)
 
 

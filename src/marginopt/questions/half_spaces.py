@@ -50,9 +50,11 @@ class CodedColumn:
     Parameters
     ----------
     offset, unit : Fraction
+        Origin and unit of the coordinate.
     codes : ndarray (m,)
+        The points' coordinates.
     half_levels : Fraction or None
-        L/2 of a grid, whose largest value is L steps from the smallest; None where the column is no grid.
+        L/2 for a column on a grid, whose largest value is L steps from the smallest; None where there is no such grid.
     step : Fraction
         Step of the grid in units of the codes, a power of two.
     """
@@ -103,7 +105,9 @@ class HalfSpace:
     Parameters
     ----------
     intercept : Fraction
+        The constant b.
     weights : tuple of Fraction
+        The normal w, one weight for each column.
     """
 
     intercept: Fraction
@@ -137,7 +141,7 @@ class HalfSpaceProblem:
 
     @staticmethod
     def grid_norm(columns: Sequence[CodedColumn]) -> Fraction | None:
-        """Return R for half-spaces of every margin; None where a column is no grid or R exceeds what float64 serves."""
+        """Return R for half-spaces of every margin; None if a column is not on a grid, or R is too large for float64."""
         halves = [column.half_levels for column in columns if column.half_levels is not None]
         if len(halves) < len(columns):
             return None
@@ -163,12 +167,12 @@ class HalfSpaceProblem:
 
     @cached_property
     def total(self) -> Fraction:
-        """C, the sum of the positive costs."""
+        """C, the sum of the positive costs: the trivial upper bound."""
         return sum((cost for cost in self.costs if cost > 0), Fraction(0))
 
     @cached_property
     def cost_factor(self) -> float:
-        """Λ, a power of two."""
+        """Λ, the factor of the loss against ||w||² in the 0-1 problem; a power of two."""
         share = _EVERY_SHARE if self.margin is None else _MARGIN_SHARE
         return float(2.0 ** math.ceil(math.log2(share * max(float(self.norm), 1.0) / float(self.total))))
 
@@ -198,7 +202,7 @@ class HalfSpaceProblem:
         return self.total - max(loss, Fraction(0))
 
     def value(self, half_space: HalfSpace) -> Fraction:
-        """Return the sum of a half-space; its robust value at the margin where one is given."""
+        """Return the sum of the costs of the points in a half-space; its robust value if there is a margin."""
         if len(half_space.weights) != len(self.columns):
             raise InputError(f"the half-space has {len(half_space.weights)} weights for {len(self.columns)} columns")
         scores = half_space.scores(self.codes)
@@ -211,9 +215,9 @@ class HalfSpaceProblem:
         return sum(certain, Fraction(0)) + sum(possible, Fraction(0))
 
     def best_threshold(self, w: FloatArray) -> HalfSpace:
-        """Return the half-space of the greatest value with normal w; the set of all points or of none where they are better.
+        """Return the half-space with normal w of the greatest value; it may hold all points or none.
 
-        Coefficients at the size of rounding errors are dropped where the value does not fall by it.
+        Coefficients of the size of rounding errors are set to zero if that does not reduce the value.
         """
         plain = np.where(np.abs(w) > _ROUNDING * np.abs(w).max(initial=0.0), w, 0.0)
         normals = (plain,) if (plain == w).all() else (plain, w)

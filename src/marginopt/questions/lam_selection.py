@@ -35,15 +35,15 @@ class LamSelection(Displayable, Tabular, Question):
     Parameters
     ----------
     ends : ndarray (pieces + 1,)
-        Ends of the pieces on which every fold's classifier is constant, from 0 to ``lam_max``.
+        Ends of the intervals (pieces) of λ on which every fold's classifier is constant, from 0 to ``lam_max``.
     errors : ndarray (pieces, folds)
-        Misclassified validation points on each piece.
+        Number of misclassified validation points on each piece.
     splits : tuple of (ndarray, ndarray)
         Indices of the training and the validation points of each fold.
     lam : float
-        The λ that is chosen: the geometric middle of the first of the best pieces; half its end if that piece begins at 0.
+        The chosen λ: the geometric mean of the ends of the first piece with the fewest errors; half its end if it begins at 0.
     path : WholePath
-        The path of the whole data.
+        The path of the whole data: the optimal classifier as a function of λ.
     folds : tuple of WholePath
         The path of each fold's training points.
     proved : bool
@@ -71,7 +71,7 @@ class LamSelection(Displayable, Tabular, Question):
 
     @property
     def sentence(self) -> str:
-        """Return the choice as one sentence: the claim, its standing, the logs' digests and the data."""
+        """Return the choice as one sentence: the claim, whether it is proved, the logs' digests and the data."""
         digests = [digest[:16] for path in self.folds for digest in path.digests]
         logs = f", logs sha256 {', '.join(digests)}" if digests else ""
         largest, rate = (float(bound_text(float(number), "minimum")) for number in (self.ends[-1], self.rate.min()))
@@ -160,7 +160,7 @@ def select_lam(
     proof : str or Path, optional
         Folder of the proof logs, with a folder for each fold, which `LamSelection.check` verifies.
     seed : int
-        Shuffles the stratified folds.
+        Seed of the shuffle before the split into stratified folds.
     jobs : int, optional
         Folds at a time, -1 for all cores; without ``time_limit`` the selection is that of one job.
 

@@ -70,16 +70,18 @@ class FlippedPredictions(Restriction):
 
 @dataclass(frozen=True, eq=False)
 class Disagreements(Evidence):
-    """The most different classifier found.
+    """The predictions on which the best classifier and the most different one found disagree.
 
     Parameters
     ----------
-    best, different : tuple of float
-        The best classifier, and the one that flips the most of its predictions.
+    best : tuple of float (p,)
+        Coefficients of the best classifier.
+    different : tuple of float (p,)
+        Coefficients of the classifier that flips the most of its predictions.
     points : tuple of int
-        The points whose predictions it flips.
+        Indices of the points whose predictions are flipped.
     scores, other_scores : ndarray (n,)
-        Scores x'w of both.
+        Scores x'w of the best and of the different classifier.
     """
 
     best: tuple[float, ...]
@@ -140,7 +142,7 @@ class DifferenceQuestion(LevelQuestion):
         return float(self.flipped_points(different).size) if self.covers(self.best) else math.nan
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """Return the largest number that no proved bound excludes."""
+        """Return the largest number of flips that no proved bound excludes."""
         opposite, n = self.opposite_labels, len(self.model.y)
         numbers = [
             item.min_count
@@ -161,7 +163,7 @@ class DifferenceQuestion(LevelQuestion):
         return "" if agrees else "the flipped points or the scores are not those of the classifiers"
 
     def disagreements(self, different: tuple[float, ...]) -> Disagreements:
-        """Return where a classifier and ``best`` differ."""
+        """Return the points on which a classifier and ``best`` disagree, with both scores."""
         points = tuple(self.flipped_points(different).tolist())
         return Disagreements(self.best, different, points, _scores(self.model, self.best), _scores(self.model, different))
 

@@ -49,14 +49,15 @@ class CoefficientRanges(Evidence):
     Parameters
     ----------
     names : tuple of str (k,)
+        Names of the coefficients.
     columns : tuple of int (k,)
-        The coefficients' columns in w: a free intercept has no range.
+        Indices of the coefficients in w; a free intercept has no range.
     lower, upper : ndarray (k,)
         Ends of the open intervals in which the coefficients of every classifier of the set are proved to lie; ∓∞ without a proof.
     witnessed_lower, witnessed_upper : ndarray (k,)
-        The least and the largest coefficient of the ``witnesses``.
+        The least and the largest value of each coefficient over the ``witnesses``.
     witnesses : tuple of tuples of float
-        Classifiers of the set, the best one first.
+        Coefficients w of classifiers of the set, the best one first.
     """
 
     names: tuple[str, ...]
@@ -73,7 +74,7 @@ class CoefficientRanges(Evidence):
         return tuple(int(low >= 0.0) - int(high <= 0.0) for low, high in zip(self.lower, self.upper, strict=True))
 
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """Return the outer and the inner range of every coefficient."""
+        """Return the proved and the witnessed range of every coefficient."""
         rows = zip(self.names, self.lower, self.upper, self.witnessed_lower, self.witnessed_upper, strict=True)
         return tuple(
             (name, f"within ({bound_text(a, 'minimum')}, {bound_text(b, 'maximum')}); attained [{c:.4g}, {d:.4g}]")
@@ -81,7 +82,7 @@ class CoefficientRanges(Evidence):
         )
 
     def draw(self, ax: Axes) -> None:
-        """Draw the outer ranges as thin lines and the inner ones as thick ones."""
+        """Draw the proved ranges as thin lines and the witnessed ones as thick lines."""
         places = np.arange(len(self.names))[::-1]
         ax.hlines(places, self.lower, self.upper, color=GREY, lw=1.0, label="proved")
         ax.hlines(places, self.witnessed_lower, self.witnessed_upper, color=COLOURS[0], lw=4.0, label="attained")
@@ -176,7 +177,7 @@ def coefficient_ranges(
     proof : str or Path, optional
         Folder of the proof logs, one for each restriction.
     jobs : int, optional
-        Ends of ranges that are searched at a time, -1 for all cores; the answer is that of one job.
+        Number of ends of ranges searched in parallel, -1 for all cores; the answer does not depend on it.
 
     Returns
     -------
@@ -262,10 +263,13 @@ class FeatureImportance(Evidence):
     Parameters
     ----------
     names : tuple of str (k,)
+        Names of the features.
     columns : tuple of int (k,)
-        The features' columns in w.
-    lower, upper : ndarray (k,)
-        A proved lower bound of each rise, 0 where none is proved, and the rise that the feature's witness attains, ∞ without one.
+        Indices of the features' coefficients in w.
+    lower : ndarray (k,)
+        Proved lower bound of each rise; 0 where none is proved.
+    upper : ndarray (k,)
+        The rise that the feature's witness attains; ∞ without one.
     best : tuple of float
         The best classifier of the model found.
     witnesses : tuple of tuples of float
@@ -302,8 +306,9 @@ class ImportanceQuestion(BoundedQuestion):
     Parameters
     ----------
     model : Margin
+        The model with all features.
     column : int
-        The feature's column in w, which must be penalised.
+        Index of the feature's coefficient in w, which must be penalised.
     best : tuple of float
         The classifier of comparison.
     """
@@ -387,7 +392,7 @@ def feature_importance(
     model, solver, time_limit, proof
         As in `coefficient_ranges`.
     jobs : int, optional
-        Features at a time, -1 for all cores; the answer is that of one job.
+        Number of features solved in parallel, -1 for all cores; the answer does not depend on it.
 
     Returns
     -------
@@ -420,8 +425,9 @@ class SupportSet(Evidence):
     Parameters
     ----------
     names : tuple of str
+        Names of all features.
     columns : tuple of int
-        The features' columns in w.
+        Indices of the features' coefficients in w.
     supports : tuple of tuples of str
         The names of the features of each support.
     witnesses : tuple of tuples of float
@@ -483,7 +489,7 @@ class SupportQuestion(LevelQuestion):
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
         """Return the objection that supports or costs are not those of the witnesses; empty if they are."""
         assert isinstance(evidence, SupportSet)
-        restated = support_set(self.model, evidence.witnesses)
+        restated = _support_set(self.model, evidence.witnesses)
         return "" if evidence.facts() == restated.facts() else "the supports or their costs are not those of the witnesses"
 
     def _covered(self, pattern: tuple[int, ...], chosen: list[Restriction]) -> bool:
@@ -528,7 +534,7 @@ def supports(
     model, within, solver, time_limit, proof
         As in `coefficient_ranges`; the coefficients must be whole numbers, as in a `ScoringSystem`.
     jobs : int, optional
-        Sign patterns that are solved at a time, -1 for all cores; the answer is that of one job.
+        Number of sign patterns solved in parallel, -1 for all cores; the answer does not depend on it.
 
     Returns
     -------
@@ -559,11 +565,11 @@ def supports(
     for w in solves.classifiers_within_level():
         witnesses.setdefault(tuple(j for j in columns if w[j]), w)
     question = replace(question, exclusions=tuple(exclusions), supports=tuple(witnesses))
-    evidence = support_set(base, tuple(witnesses.values()))
+    evidence = _support_set(base, tuple(witnesses.values()))
     return solves.answer(question, evidence, exclusions)
 
 
-def support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
+def _support_set(model: Margin, witnesses: tuple[tuple[float, ...], ...]) -> SupportSet:
     """Return the supports of classifiers, in the model's names, and their costs."""
     columns, names = coefficient_columns(model), coefficient_names(model)
     words = tuple(tuple(name for name, j in zip(names, columns, strict=True) if w[j]) for w in witnesses)

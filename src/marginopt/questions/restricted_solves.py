@@ -1,4 +1,4 @@
-"""Solves of a model under restrictions, by which `rashomon_set` and `most_different` answer questions about good classifiers.
+"""Solves of a model with one added restriction each, from which `rashomon_set` and `most_different` derive their answers.
 
 If a restricted model has a lower bound above a level, no classifier of objective at most the level satisfies the restriction: it
 is *excluded*, and the solve's proof log is the certificate. A classifier that a solve finds within the level is a *witness*.
@@ -31,7 +31,7 @@ E = TypeVar("E", bound=Evidence)
 
 
 class Restriction(ABC):
-    """A restriction of the classifiers, such as bounds on a coefficient."""
+    """The base class of restrictions of the classifiers that are added to a model, such as bounds on a coefficient."""
 
     @property
     @abstractmethod
@@ -40,7 +40,7 @@ class Restriction(ABC):
 
     @abstractmethod
     def model(self, base: Margin) -> Margin:
-        """Return the model with the restriction."""
+        """Return the model ``base`` with the restriction added."""
 
     @abstractmethod
     def is_possible(self, base: Margin) -> bool:
@@ -54,6 +54,7 @@ class CoefficientBounds(Restriction):
     Parameters
     ----------
     lower, upper : tuple of float (p,)
+        Bounds of the coefficients; -∞ and ∞ for none.
     """
 
     lower: tuple[float, ...]
@@ -102,8 +103,9 @@ class LevelQuestion(BoundedQuestion):
     Parameters
     ----------
     model : Margin
+        The model whose classifiers the question is about.
     within : float
-        ε ≥ 0.
+        ε ≥ 0, relative to the best objective found.
     level : float
         f + ε|f|, where f is the objective of the best classifier found.
     exclusions : tuple of Restriction
@@ -117,7 +119,7 @@ class LevelQuestion(BoundedQuestion):
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """The coefficients' columns in w, without a free intercept."""
+        """The indices of the coefficients in w, without a free intercept."""
         return coefficient_columns(self.model)
 
     @property
@@ -138,7 +140,10 @@ class LevelQuestion(BoundedQuestion):
         return not restriction.is_possible(self.model) or bounds.get(restriction.name, -math.inf) > self.level
 
     def covers(self, best: tuple[float, ...]) -> bool:
-        """Return whether the level is at least f + ε|f| of a classifier, so that the set holds all within ε of the optimum."""
+        """Return whether the level is at least f + ε|f| for the objective f of ``best``.
+
+        The set then holds all classifiers within ε of the optimum.
+        """
         cost = classifier_cost(self.model, best)
         return self.level >= (cost + self.within * abs(cost)) * (1.0 - 1e-12)
 
@@ -211,7 +216,7 @@ class _SolveOutcome:
 
 
 class RestrictedSolver:
-    """Solves a model without and under restrictions, and keeps bounds, logs and classifiers, from which `answer` makes an answer.
+    """Solves a model without and with added restrictions, and stores bounds, logs and classifiers, from which `answer` is made.
 
     Parameters
     ----------
@@ -220,17 +225,18 @@ class RestrictedSolver:
     within : float
         ε ≥ 0, relative to the best objective found.
     solver : str
+        Name of the solver.
     time_limit : float or None
-        Seconds of a solve.
+        Seconds of each solve.
     proof : str, Path or None
-        Folder of the logs.
+        Folder of the proof logs; None for no logs.
     jobs : int or None
-        Solves at a time in `solve_all`.
+        Number of parallel solves in `solve_all`.
 
     Attributes
     ----------
     model : Margin
-        The model as a composition.
+        The model as a `Margin`.
     best : tuple of float
         The best classifier that the unrestricted solve found.
     level : float
@@ -288,7 +294,7 @@ class RestrictedSolver:
         return None if self._folder is None else self._folder / f"{self._prefix}{number:03d}.jsonl"
 
     def branch(self, prefix: str) -> RestrictedSolver:
-        """Return a copy with the solves so far, which solves one at a time; the names of its logs begin with a prefix."""
+        """Return a copy with the solves so far, for a parallel task. It solves one model at a time; log names get the prefix."""
         branch = copy(self)
         branch._prefix, branch._jobs = prefix, 1
         branch.bounds, branch.logs, branch.classifiers = dict(self.bounds), dict(self.logs), list(self.classifiers)
@@ -303,7 +309,7 @@ class RestrictedSolver:
         self.proved = self.proved and branch.proved
 
     def excludes(self, restriction: Restriction) -> bool:
-        """Return whether the domain or a solve excludes a restriction, so that no classifier of the set satisfies it."""
+        """Solve with a restriction if needed; return True if no classifier within the level satisfies it."""
         return self.solve(restriction) > self.level
 
     def classifiers_within_level(self) -> list[tuple[float, ...]]:
@@ -319,7 +325,7 @@ class RestrictedSolver:
 
 
 def coefficient_columns(model: Margin) -> tuple[int, ...]:
-    """Return the columns of the coefficients in w: a free intercept is none of them."""
+    """Return the indices of the coefficients in w, without a free intercept."""
     return tuple(int(j) for j in np.flatnonzero(model.penalised))
 
 
@@ -329,7 +335,7 @@ def coefficient_names(model: Margin) -> tuple[str, ...]:
 
 
 def classifier_cost(model: Margin, w: tuple[float, ...]) -> float:
-    """Return the objective of a classifier, counted from the data; infinite outside the domain and the restrictions."""
+    """Return the exact objective of a classifier; infinite if it violates the domain or a restriction of the model."""
     counted = model.exact_cost({"w": np.array(w)})
     return math.inf if counted is None or counted.excess else counted.cost
 

@@ -1,11 +1,11 @@
-"""`prediction_stability`: the least objective of a classifier that predicts a point otherwise, the *counterfactual optimum*.
+"""`prediction_stability`: the least objective of a classifier that gives a point the other label, its *counterfactual optimum*.
 
 For a 0-1-loss SVM f(w) = N(w) + Σ λ_i 1{y_i x_i'w < 1} with optimum f*, and a point x with the label s that the optimal
 classifier does not give it,
 
     L(x) = min {f(w) : s x'w ≥ 1},
 
-the other label with the margin that the model asks of its own points. One table of L answers four questions.
+the other label with margin 1, as the model requires of its own points. One table of L answers four questions.
 
 - *Predictive multiplicity.* The ambiguity at ε is the share of points with L(x) ≤ f* + ε Σλ: some classifier that is worse by no
   more than a share ε of all costs predicts them otherwise (Marx, Calmon, Ustun: Predictive multiplicity in classification, 2020).
@@ -53,12 +53,12 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class OtherClassifier(Evidence):
-    """A classifier that gives a point the label of the question, such as another one than the optimal classifier gives.
+    """A classifier that gives a point the label in question, such as the label that the optimal classifier does not give.
 
     Parameters
     ----------
     w : ndarray (p,)
-        NaN where the search found none.
+        Its coefficients; NaN where the search found none.
     """
 
     w: FloatArray
@@ -81,8 +81,9 @@ class LabelQuestion(BoundedQuestion):
     Parameters
     ----------
     model : ZeroOneSVM
+        The model with objective f.
     point : ndarray (p,)
-        x, a row as the model takes it.
+        x, with the constant column that the model's rows have.
     label : float
         s, -1 or +1.
     """
@@ -96,7 +97,7 @@ class LabelQuestion(BoundedQuestion):
 
     @property
     def rival(self) -> ZeroOneSVM:
-        """The model with the point as one more row, of larger cost than all others together: its optimum is at most L(x)."""
+        """The model with the point x and label s added at a cost above all others together: its optimum is at most L(x)."""
         weights, X = self.model.sample_weight, np.vstack([to_dense(self.model.X), self.point])
         prices = np.append(weights, 4.0 * float(weights.sum()))
         return ZeroOneSVM(X, np.append(self.model.y, self.label), prices, intercept=self.model.intercept)
@@ -117,7 +118,7 @@ class LabelQuestion(BoundedQuestion):
         return w
 
     def objection(self, evidence: Evidence, bounds: Mapping[str, float]) -> str:
-        """Return an empty text: a classifier shows no more than its value."""
+        """Return an empty text: the evidence, a classifier, states nothing apart from its value."""
         return ""
 
     @property
@@ -138,7 +139,7 @@ class OtherPrediction(LabelQuestion):
     Parameters
     ----------
     best : ndarray (p,)
-        The classifier of comparison, the best one found.
+        The best classifier found, with which the claim compares.
     """
 
     best: FloatArray
@@ -173,12 +174,12 @@ class OtherPrediction(LabelQuestion):
 
 
 def class_names_of(model: ZeroOneSVM) -> DataNames:
-    """Return the names of the model's data; an object without names where there are none."""
+    """Return the names of the model's data: features, classes and points; all empty where the data have none."""
     return model.original_model.data_names or DataNames()
 
 
 def class_text(model: ZeroOneSVM, code: float) -> str:
-    """Return a class in print: its name, else its code with the sign."""
+    """Return the printed form of a class: its name, else its code with the sign."""
     name = class_names_of(model).class_name(code)
     return name if isinstance(name, str) else f"{name:+d}"
 
@@ -196,8 +197,9 @@ class PredictionStability(Displayable, Tabular):
     Parameters
     ----------
     model : ZeroOneSVM
+        The model with objective f.
     points : ndarray (targets, p)
-        Rows as the model takes them, a constant column included.
+        The points, a constant column included.
     prediction : ndarray (targets,)
         Labels ±1 that the optimal classifier gives them.
     optimum : Result
@@ -209,7 +211,7 @@ class PredictionStability(Displayable, Tabular):
     w : ndarray (targets, p)
         The classifiers of ``value``; NaN without one.
     cap : float
-        Bounds above it were not asked for.
+        The search raised no bound above this value.
     nodes : int
         Nodes of the search for all points.
     finished : bool
@@ -234,25 +236,26 @@ class PredictionStability(Displayable, Tabular):
 
     @property
     def label_changes(self) -> np.ndarray:
-        """The least number of false labels that may turn each prediction; any fewer are certified not to."""
+        """The least number of false training labels that may flip each prediction; fewer are proved not to."""
         return np.asarray(_label_changes(self.model, self.bound - float(self.optimum.objective)))
 
     @property
     def certified_radius(self) -> np.ndarray:
-        """The largest number of false labels, whichever they are, with which no exact learner turns the prediction."""
+        """The largest number of arbitrary false training labels that cannot make an exact learner flip the prediction."""
         return np.asarray(self.label_changes - 1)
 
     def ambiguity(self, epsilon: float, counts: Any = None) -> tuple[float, float]:
-        """Return the interval of the ambiguity at ε: the share of points that some classifier predicts otherwise.
+        """Return proved bounds of the ambiguity at ε: the share of points that some near-optimal classifier predicts otherwise.
 
-        The classifiers are those with f(w) ≤ f* + ε Σλ. Both ends agree where every point is proved and ε is within the search.
-        The lower end counts f* up to the tolerance of the optimum; where that was not reached, from its proved bound.
+        Near-optimal classifiers have f(w) ≤ f* + ε Σλ. Both bounds agree if every point is proved and the search covers ε. The
+        lower bound takes f* up to the tolerance of the optimum; if that was not reached, from its proved bound.
 
         Parameters
         ----------
         epsilon : float
+            ε ≥ 0.
         counts : array_like (targets,), optional
-            Weights of the points in the share; one each unless given.
+            Weights of the points in the share; 1 each unless given.
 
         Raises
         ------
@@ -268,7 +271,7 @@ class PredictionStability(Displayable, Tabular):
         return float(share @ certain), float(share @ (possible | certain))
 
     def question(self, index: int) -> OtherPrediction:
-        """Return the question that the row of one point answers: L(x), a lower bound of which its problem's log proves.
+        """Return the question for the counterfactual optimum L(x) of one point.
 
         Raises
         ------
@@ -284,11 +287,12 @@ class PredictionStability(Displayable, Tabular):
         return self.question(index).rival
 
     def answer(self, index: int, *, proof: str | Path | None = None, time_limit: float | None = None) -> Answer[OtherClassifier]:
-        """Return the row of one point as an answer that others can check.
+        """Return the counterfactual optimum of one point as an `Answer`.
 
         Parameters
         ----------
         index : int
+            Index of the point in ``points``.
         proof : str or Path, optional
             Path of a proof log of the bound. The point's model is solved once more to write it.
         time_limit : float, optional
@@ -310,7 +314,7 @@ class PredictionStability(Displayable, Tabular):
         return Answer(question, question.evaluate(evidence), bound, True, evidence, logs)
 
     def sentence(self, index: int) -> str:
-        """Return one sentence about one point that stands by itself; that of `answer` with ``proof=`` cites a log."""
+        """Return the answer for one point as a sentence, for a report; the sentence of `answer` with ``proof=`` cites a log."""
         return self.answer(index).sentence
 
     def records(self) -> list[dict[str, Any]]:
@@ -381,13 +385,14 @@ def prediction_stability(
     model : ZeroOneSVM
         The λ form, linear. With a large λ the objective counts the violations, the fewest training errors.
     points : array_like (targets, p), optional
-        Rows as the model takes them, with the constant column; the model's own points unless given.
+        The points, with a constant column as in the model's X; the model's own points unless given.
     within : float, optional
-        Classifiers beyond f* + within Σλ are of no interest: the bounds end there. None: no end, which may take much longer.
+        The search covers classifiers with an objective of at most f* + within Σλ. None: all classifiers, which may take much
+        longer.
     tol : float
         Relative gap of every point.
     time_limit : float, optional
-        Seconds for the optimum and the search. Without an end of its own the search then has intervals.
+        Seconds for the optimum and the search. A search that ends there leaves gaps between values and bounds.
     node_limit : int, optional
         Nodes of the search for all points.
 
@@ -432,7 +437,7 @@ def solve_logged(
 
 
 def check_index(index: object, count: int) -> None:
-    """Raise InputError for a number that is not that of a point."""
+    """Raise InputError unless ``index`` is an integer from 0 to ``count`` - 1."""
     if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
         raise InputError(f"index must be a number from 0 to {count - 1}; it is {index!r}", name="index")
 
@@ -485,7 +490,7 @@ def target_table(
     optimum : Result
         An exact solve of the problem.
     cap : float
-        Bounds above it are not asked for.
+        The search ends for a target once its bound reaches this value.
     limits : Limits
 
     Returns

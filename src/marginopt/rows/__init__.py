@@ -1,4 +1,6 @@
-"""Matrices X that are read in blocks of rows, from memory or from disk: `Rows` is the interface, `MemoryRows` an array in memory.
+"""Data matrices X that are read in blocks of rows: `Rows` is their interface, `MemoryRows` one for an array in memory.
+
+Other classes read their rows from disk.
 
 Formulations that need only products with X are stated on `Rows`: ``X @ w``, ``X.T @ v``, the shape and the blocks.
 """
@@ -35,6 +37,7 @@ DEFAULT_BLOCK_BYTES = 2**20
 class Rows(ABC):
     """The interface of n × p matrices in float64 whose rows are read in blocks."""
 
+    #: The number of dimensions, as of a NumPy array.
     ndim: ClassVar[int] = 2
 
     @property
@@ -49,7 +52,10 @@ class Rows(ABC):
 
     @abstractmethod
     def open_reader(self) -> AbstractContextManager[Callable[[int, int], Block]]:
-        """Return a context manager that yields a function of (start, stop), whose block of rows is valid until its next call."""
+        """Return a context manager that yields a function read(start, stop), which returns these rows as a block.
+
+        The block is valid until the next call of the function.
+        """
 
     @property
     def row_bytes(self) -> float:
@@ -59,7 +65,7 @@ class Rows(ABC):
 
     @property
     def pass_bytes(self) -> int:
-        """The bytes of a block at which a solver's pass is fastest: rows that are read or assembled should stay in the cache."""
+        """The size of blocks, in bytes, at which a pass over the rows is fastest: blocks that are copied should fit the cache."""
         return DEFAULT_BLOCK_BYTES
 
     def blocks(self, block_bytes: float = DEFAULT_BLOCK_BYTES) -> Iterator[tuple[int, int, Block]]:
@@ -91,9 +97,9 @@ class Rows(ABC):
         return product
 
     def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
-        """Return (start, stop) of at most ``pieces`` pieces of rows, evenly spread and not random.
+        """Return (start, stop) of at most ``pieces`` ranges of rows, evenly spaced, not random.
 
-        All have the same length, ``count``/``pieces`` rounded down and 1 at least, so that they hold some ``count`` rows.
+        All have the same length, max(count // pieces, 1), so that they hold about ``count`` rows.
         """
         n = self.shape[0]
         length = max(min(count, n) // pieces, 1)
@@ -102,7 +108,7 @@ class Rows(ABC):
 
     @cached_property
     def columns(self) -> ColumnSummary:
-        """The extremes and mean squares of the columns and the digest of all entries, from one pass over the rows.
+        """The ranges and mean squares of the columns and a digest of all entries, from one pass over the rows.
 
         Raises
         ------
@@ -126,7 +132,7 @@ class MemoryRows(Rows):
     Parameters
     ----------
     X : ndarray or csr_array, float64
-        CSR whose columns do not increase along each row is copied, put in order, and duplicate entries are summed.
+        The matrix. CSR without sorted columns is copied and sorted, and duplicate entries are summed.
 
     Raises
     ------
@@ -179,7 +185,7 @@ def _slices(X: FloatArray | sp.csr_array) -> Callable[[int, int], Block]:
 
 
 def sample_rows(rows: Rows, count: int) -> MemoryRows:
-    """Return a copy in memory of the rows of `Rows.sample_pieces`, some ``count`` of them."""
+    """Return a copy in memory of about ``count`` rows, those of `Rows.sample_pieces`."""
     parts: list[Any] = []
     with rows.open_reader() as read:
         for start, stop in rows.sample_pieces(count):

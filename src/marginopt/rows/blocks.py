@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+#: An array in float64.
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
@@ -26,6 +27,7 @@ class _HasRmatvec(Protocol):
 class TransposedRows:
     """The transpose X' of rows as an operator: ``X.T @ v`` is X'v."""
 
+    #: X, whose ``rmatvec`` computes X'v.
     matrix: _HasRmatvec
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
@@ -33,7 +35,7 @@ class TransposedRows:
         return self.matrix.rmatvec(v)
 
 
-#: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.
+#: The arrays ``data`` (float64), ``indices`` and ``indptr`` of a `scipy.sparse.csr_array`.
 CSR: TypeAlias = tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]
 
 
@@ -68,7 +70,7 @@ class SparseBlock(ABC):
 
     @abstractmethod
     def arrays(self) -> CSR:
-        """Return ``data``, ``indices`` and ``indptr``, with a column of ones if the block has one."""
+        """Return the block as CSR arrays."""
 
 
 @final
@@ -76,6 +78,7 @@ class SparseBlock(ABC):
 class CsrBlock(SparseBlock):
     """A block of rows in memory, as a SciPy CSR array."""
 
+    #: The rows, with sorted column indices.
     rows: sp.csr_array
 
     @property

@@ -1,7 +1,7 @@
-"""Compiled loops over a block of rows, for `StoredBlock`, `ColumnSummary` and the reader of rows on disk.
+"""Compiled loops (Numba) over a block of rows, for `StoredBlock`, `ColumnSummary` and the reader of rows on disk.
 
-A block is dense in C order, or CSR arrays ``data``, ``indices`` and ``ends``: the entries of row i are those from position
-ends[i] - ends[0] to ends[i + 1] - ends[0].
+A block is dense in C order, or CSR arrays ``data``, ``indices`` and ``ends``. Its entries of row i are those at positions
+ends[i] - ends[0] to ends[i + 1] - ends[0] - 1: ``ends`` is a part of the whole matrix's ``indptr``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..code_cache import cached_njit
 
-#: The findings of `check_columns`: columns increase along each row; they do not; one is out of range; row ends decrease.
+#: The results of `check_columns`: column indices increase along each row; they do not; one is out of range; ``ends`` decrease.
 SORTED, UNSORTED, COLUMN_OUT_OF_RANGE, DECREASING_ENDS = 0, 1, 2, 3
 
 _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "contract", "nsz"}))
@@ -20,7 +20,7 @@ _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "con
 
 @_exact
 def check_columns(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
-    """Check the column indices of CSR rows; return the finding, and the row that has it (0 for `SORTED` and `UNSORTED`).
+    """Check the column indices of CSR rows; return one of the results above, and the row at fault (0 if there is none).
 
     Rows are in order if an index is no larger than its predecessor only where a row begins. The loop counts these indices, and
     subtracts those that begin a row.
@@ -47,7 +47,7 @@ def check_columns(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
 
 @_exact
 def write_rows(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
-    """Write entries to ``values`` and columns to ``places``, in their types; with ``ones`` = 1 a one first in each row."""
+    """Copy CSR entries to ``values`` and columns to ``places``, converting types; with ``ones`` = 1 each row begins with a 1."""
     position = 0
     for i in range(ends.size - 1):
         if ones:
@@ -100,9 +100,9 @@ def column_squares(data: Any, indices: Any, ends: Any, d: Any, out: Any) -> None
 
 @_exact
 def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
-    """Update each column's least and largest entry, sum of squares and number of entries by those of CSR rows.
+    """Update each column's minimum, maximum, sum of squares and number of entries by those of CSR rows.
 
-    An entry that is not finite makes the column's sum of squares so too.
+    The sum of squares is not finite if an entry is not.
     """
     for k in range(data.size):
         j, x = indices[k], data[k]
@@ -114,7 +114,7 @@ def summarise_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any,
 
 @_exact
 def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
-    """Update each column's least and largest entry and sum of squares by those of a dense block."""
+    """Update each column's minimum, maximum and sum of squares by those of a dense block."""
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
             x = X[i, j]
@@ -125,7 +125,7 @@ def summarise_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
 
 @_exact
 def write_singles(values: Any, out: Any) -> bool:
-    """Write numbers to ``out`` as float32; return False if one of them changes."""
+    """Convert numbers to float32 in ``out``; return False at the first one that float32 cannot represent."""
     for begin in range(0, values.size, 64):
         equal = True
         for k in range(begin, min(begin + 64, values.size)):

@@ -20,13 +20,15 @@ class StoredBlock(SparseBlock):
     Attributes
     ----------
     data : ndarray, float32 or float64
+        The stored entries.
     indices : ndarray, int32 or int64
-    ends : ndarray of int64, rows + 1
-        Positions where rows begin and end; the first one may begin anywhere.
+        The column of each entry.
+    ends : ndarray of int64 (rows + 1,)
+        A part of the file's ``indptr``: row i has the entries at positions ends[i] - ends[0] to ends[i + 1] - ends[0] - 1.
     columns : int
         Number of stored columns.
     ones : int
-        1 if a column of ones, which is not stored, comes first, else 0.
+        1 if a column of ones, which is not stored, is the first column, else 0.
     """
 
     data: npt.NDArray[Any]

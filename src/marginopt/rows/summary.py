@@ -1,4 +1,4 @@
-"""`ColumnSummary`: extremes and mean squares of a matrix's columns and the digest of its entries, from one pass over its rows."""
+"""`ColumnSummary`: ranges and mean squares of a matrix's columns and a digest of its entries, from one pass over its rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Held: TypeAlias = CSR | tuple[FloatArray, None, None]
 
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """Summary of a matrix's columns.
+    """The ranges and mean squares of a matrix's columns, and a digest of the matrix.
 
     Attributes
     ----------
     low, high : ndarray (p,)
-        Least and largest entry of every column.
+        Minimum and maximum of every column.
     mean_squares : ndarray (p,)
         (1/n) Σ_i x_ij² of every column j.
     digest : str

@@ -1,7 +1,7 @@
 """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`: `select`, by one of five selectors.
 
-They are cross-validation, Fisher's ratio, the density of likelihoods, the bat algorithm and max-min. A selector of one's own
-extends `Selector` and returns a `Choice`.
+The selectors are cross-validation, Fisher's ratio, the density of likelihoods, the bat algorithm and max-min. Another selector
+is a subclass of `Selector` that returns a `Choice`.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def select(
 ) -> Selection:
     """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`.
 
-    Every selector trains the same model by the same solver, to the same tolerance, on X and y alone, so counts and times
-    compare. Data are taken literally: standardise them first, on the training part.
+    Every selector trains the same model by the same solver, to the same tolerance, on X and y alone, so that their costs can be
+    compared. The data are not standardised: do it first, by the training part.
 
     Parameters
     ----------
@@ -73,21 +73,22 @@ def select(
     gammas : sequence of float, optional
         Candidates of γ, > 0; "bat" and "maxmin" search between the smallest and the largest. Default 2^-15, 2^-13, .., 2^3.
     seed : int
-        Seed of the splits and of the bats.
+        Seed of the splits and of the bat algorithm.
     tol : float
         Relative gap of every model trained.
     solver : str, Solver or pair
-        Of every model trained, as for ``solve``, by name: it is no model of its own that ``auto`` could choose for. "maxmin"
-        needs an algorithm that reads `SimplexQP`.
+        Solver of every model trained, as for ``solve``, but not "auto". "maxmin" needs an algorithm that reads `SimplexQP`.
     jobs : int, optional
-        For "cv", whose models do not wait for each other: values of γ at a time, by joblib; -1 for all cores. Where it is not
-        given, one, or what an enclosing ``joblib.parallel_config`` says.
+        For "cv": number of values of γ in parallel, by joblib; -1 for all cores. Where it is not given, one, or the number of an
+        enclosing ``joblib.parallel_config``.
     cluster : distributed.Client or str, optional
-        The same on a Dask cluster (a client, or its scheduler's address), or "ray" for the Ray cluster of this session.
+        For "cv": a Dask cluster for the values of γ (a client, or its scheduler's address), or "ray" for this session's Ray
+        cluster.
 
     Returns
     -------
     Selection
+        The chosen γ and C, and the cost of their selection.
 
     Raises
     ------

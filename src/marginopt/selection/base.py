@@ -20,8 +20,9 @@ from ..solvers.records import Options, Status
 from ..solvers.registry import SolverLike
 from ..solvers.solve import solve_raw
 
-#: The grids of MaxMin, section 4: γ in 2^-15, 2^-13, .., 2^3 and C in 2^-5, 2^-3, .., 2^15.
+#: The default candidates of γ, those of MaxMin, section 4: 2^-15, 2^-13, .., 2^3.
 GAMMA_GRID: tuple[float, ...] = tuple(2.0**k for k in range(-15, 4, 2))
+#: The default candidates of C, those of MaxMin, section 4: 2^-5, 2^-3, .., 2^15.
 C_GRID: tuple[float, ...] = tuple(2.0**k for k in range(-5, 16, 2))
 
 
@@ -32,20 +33,21 @@ class Sample:
     Parameters
     ----------
     X : ndarray or csr_array (n, p)
+        The training points.
     y : ndarray (n,)
-        -1 and +1.
+        Their labels, -1 and +1.
     gammas, costs : ndarray
-        Candidates, ascending; selectors that search a range take their ends.
+        Candidates of γ and of C, ascending; selectors that search a range take the first and the last.
     seed : int
         Seed of the splits and of random searches.
     tol : float
         Relative gap to which every model is solved.
     solver : str, Solver or pair
-        Of every model.
+        Solver of every model.
     executor : Executor
-        Trains independent models at the same time.
+        Runs the training of independent models in parallel.
     threads : int, optional
-        Of every model; the solver's own number where it is not given.
+        Threads of every solve; the solver's default where it is not given.
     """
 
     X: Points
@@ -76,11 +78,11 @@ class Choice:
     gamma, C : float
         The chosen parameters.
     models_trained : int
-        One for each solve of the inner problem to tolerance.
+        Number of models trained, each by one solve of the two-hulls dual.
     details : mapping
-        What the selector measured, such as the scores of the candidates.
+        The selector's measurements by name, such as the scores of the candidates.
     unsolved : int
-        Models that were trained short of the tolerance.
+        Number of models whose solve ended before the tolerance.
     steps : sequence of mapping
         γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
@@ -96,6 +98,7 @@ class Choice:
 class Selector(ABC):
     """A rule that chooses γ and C from training data alone; a frozen data class whose fields are its parameters."""
 
+    #: The name of the selector, for `select`.
     name: ClassVar[str]
     #: C where the user gives none: one number or candidates.
     default_C: ClassVar[float | tuple[float, ...]] = C_GRID
@@ -123,10 +126,11 @@ class Selection(Choice):
     Parameters
     ----------
     selector : str
+        Name of the selector.
     seconds : float
         Wall time of the whole selection.
     notes : tuple of str
-        What a user should know: γ at an end of its range, points with both labels, constant features, unsolved models.
+        Warnings in sentences: γ at an end of its range, points with both labels, constant features, unsolved models.
     """
 
     selector: str
@@ -134,7 +138,7 @@ class Selection(Choice):
     notes: tuple[str, ...] = ()
 
     def model(self, X: object, y: object) -> ConvexHullsDual:
-        """Return the two-hulls model with the selected γ and C."""
+        """Return the two-hulls model with the selected γ and C on points X (n × p) and labels y (n,), -1 and +1."""
         return ConvexHullsDual(X, y, C=self.C, kernel=RBF(self.gamma))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -145,9 +149,9 @@ class Selection(Choice):
         return "\n".join((head, *(f"  note: {note}" for note in self.notes)))
 
 
-#: The rows that train a model and the rows on which its accuracy is measured.
+#: Indices of the rows that train a model, and of the rows on which its accuracy is measured.
 Split: TypeAlias = tuple[IntArray, IntArray]
-#: The points on which a single model's accuracy is measured: a part of the training data kept aside, or the training points.
+#: The points on which the accuracy of a model is measured: a held-out part of the training data, or the training points.
 Judge: TypeAlias = Literal["holdout", "training"]
 
 
@@ -162,7 +166,7 @@ class Trainer:
     Attributes
     ----------
     count, unsolved : int
-        Models trained so far, and those of them that ended short of the tolerance.
+        Number of models trained so far, and of those whose solve ended before the tolerance.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -176,7 +180,7 @@ class Trainer:
         return np.asarray(np.exp(-gamma * self.sample.distances))
 
     def accuracy(self, K: FloatArray, C: float, split: Split) -> float:
-        """Train on the first rows of the split and return the share of the second that is classified rightly."""
+        """Train on the first rows of the split and return the accuracy on the second; ``K`` is the whole kernel matrix."""
         train, test = split
         y = self.sample.y
         model = ConvexHullsDual(K[np.ix_(train, train)], y[train], C=C, kernel=Precomputed())
@@ -200,7 +204,7 @@ def folds_of(sample: Sample, folds: int) -> list[Split]:
 
 
 def split_for(sample: Sample, judge: Judge, share: float) -> Split:
-    """Return the split on which single models are trained and their accuracy is measured, as ``judge`` says."""
+    """Return the split for single models: a held-out share of the points, or ("training") all points in both parts."""
     everything = np.arange(sample.y.size)
     if judge == "training":
         return everything, everything
@@ -223,7 +227,7 @@ def _check_classes(sample: Sample, needed: int, purpose: str) -> None:
 
 
 def best_cost(trainer: Trainer, gamma: float, split: Split) -> tuple[float, FloatArray]:
-    """Return the C of highest accuracy at γ, the smallest of equals, and all accuracies; one model is trained for each C."""
+    """Train one model for each C at γ; return the C of the highest accuracy (the smallest of several), and all accuracies."""
     K = trainer.kernel(gamma)
     costs = trainer.sample.costs
     accuracies = np.array([trainer.accuracy(K, float(C), split) for C in costs])

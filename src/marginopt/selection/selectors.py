@@ -29,9 +29,9 @@ class CrossValidation(Selector):
     Parameters
     ----------
     folds : int
-        ≥ 2.
+        Number of folds, ≥ 2.
     trainer : type of Trainer
-        What is trained: the two-hulls classifier, or one of your own.
+        The class that trains the models: the two-hulls classifier by default.
     """
 
     folds: int = 5
@@ -82,22 +82,22 @@ class Bat(Selector):
     """Random search by Yang's bat algorithm between the ends of the candidates of γ and C.
 
     The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin Table
-    4. The paper does not say on which points the error is measured; ``judge`` does here. Needs NiaPy (``pip install
+    4. The paper does not say on which points the error is measured; here ``judge`` selects them. Needs NiaPy (``pip install
     marginopt[selection]``).
 
     Parameters
     ----------
     bats, iterations : int
-        ≥ 2 and ≥ 1; the first generation is the random start.
+        Number of bats, ≥ 2, and of generations, ≥ 1; the first generation is the random start.
     loudness, pulse_rate : float
         Yang's A and r, in (0, 1].
     judge, share
         As `Fisher`.
     scale : {"log2", "linear"}
-        The box that is searched: of (log2 γ, log2 C), or of (γ, C) themselves, as Yang's algorithm does with any variables; there
-        nearly all positions are kernels far too narrow.
+        The variables of the search: (log2 γ, log2 C), or (γ, C) as in Yang's algorithm, where nearly all positions are kernels
+        that are far too narrow.
     trainer : type of Trainer
-        What is trained: the two-hulls classifier, or one of your own.
+        The class that trains the models: the two-hulls classifier by default.
     """
 
     bats: int = 20
@@ -186,11 +186,11 @@ class CriterionSelector(Selector):
     Parameters
     ----------
     judge : {"holdout", "training"}
-        The points on which the accuracy of the models, one for each C, is measured: a part kept aside, or the training points.
+        The points on which the accuracy of the models is measured: a held-out part of the data, or the training points.
     share : float
-        Share of the training data that "holdout" keeps aside.
+        Share of the data that "holdout" holds out.
     trainer : type of Trainer
-        Trains the models: the two-hulls classifier, or one of your own.
+        The class that trains the models: the two-hulls classifier by default.
     """
 
     judge: Judge = "holdout"
@@ -307,7 +307,7 @@ class MaxMinSelector(Selector):
     stationarity : float
         ε2, |f'| at which to stop.
     warm : bool
-        Whether an inner solve starts from the last one; the paper's does not.
+        Whether an inner solve starts from the solution of the last one; the paper's does not.
     """
 
     gamma0: float | None = None

@@ -21,7 +21,7 @@ from marginopt.book import book_page, data as book_data, proof_page_path
 from marginopt.book.data import build_data, data_digest
 from marginopt.book.entries import Entry, find_entry, load_entries, save_entries
 from marginopt.book.solving import improved_entry, run_entry, solved_entry, submit_result, with_stated_bound
-from marginopt.book.verification import MODELS, exact_bound, exact_value, stated_model
+from marginopt.book.verification import MODELS, exact_bound, exact_value, make_entry_model
 from marginopt.cli.main import main
 from marginopt.errors import DataError, InputError
 from marginopt.models.deadline import OutOfTimeError, deadline
@@ -94,7 +94,7 @@ def test_evidence_is_not_taken_on_trust():
 def test_values_are_those_of_the_formulations(entry):
     """The rational value against the formulation's own objective, or a feasible point of the conic form."""
     X, y = build_data(entry.data)
-    model = stated_model(entry.model, entry.parameters, X, y)
+    model = make_entry_model(entry.model, entry.parameters, X, y)
     if entry.model == "conic":
         assert mo.solve(model).objective == pytest.approx(entry.value, rel=1e-6)
         return
@@ -119,7 +119,7 @@ def test_semi_supervised_values_are_those_of_the_formulation():
         losses = np.maximum(1 - np.where(y == 0, np.abs(score), y * score), 0)
         value = float(exact_value("semi-supervised", parameters, X, y, {"w": w.tolist()}))
         assert value == pytest.approx(w[1:] @ w[1:] + 3.0 * losses.sum(), rel=1e-12)
-    model = stated_model("semi-supervised", parameters, X, y)
+    model = make_entry_model("semi-supervised", parameters, X, y)
     result = mo.solve(model, "margin-bb", tol=1e-6)
     point = {"w": result.values["w"].tolist()}
     assert float(exact_value("semi-supervised", parameters, X, y, point)) == pytest.approx(result.objective, rel=1e-9)
@@ -169,7 +169,7 @@ def test_a_run_of_a_solver_without_logs_has_the_value_of_its_point(entry, solver
 def test_results_are_submitted_where_they_are_better(tmp_path):
     entry = SMALL[0]
     X, y = build_data(entry.data)
-    result = mo.solve(stated_model(entry.model, entry.parameters, X, y), "zero-one-bb", time_limit=20.0)
+    result = mo.solve(make_entry_model(entry.model, entry.parameters, X, y), "zero-one-bb", time_limit=20.0)
     result.save(tmp_path / "result.npz")
     with pytest.raises(InputError):
         submit_result(tmp_path / "result.npz", [entry], who="a reader")
@@ -223,7 +223,7 @@ def test_instances_of_tables_become_entries(small_table, model, parameters, infe
     entry = solved_entry("new", small_table, model, parameters, options=Options(time_limit=20.0), who="a test")
     assert entry is not None and entry.status == "closed" and book.verify_entry(entry).stands
     X, y = build_data(small_table)
-    solved = mo.solve(stated_model(model, parameters, X, y), MODELS[model].solvers[0])
+    solved = mo.solve(make_entry_model(model, parameters, X, y), MODELS[model].solvers[0])
     assert solved.objective == pytest.approx(entry.value, rel=2e-6)
     for claim in (replace(entry, value=entry.value * (1 - 1e-9)), replace(entry, bound=entry.value * (1 + 1e-9))):
         assert book.verify_entry(claim).stands is False
