@@ -170,6 +170,7 @@ def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, 
 
     A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
     sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
+    A maximisation has the negatives of a minimisation's multipliers, those of cones too.
     """
     rows = {name: sign * value for name, value in (tables.rows or {}).items()}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
@@ -187,9 +188,9 @@ def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, 
             values = np.array([rows[spelt[name]] for name in c.names()])
             z[c.label] = np.abs(values) if isinstance(c.cone, Nonnegative) else values
         elif c.label in tables.multipliers:
-            z[c.label] = tables.multipliers[c.label]
+            z[c.label] = sign * tables.multipliers[c.label]
         elif (multipliers := _cone_multipliers(c, tables.cones)) is not None:
-            z[c.label] = multipliers
+            z[c.label] = sign * multipliers
         else:
             return None
     return z
