@@ -357,7 +357,7 @@ def _standard_form(
     """Return the form, a minimisation, of a program; under the names of a layout where there is one."""
     sign = -1.0 if program.maximise else 1.0
     return StandardForm(
-        name="program" if layout is None else layout.name,
+        name="" if layout is None else layout.name,  # the reader names a form by its file
         blocks=(one_block(program.q.size, program.columns),) if layout is None else layout.blocks,
         q=sign * program.q + 0.0,
         constraints=constraints,

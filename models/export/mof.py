@@ -277,7 +277,7 @@ class _MOF(FileFormat):
         program = read_program(document)
         constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
-            name=(document.get("name") or "program") if layout is None else layout.name,
+            name=(document.get("name") or "") if layout is None else layout.name,
             blocks=(one_block(program.q.size, program.names),) if layout is None else layout.blocks,
             q=program.q,
             constraints=constraints,

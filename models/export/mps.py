@@ -117,7 +117,9 @@ class _Reader:
             raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(fields)[:60]}")
 
     def begin_name(self, section: str, fields: list[str]) -> None:
-        """Ignore the words behind NAME."""
+        """Keep the words behind NAME as the program's name; a last word FREE or FIXED says how the lines are split."""
+        words = fields[:-1] if len(fields) > 1 and fields[-1].upper() in ("FREE", "FIXED") else fields
+        self.source.take_name(" ".join(words))
 
     def begin_with_word(self, section: str, fields: list[str]) -> None:
         """Read the word of OBJSENSE or OBJNAME if it stands in the section's own line."""

@@ -278,6 +278,8 @@ def _program(source: InputFile) -> ConicProgram:
         elif head == "Integers":
             names = [_unquoted(m.group()) for line in _texts(body, source) for m in re.finditer(_NAME, line)]
             integer[[index.number[name] for name in names]] = True
+        elif head.split()[0] == "Task":
+            source.take_name(_unquoted(head.removeprefix("Task").strip()))
         elif head.split()[0] not in ("Task", "Solutions", "SymmetricMatrixes"):
             raise DataError(f"the section {head!r} is not read")
     pieces += index.cones()
