@@ -225,10 +225,10 @@ def _gurobi(lines: list[str]) -> _Tables:
 
 
 def _state(values: dict[str, float], words: Sequence[str]) -> None:
-    """Keep the value of a variable that a line states, name and number first."""
-    value = float(words[1])
-    if values.setdefault(words[0], value) != value:
-        raise ValueError(f"the variable {words[0]!r} is stated twice: {values[words[0]]:g} and {value:g}")
+    """Keep the value of a variable that a line states: a name, which may have blanks, and a number."""
+    name, value = " ".join(words[:-1]), float(words[-1])
+    if values.setdefault(name, value) != value:
+        raise ValueError(f"the variable {name!r} is stated twice: {values[name]:g} and {value:g}")
 
 
 def _miplib(lines: list[str]) -> _Tables:
@@ -253,7 +253,7 @@ def _scip(lines: list[str]) -> _Tables:
         elif line.startswith("objective value:"):
             tables.objective = float(words[2])
         elif words and words[0] != "no":  # "no solution available"
-            _state(tables.values, words)
+            _state(tables.values, words[:-1] if words[-1].startswith("(obj:") else words)
     return tables
 
 
@@ -271,7 +271,7 @@ def _highs(lines: list[str]) -> _Tables:
         elif line.startswith("Objective"):
             tables.objective = float(line.split()[1])
         elif line.startswith(("# Columns", "# Rows")) and part:
-            pairs = [next(remaining_lines).split() for _ in range(int(line.split()[2]))]
+            pairs = [next(remaining_lines).rsplit(maxsplit=1) for _ in range(int(line.split()[2]))]
             content = {name: float(value) for name, value in pairs}
             if line.startswith("# Columns"):
                 tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
@@ -322,9 +322,10 @@ def _cbc(lines: list[str]) -> _Tables:
         words = line.removeprefix("**").split()  # CBC's mark of what misses its bounds
         if not words:
             continue
-        if len(words) != 4:
+        if len(words) < 4:
             raise ValueError(f"a line of CBC has index, name, value and reduced cost, not {line.strip()[:60]!r}")
-        index, name, value, dual = words
+        index, *names, value, dual = words
+        name = " ".join(names)
         if int(index) <= last:
             parts.append({})
         last = int(index)
