@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import Display
 from ..errors import InputError
 from .appraisal import ExactCost
 from .arrays import FloatArray
@@ -16,7 +17,7 @@ from .cvxpy_expressions import cvxpy_module
 from .explanation import PointExplanation
 from .form_change import AddedParts, Change, ContinuousRelaxation, CVXPYStatement, FixedVariables
 from .importing.source import Import
-from .model import Model
+from .model import BareForm, Model
 from .program.cones import Feature
 from .program.form import StandardForm
 from .program.lagrangian import Bound
@@ -122,6 +123,25 @@ class ChangedModel(Model):
     def no_view_reason(self) -> str:
         """Return the reason why there is no view: no algorithm for the base model would see the change."""
         return f"it is {self.change.suffix}, and a view would not show that"
+
+    def __str__(self) -> str:
+        return str(self.form) if self._is_of_form else super().__str__()
+
+    def __repr__(self) -> str:
+        return str(self.form) if self._is_of_form else super().__repr__()
+
+    def latex(self, *, standalone: bool = False) -> str:
+        """Return the LaTeX of the statement, or of the changed program where the original model is a bare form."""
+        return self.form.latex(standalone=standalone) if self._is_of_form else super().latex(standalone=standalone)
+
+    def display(self) -> Display:
+        """Return the notebook view of the statement, or of the changed program where the original model is a bare form."""
+        return self.form.display() if self._is_of_form else super().display()
+
+    @property
+    def _is_of_form(self) -> bool:
+        """Return whether the original model is a form, whose statement is the program itself."""
+        return isinstance(self.original_model, BareForm)
 
     def origin(self, label: str) -> str:
         """Return the origin of a row: that of the base model, or the change."""

@@ -16,7 +16,7 @@ from ..models.model import Model, as_model
 from ..models.program.form import StandardForm
 from .certification.result import Result
 from .interface.native_options import near_misses
-from .parallel import Cluster, choose_executor
+from .parallel import Cluster, Executor, choose_executor
 from .records import COMMON_OPTIONS, Options
 from .registry import SolverLike, SolverSpec, resolve_solvers
 from .result_file import checked_text, data_error_context, load_results, save_results
@@ -24,6 +24,7 @@ from .solve import solve_problem, solver_errors
 
 #: Statuses of rows without a result: the solver could not take the model, or its own code raised an error.
 NOT_RUN, FAILED = "not run", "failed"
+_INTERRUPTED = "Ctrl-C ended the comparison before it was done"
 _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
 
 
@@ -299,7 +300,8 @@ def compare(
     """Solve one model or several by several solvers, one after the other (or as ``jobs`` says), under the same limits.
 
     A solver that cannot take the model (unknown feature, missing package or licence), or whose code raises an error, becomes a
-    row with its reason.
+    row with its reason; an error of the certification is raised. Ctrl-C that no solver takes ends the comparison: the rows that
+    are finished are returned, and the others say that they were interrupted.
 
     Parameters
     ----------
@@ -324,6 +326,8 @@ def compare(
     ------
     InputError
         No solvers or no models were named, a name does not exist, or an option is none of the common ones.
+    KeyboardInterrupt
+        Ctrl-C before any row was finished.
     """
     specs = resolve_solvers(solvers)  # a misspelt name is an error of the call, not a row
     chosen = Options.of(options, **overrides)
@@ -333,7 +337,7 @@ def compare(
     is_collection = isinstance(model, Sequence | Mapping)
     models = _named_models(model) if isinstance(model, Sequence | Mapping) else {"": as_model(model)}
     with choose_executor(jobs, cluster) as team:
-        rows = team.run_all(_row, [(one, item, chosen) for one in models.values() for item in specs])
+        rows = _rows(team, [(one, item, chosen) for one in models.values() for item in specs])
     count = len(specs)
     tables = {
         name: Comparison(name or one.name, tuple(rows[k * count : (k + 1) * count]))
@@ -354,6 +358,17 @@ def _named_models(models: Sequence[Model | StandardForm] | Mapping[str, Model | 
         name if names.count(name) == 1 else f"{name} {k}": model
         for k, (name, model) in enumerate(zip(names, problems, strict=True), 1)
     }
+
+
+def _rows(team: Executor, tasks: Sequence[tuple[Model, SolverSpec, Options]]) -> list[ComparisonRow]:
+    """Return the row of each task; after Ctrl-C those that are finished, and the reason in the others."""
+    rows: dict[int, ComparisonRow] = {}
+    try:
+        rows.update(team.run(_row, tasks))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+    return [rows.get(k) or ComparisonRow(item.label, None, _INTERRUPTED) for k, (_, item, _) in enumerate(tasks)]
 
 
 def _row(task: tuple[Model, SolverSpec, Options], threads: int | None) -> ComparisonRow:

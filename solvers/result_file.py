@@ -340,8 +340,11 @@ _WORDS = (
     ("optimal", Status.OPTIMAL),
     ("solved", Status.OPTIMAL),
     ("time limit", Status.TIME_LIMIT),
+    ("stopped on time", Status.TIME_LIMIT),
     ("iteration limit", Status.ITERATION_LIMIT),
+    ("stopped on iterations", Status.ITERATION_LIMIT),
     ("node limit", Status.NODE_LIMIT),
+    ("stopped on nodes", Status.NODE_LIMIT),
     ("gap limit", Status.OPTIMAL),
 )
 
@@ -354,8 +357,8 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     model : Model or StandardForm
         What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
     path : str or path
-        Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), MOSEK ``.sol .bas .int``, AMPL ``.sol`` (beside the
-        ``.nl`` file it belongs to), MIPLIB's, or a name and a number a line; told apart by their contents.
+        Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), CPLEX ``.sol``, CBC's, MOSEK ``.sol .bas .int``, AMPL
+        ``.sol`` (beside the ``.nl`` file it belongs to), MIPLIB's, or a name and a number a line; told apart by their contents.
     tol : float, optional
         Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
 

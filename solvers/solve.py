@@ -111,16 +111,32 @@ def solve_problem(
 def solver_errors(solver: str) -> Iterator[None]:
     """Raise what a solver's own code raises in the block as a `SolverError`, for callers that have other solves to do.
 
-    The message names the line, since the solver may be one that somebody is writing.
+    The message names the line, since the solver may be one that somebody is writing. An error of `solve_problem` outside the
+    solver's calls, as of the certification of its answer, is raised as it is: a row of a table would hide this package's fault.
     """
     try:
         yield
     except MarginoptError:
         raise
     except Exception as error:
+        if _is_outside_solver(error):
+            raise
         place = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{place.name}, line {place.lineno} of {Path(place.filename).name}"
         raise SolverError(f"its code raised {type(error).__name__} in {line}: {error}", solver=solver) from error
+
+
+def _is_outside_solver(error: Exception) -> bool:
+    """Return whether an error was raised in `solve_problem`, and in none of the calls of a solver there."""
+    calls = {function.__code__ for function in (_run, _licence, _check_reads, _check_unused)}
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    innermost = next((code for code in reversed(codes) if code in calls or code is solve_problem.__code__), None)
+    return innermost is solve_problem.__code__
+
+
+def _run(solver: Solver, model: Model, options: Options, kept_model: KeptModel | None) -> Answer:
+    """Call a solver; `solver_errors` tells its errors from others by this function."""
+    return solver.run(model, options, kept_model)
 
 
 def _retry_fits(model: Model) -> bool:
@@ -193,7 +209,7 @@ def _answer(
         return decided
     # a model that is kept was built under its options, time limit included, and would be built anew under others
     remaining = options if kept_model is not None and chosen.reads_form else options.with_time_spent(time.perf_counter() - begin)
-    return chosen.run(model, remaining, kept_model)
+    return _run(chosen, model, remaining, kept_model)
 
 
 def _check_reads(chosen: Solver, model: Model, options: Options, licence: Licence) -> None:

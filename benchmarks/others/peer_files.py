@@ -130,8 +130,8 @@ def by_gurobi(path: str, limit: float) -> Outcome:
 def by_us(path: str, limit: float, *, written: str | None = None) -> Outcome:
     """Return our outcome; with ``written`` the program is written there as well.
 
-    The program goes to HiGHS where HiGHS takes it, else to Clarabel or SCIP. Only the status of the solver counts. What is
-    written minimises: its value is the negative where the program is maximised.
+    The program goes to HiGHS where HiGHS takes it, else to Clarabel or SCIP. Only the status of the solver counts. The
+    written file has the program's own sense, so its value is the program's.
     """
     import marginopt as mo
     from marginopt.errors import MarginoptError
@@ -161,7 +161,6 @@ def by_us(path: str, limit: float, *, written: str | None = None) -> Outcome:
             continue
         if result.status.name in ("OPTIMAL", "INFEASIBLE", "UNBOUNDED"):
             value = float(result.objective) if result.status.name == "OPTIMAL" else math.nan
-            value = -value if written is not None and form.maximise else value
             return Outcome(result.status.name.lower(), value)
         last = Outcome("not solved", reason=result.status.name)
     return last

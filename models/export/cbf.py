@@ -36,7 +36,7 @@ from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder,
 from ..program.exponential_cones import Exponential, Power
 from ..program.form import Constraint, StandardForm
 from .file_formats import FileFormat, InputFile, number_text, parse_index, parse_integer, parse_number
-from .file_programs import ConicProgram, matrix_of_entries
+from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 
 _DOMAINS: dict[type[Cone], str] = {
@@ -72,7 +72,8 @@ class _CBF(FileFormat):
     carries = frozenset(Feature) - {Feature.QUADRATIC, Feature.NONCONVEX, Feature.BILINEAR, Feature.INDICATOR}
 
     def write(self, form: StandardForm, path: Path) -> None:
-        lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MIN", ""]
+        objective = StatedObjective.of(form)
+        lines = ["# written by marginopt", "VER", "3", "", "OBJSENSE", "MAX" if objective.maximise else "MIN", ""]
         domains = [_domain(low, high) for low, high in zip(form.lower.tolist(), form.upper.tolist(), strict=True)]
         lines += _counted("VAR", form.n, [(key, len(list(run))) for key, run in groupby(domains)])
         if form.integer.any():
@@ -86,8 +87,8 @@ class _CBF(FileFormat):
         lines += _exponents(exponents)
         cones = [(_name(c.cone, exponents), size) for c in scalar for size in _sizes(c.cone)]
         lines += _counted("CON", sum(size for _, size in cones), cones)
-        lines += _table("OBJACOORD", [f"{j} {form.q[j]:.17g}" for j in np.flatnonzero(form.q)])
-        lines += ["OBJBCOORD", f"{form.r:.17g}", ""]
+        lines += _table("OBJACOORD", [f"{j} {objective.q[j]:.17g}" for j in np.flatnonzero(objective.q)])
+        lines += ["OBJBCOORD", f"{objective.r:.17g}", ""]
         lines += _rows([_reversed(c) if isinstance(c.cone, Exponential) else c for c in scalar])
         lines += list(_matrices(matrices))
         Layout.of(form).write(path, "\n".join(lines))

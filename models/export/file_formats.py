@@ -24,7 +24,7 @@ from ...errors import DataError, ExportError
 from ...files import READ_ERRORS, describe_read_error, read_text, without_compression
 from ..program.bridges import ConesToQuadraticRows
 from ..program.cones import Feature
-from ..program.form import StandardForm
+from ..program.form import FileName, StandardForm
 from .layout import Layout, sidecar_path
 
 #: Modules of this package that define ``FORMAT``.
@@ -32,6 +32,10 @@ _MODULES = ("npz", "lp", "mps", "mof", "cbf", "sdpa", "ptf", "nl", "qplib")
 
 #: Cones that a format states as quadratic rows where it has none.
 _CONES_OF_ROWS = frozenset({Feature.SECOND_ORDER, Feature.ROTATED})
+
+#: Words of writers for a program without a name.
+_NO_NAMES = frozenset({"", "(null)", "blank", "model", "noname", "none", "unknown", "unnamed"})
+_LONGEST_NAME = 80
 
 #: A number as files have it, in ASCII digits; FORTRAN writes exponents with D.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[ED][+-]?\d+)?|inf(?:inity)?)", re.IGNORECASE | re.ASCII)
@@ -79,11 +83,17 @@ def signed_text(value: float) -> str:
 
 
 class InputFile:
-    """A file that is being read, with the number of the current line, which error messages name."""
+    """A file that is being read: its text, the number of the current line for error messages, and the name of its program."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.line = 0
+        self.problem_name = ""
+
+    def take_name(self, text: str) -> None:
+        """Keep the name of the program that the file states, unless it is a writer's word for a program without a name."""
+        name = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_LONGEST_NAME]
+        self.problem_name = "" if name.lower() in _NO_NAMES else name
 
     @cached_property
     def text(self) -> str:
@@ -181,12 +191,20 @@ def read_form(path: str | Path) -> StandardForm:
     chosen = format_of(source, reading=True)
     reading = InputFile(source)
     try:
-        return _checked(chosen.read(reading))
+        form = _checked(chosen.read(reading))
     except READ_ERRORS as error:
         if isinstance(error, DataError) and error.file:
             raise
         prefix = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
         raise DataError(f"{prefix}{describe_read_error(error)}", file=source, line=reading.line) from error
+    return form if form.name else form.replace(name=FileName(reading.problem_name or _stem(source, chosen)))
+
+
+def _stem(path: Path, chosen: FileFormat) -> str:
+    """Return the name of a file without its suffixes."""
+    name = without_compression(path.name)
+    suffixes = [suffix for suffix in (chosen.suffix, *chosen.also_read) if name.lower().endswith(suffix)]
+    return name[: -len(max(suffixes, key=len))] or name
 
 
 def _checked(form: StandardForm) -> StandardForm:

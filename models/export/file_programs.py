@@ -28,6 +28,23 @@ from .layout import Layout
 INFINITE = 1e20
 
 
+class StatedObjective(NamedTuple):
+    """The objective ½x'Px + q'x + r of a form in the form's own sense: the negative of the form's where that maximises."""
+
+    P: sp.csc_array | None
+    q: FloatArray
+    r: float
+    maximise: bool
+
+    @classmethod
+    def of(cls, form: StandardForm) -> StatedObjective:
+        """Return the objective that a file of the form states."""
+        sign = -1.0 if form.maximise else 1.0
+        P = None if form.quadratic is None else form.quadratic.csc
+        # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
+        return cls(-P if P is not None and form.maximise else P, sign * form.q + 0.0, sign * form.r + 0.0, form.maximise)
+
+
 @dataclass(frozen=True, eq=False)
 class FlatProgram:
     """A program with linear rows a_i'x = b_i or ≥ b_i, indicators and quadratic rows: what LP, MPS, NL and QPLIB files hold.
@@ -99,12 +116,7 @@ class FlatProgram:
     @classmethod
     def as_stated(cls, form: StandardForm) -> FlatProgram:
         """Return the program of a form with the objective in its own sense: what files state."""
-        program = cls.of(form)
-        if not form.maximise:
-            return program
-        return replace(
-            program, P=None if program.P is None else -program.P, q=-program.q + 0.0, r=-program.r + 0.0, maximise=True
-        )
+        return replace(cls.of(form), **StatedObjective.of(form)._asdict())
 
     @property
     def sense(self) -> str:
@@ -350,7 +362,7 @@ def _standard_form(
     """Return the form, a minimisation, of a program; under the names of a layout where there is one."""
     sign = -1.0 if program.maximise else 1.0
     return StandardForm(
-        name="program" if layout is None else layout.name,
+        name="" if layout is None else layout.name,  # the reader names a form by its file
         blocks=(one_block(program.q.size, program.columns),) if layout is None else layout.blocks,
         q=sign * program.q + 0.0,
         constraints=constraints,

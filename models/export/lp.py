@@ -55,6 +55,8 @@ _ANY_TOKEN = "|".join(
 )
 #: A section that begins with a name or a number on the line of its word.
 _INLINE = re.compile(rf"({_ANY_TOKEN})\s+([^\s:<>=+*^/\]-].*)", re.IGNORECASE)
+#: The comment above the objective that names the program: of CPLEX and SCIP, of Gurobi, of this package.
+_PROBLEM_NAME = re.compile(r"Problem name:\s*(.+)|Model (\S+)|(.+); written by marginopt", re.IGNORECASE)
 #: The objective comes first, so that a sign or a bracket there is no term of something that goes on.
 _FIRST = re.compile(rf"({'|'.join((*_MINIMISE, *_MAXIMISE))})\s+([^\s:].*)", re.IGNORECASE)
 
@@ -79,7 +81,10 @@ def _sections(source: InputFile) -> Iterator[tuple[str, list[_Line]]]:
     """
     current, lines, headings = "", list[_Line](), {""}
     for number, raw in enumerate(source.lines(), 1):
-        line = raw.split("\\", 1)[0].strip()
+        text, mark, comment = raw.partition("\\")
+        if mark and not current and (named := _PROBLEM_NAME.fullmatch(comment.strip())):
+            source.take_name(named[1] or named[2] or named[3])
+        line = text.strip()
         section, line = _head(line, current)
         if section:
             if lines or current in ("minimum", "maximum"):

@@ -42,7 +42,7 @@ from ..program.form import Constraint, StandardForm
 from ..program.quadratic import Quadratic
 from .cone_rows import cone_names, indicator_rows
 from .file_formats import FileFormat, InputFile
-from .file_programs import matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
+from .file_programs import StatedObjective, matrix_of_entries, one_block, scalar_constraints, symmetric_matrix, to_one_sided_rows
 from .layout import Layout
 
 # MathOptFormat as JuMP writes it: scalar and vector functions, affine or lists of variables, in the sets that a form has.
@@ -265,7 +265,7 @@ class _MOF(FileFormat):
             "description": json.dumps(Layout.of(form).record()),
             "version": {"major": 1, "minor": 5},
             "variables": [{"name": name} for name in names],
-            "objective": {"sense": "min", "function": _objective(form, names)},
+            "objective": {"sense": "max" if form.maximise else "min", "function": _objective(StatedObjective.of(form), names)},
             "constraints": constraints,
         }
         write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -276,7 +276,7 @@ class _MOF(FileFormat):
         program = _read_program(document)
         constraints = program.constraints if layout is None else _regrouped(program, layout)
         return StandardForm(
-            name=(document.get("name") or "program") if layout is None else layout.name,
+            name=(document.get("name") or "") if layout is None else layout.name,
             blocks=(one_block(program.q.size, program.names),) if layout is None else layout.blocks,
             q=program.q,
             constraints=constraints,
@@ -289,11 +289,11 @@ class _MOF(FileFormat):
         )
 
 
-def _objective(form: StandardForm, names: list[str]) -> dict[str, Any]:
-    affine = [{"coefficient": float(form.q[j]), "variable": names[j]} for j in np.flatnonzero(form.q)]
-    if form.quadratic is None:
-        return {"type": "ScalarAffineFunction", "terms": affine, "constant": form.r}
-    return _quadratic(form.quadratic.csc, affine, form.r, names)
+def _objective(objective: StatedObjective, names: list[str]) -> dict[str, Any]:
+    affine = [{"coefficient": float(objective.q[j]), "variable": names[j]} for j in np.flatnonzero(objective.q)]
+    if objective.P is None:
+        return {"type": "ScalarAffineFunction", "terms": affine, "constant": objective.r}
+    return _quadratic(objective.P, affine, objective.r, names)
 
 
 def _quadratic(Q: sp.csc_array, affine: list[dict[str, Any]], constant: float, names: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Labels and shapes, which MPS does not have, are kept in a sidecar file (`models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,8 +47,8 @@ _REFUSED = {
 _COMPLETE = {"ROWS": 2, "COLUMNS": 3, "RHS": 2, "RANGES": 2, "BOUNDS": 2}
 #: Where each of the six fields of the fixed format begins and ends.
 _FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-#: Numbers of words that lines have where no name has a blank.
-_WORDS = {"ROWS": (2,), "COLUMNS": (3, 5)}
+#: Sections whose lines are in the columns of the fixed format where names have blanks.
+_IN_COLUMNS = frozenset({*_COMPLETE, "QUADOBJ", "QMATRIX", "QSECTION", "QCMATRIX", "INDICATORS", "LAZYCONS", "USERCUTS"})
 
 #: Row, column and value of a matrix entry.
 _Entry = tuple[int, int, float]
@@ -116,7 +116,9 @@ class _Reader:
             raise DataError(f"words behind the name of the section {section} that are not understood: {' '.join(fields)[:60]}")
 
     def begin_name(self, section: str, fields: list[str]) -> None:
-        """Ignore the words behind NAME."""
+        """Keep the words behind NAME as the program's name; a last word FREE or FIXED says how the lines are split."""
+        words = fields[:-1] if len(fields) > 1 and fields[-1].upper() in ("FREE", "FIXED") else fields
+        self.source.take_name(" ".join(words))
 
     def begin_with_word(self, section: str, fields: list[str]) -> None:
         """Read the word of OBJSENSE or OBJNAME if it stands in the section's own line."""
@@ -127,13 +129,14 @@ class _Reader:
         """Begin a quadratic part: of the objective (QUADOBJ, QMATRIX), or of the row named behind QSECTION or QCMATRIX."""
         if section in ("QUADOBJ", "QMATRIX"):
             self.begin_plain(section, fields)
-            place = None
+            place, name = None, "the objective"
         else:
-            if len(fields) != 1:
+            name = " ".join(fields)
+            if not fields or (len(fields) > 1 and name not in self.rows):
                 raise DataError(f"the name of one row must stand behind {section}")
-            place = None if fields[0] == self.objective else self._row(fields[0])
+            place = None if name == self.objective else self._row(name)
         if place in self.quadratic:
-            raise DataError(f"a second quadratic part of {fields[0] if fields else 'the objective'}")
+            raise DataError(f"a second quadratic part of {name}")
         self.quadratic[place] = (section, [], self.source.line)
         self.part = self.quadratic[place][1]
 
@@ -158,7 +161,7 @@ class _Reader:
     def read_row(self, words: list[str]) -> None:
         """Read a line of ROWS; the first N row is the objective."""
         if len(words) != 2:
-            raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}")
+            raise DataError(f"a row must have a kind and a name; it is {' '.join(words)[:60]!r}{_advice(words, 2)}")
         kind, name = words[0].upper(), words[1]
         if kind == "N":
             if self.objective is None and self.objective_name not in (None, name):
@@ -183,7 +186,8 @@ class _Reader:
         if len(words) == 3 and words[1].strip("\"'").upper() == "MARKER" and words[1] not in self.rows:
             raise DataError(f"a marker is 'MARKER' and 'INTORG' or 'INTEND', with quotes: {' '.join(words)[:60]}")
         if len(words) not in (3, 5):
-            raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}")
+            advice = _advice(words, 3)
+            raise DataError(f"a line of COLUMNS must have a name and one or two entries: {' '.join(words)[:60]!r}{advice}")
         if words[0] in self.columns and self.columns[words[0]] < len(self.columns) - 1:
             raise DataError(f"the column {words[0]} goes on behind another one: readers take it for a second column of this name")
         j = self.columns.setdefault(words[0], len(self.columns))
@@ -224,14 +228,15 @@ class _Reader:
         sides = _BOUNDS[kind]
         if any(value is None for _, value in sides):
             if len(fields) not in (2, 3):
-                raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}")
+                advice = _advice(words, 4)
+                raise DataError(f"a bound of the kind {kind} has a column and a number: {' '.join(words)[:60]!r}{advice}")
             group, (name, word) = fields[0] if len(fields) == 3 else "", fields[-2:]
             limit = parse_number(word, "a bound", finite=False)
         else:
             if (len(fields) == 2 and fields[1] not in self.columns and is_number(fields[1])) or len(fields) == 3:  # unused
                 parse_number(fields.pop(), "a bound", finite=False)
             if len(fields) not in (1, 2):
-                raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}")
+                raise DataError(f"a bound of the kind {kind} has a column: {' '.join(words)[:60]!r}{_advice(words, 3)}")
             group, name, limit = fields[0] if len(fields) == 2 else "", fields[-1], np.nan
         if name not in self.columns:
             self.undeclared[name] = self.source.line
@@ -274,7 +279,8 @@ class _Reader:
     def _pairs(self, words: list[str]) -> Iterator[tuple[str, str, str]]:
         """Names with their numbers, and the name of their set, which may be left out."""
         if not 2 <= len(words) <= 5:
-            raise DataError(f"a row and its number are needed, at most two of them a line: {' '.join(words)[:60]!r}")
+            advice = _advice(words, 5)
+            raise DataError(f"a row and its number are needed, at most two of them a line: {' '.join(words)[:60]!r}{advice}")
         first = len(words) % 2
         group = words[0] if first else ""
         return ((group, name, word) for name, word in zip(words[first::2], words[first + 1 :: 2], strict=True))
@@ -418,7 +424,8 @@ def _read_program(source: InputFile) -> FlatProgram:
         if raw[0].isspace():
             if section in _REFUSED:
                 raise DataError(f"{_REFUSED[section]} are not read: section {section}{binary_restatement(_REFUSED[section])}")
-            _LINES[section](reader, reader.without_comment(section, words_in(raw)))
+            words = words_in(raw) if section in _IN_COLUMNS else raw.split()
+            _LINES[section](reader, reader.without_comment(section, words))
             continue
         name, *fields = raw.split()
         if section in ("OBJSENSE", "OBJNAME") and name.upper() not in _KNOWN:  # their line, which some do not indent
@@ -444,27 +451,51 @@ def _read_program(source: InputFile) -> FlatProgram:
 def _splitter(text: str) -> Callable[[str], list[str]]:
     """Return the function that splits a line of this file: at blanks, or at the columns of the fixed format.
 
-    Old files have blanks in names, which only their columns tell apart: a line of ROWS that has not two words, or one of COLUMNS
-    that has neither three nor five, says that the whole file is of that kind.
+    Old files have blanks in names, which only their columns tell apart: a line whose words are too many, or have no number where
+    one belongs, says that the whole file is of that kind.
     """
-    for section, raw in _table_lines(text):
+    for section, raw in _table_lines(text, _COMPLETE):
         words = raw.split()
         comment = next((k for k, word in enumerate(words) if k >= _COMPLETE[section] and word[0] in "$*"), len(words))
-        if len(words) not in _WORDS[section] and comment not in _WORDS[section]:
+        if not _splits_at_blanks(section, words) and not _splits_at_blanks(section, words[:comment]):
             # fixed columns leave the places between the fields blank, in every line
-            return str.split if any(_between(line).strip() for _, line in _table_lines(text)) else _fixed
+            return str.split if any(_between(line).strip() for _, line in _table_lines(text, ("ROWS", "COLUMNS"))) else _fixed
     return str.split
 
 
-def _table_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of ROWS and COLUMNS, each with its section."""
+def _splits_at_blanks(section: str, words: list[str]) -> bool:
+    """Return whether the words of a line are its fields: as many as there may be, and numbers where these stand."""
+    count = len(words)
+    if section == "ROWS":
+        return count == 2
+    if section == "COLUMNS":
+        return count in (3, 5)
+    if section != "BOUNDS":
+        return 2 <= count <= 5 and all(map(is_number, words[1 + count % 2 :: 2]))
+    sides = _BOUNDS.get(words[0].upper())
+    if sides is None:
+        return True
+    if any(value is None for _, value in sides):
+        return count in (3, 4) and is_number(words[-1])
+    return count in (2, 3) or (count == 4 and is_number(words[-1]))
+
+
+def _advice(words: list[str], most: int) -> str:
+    """Return the advice for a line with more words than it may have fields."""
+    if len(words) <= most:
+        return ""
+    return "; names with blanks must stand in the columns of the fixed format, in every line: else rename them"
+
+
+def _table_lines(text: str, sections: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of some sections, each with its section."""
     section = ""
     for raw in text.splitlines():
         if not raw.strip() or raw.startswith("*"):
             continue
         if not raw[0].isspace():
             section = raw.split()[0].upper()
-        elif section in _WORDS:
+        elif section in sections:
             yield section, raw
 
 

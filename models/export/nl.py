@@ -255,6 +255,7 @@ class _Reader:
 
     def __init__(self, source: InputFile) -> None:
         self.path, self.source = source.path, source
+        source.take_name(source.text.partition("\n")[0].partition("#")[2].strip().removeprefix("problem "))
         self.lines: Iterator[str] = (line.split("#", 1)[0].strip() for line in source.lines())
         if not next(self.lines).startswith("g"):
             raise DataError("only the text form of NL is read: its first letter is g")

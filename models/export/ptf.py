@@ -23,7 +23,7 @@ from ..program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder,
 from ..program.form import Constraint, StandardForm
 from .cone_rows import cone_names
 from .file_formats import FileFormat, InputFile, parse_number, signed_text
-from .file_programs import ConicProgram, matrix_of_entries
+from .file_programs import ConicProgram, StatedObjective, matrix_of_entries
 from .layout import Layout
 from .mosek_task import mosek_svec_order
 
@@ -46,8 +46,9 @@ class _PTF(FileFormat):
     def write(self, form: StandardForm, path: Path) -> None:
         x = [_quoted(name) for name in form.names()]
         lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", "Objective"]
-        dense = sp.csr_array(form.q[None, :])
-        lines += [f"    Minimize {_expression(dense, 0, form.r, x)}", "Constraints"]
+        objective = StatedObjective.of(form)
+        terms = _expression(sp.csr_array(objective.q[None, :]), 0, objective.r, x)
+        lines += [f"    {'Maximize' if objective.maximise else 'Minimize'} {terms}", "Constraints"]
         for c in form.constraints:
             lines += _linear(c, x) if isinstance(c.cone, (Zero, Nonnegative)) else _conic(c, x)
         lines.append("Variables")
@@ -276,6 +277,8 @@ def _program(source: InputFile) -> ConicProgram:
         elif head == "Integers":
             names = [_unquoted(m.group()) for line in _texts(body, source) for m in re.finditer(_NAME, line)]
             integer[[index.number[name] for name in names]] = True
+        elif head.split()[0] == "Task":
+            source.take_name(_unquoted(head.removeprefix("Task").strip()))
         elif head.split()[0] not in ("Task", "Solutions", "SymmetricMatrixes"):
             raise DataError(f"the section {head!r} is not read")
     pieces += index.cones()

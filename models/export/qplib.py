@@ -114,10 +114,11 @@ class _Reader:
     """A QPLIB file from its first line to its last: which parts there are follows from the three letters."""
 
     def __init__(self, source: InputFile) -> None:
+        self.source = source
         self.lines: Iterator[list[str]] = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
 
     def program(self) -> FlatProgram:
-        next(self.lines)
+        self.source.take_name(" ".join(next(self.lines)))
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
         if sense not in ("minimize", "maximize"):
             raise DataError(f"an objective is to be minimised or maximised, not {sense!r}")

@@ -1,4 +1,4 @@
-"""Reader of solution files of Gurobi, SCIP, HiGHS, MOSEK, AMPL and MIPLIB, which are recognised by their content.
+"""Reader of solution files of Gurobi, SCIP, HiGHS, CPLEX, CBC, MOSEK, AMPL and MIPLIB, which are recognised by their content.
 
 Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
 or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
@@ -8,9 +8,11 @@ counted and left out.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -90,8 +92,8 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
             f"{source} cannot be read as a solution of {form.name}: {describe_read_error(error)}", file=source
         ) from error
     raise DataError(
-        f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
-        "AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",
+        f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), CPLEX .sol, CBC's, "
+        "MOSEK .sol .bas .int, AMPL .sol, MIPLIB's (=obj=), or a name and a number a line",
         file=source,
     )
 
@@ -169,6 +171,7 @@ def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, 
 
     A row of the form is ≥ 0, whatever side the row of the file has, so its multiplier is the size of the file's. A row with two
     sides has one number in the file: in a minimisation positive where the row from below holds with equality, else negative.
+    A maximisation has the negatives of a minimisation's multipliers, those of cones too.
     """
     rows = {name: sign * value for name, value in (tables.rows or {}).items()}
     linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
@@ -186,9 +189,9 @@ def _multipliers(form: StandardForm, tables: _Tables, sign: float) -> dict[str, 
             values = np.array([rows[spelt[name]] for name in c.names()])
             z[c.label] = np.abs(values) if isinstance(c.cone, Nonnegative) else values
         elif c.label in tables.multipliers:
-            z[c.label] = tables.multipliers[c.label]
+            z[c.label] = sign * tables.multipliers[c.label]
         elif (multipliers := _cone_multipliers(c, tables.cones)) is not None:
-            z[c.label] = multipliers
+            z[c.label] = sign * multipliers
         else:
             return None
     return z
@@ -221,10 +224,10 @@ def _gurobi(lines: list[str]) -> _Tables:
 
 
 def _state(values: dict[str, float], words: Sequence[str]) -> None:
-    """Keep the value of a variable that a line states, name and number first."""
-    value = float(words[1])
-    if values.setdefault(words[0], value) != value:
-        raise ValueError(f"the variable {words[0]!r} is stated twice: {values[words[0]]:g} and {value:g}")
+    """Keep the value of a variable that a line states: a name, which may have blanks, and a number."""
+    name, value = " ".join(words[:-1]), float(words[-1])
+    if values.setdefault(name, value) != value:
+        raise ValueError(f"the variable {name!r} is stated twice: {values[name]:g} and {value:g}")
 
 
 def _miplib(lines: list[str]) -> _Tables:
@@ -249,7 +252,7 @@ def _scip(lines: list[str]) -> _Tables:
         elif line.startswith("objective value:"):
             tables.objective = float(words[2])
         elif words and words[0] != "no":  # "no solution available"
-            _state(tables.values, words)
+            _state(tables.values, words[:-1] if words[-1].startswith("(obj:") else words)
     return tables
 
 
@@ -267,12 +270,73 @@ def _highs(lines: list[str]) -> _Tables:
         elif line.startswith("Objective"):
             tables.objective = float(line.split()[1])
         elif line.startswith(("# Columns", "# Rows")) and part:
-            pairs = [next(remaining_lines).split() for _ in range(int(line.split()[2]))]
+            pairs = [next(remaining_lines).rsplit(maxsplit=1) for _ in range(int(line.split()[2]))]
             content = {name: float(value) for name, value in pairs}
             if line.startswith("# Columns"):
                 tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
             elif part == "Dual":
                 tables.rows = content
+    return tables
+
+
+def _cplex(lines: list[str]) -> _Tables:
+    """CPLEX's XML; of a pool of solutions the first one, which is the incumbent."""
+    root = _xml_tree("\n".join(lines))
+    solution = next(root.iter("CPLEXSolution"), None)
+    if solution is None:
+        raise ValueError("it holds no solution")
+    header = solution.find("header")
+    facts = {} if header is None else header.attrib
+    variables = list(solution.iterfind("variables/variable"))
+    rows = list(solution.iterfind("linearConstraints/constraint"))
+    tables = _Tables("cplex", facts.get("solutionStatusString", ""), zeros=facts.get("writeLevel") == "4")  # non-zeros alone
+    tables.objective = float(facts["objectiveValue"]) if "objectiveValue" in facts else None
+    for variable in variables:
+        _state(tables.values, (variable.attrib["name"], variable.attrib["value"]))
+    if all("dual" in row.attrib for row in rows) and all("reducedCost" in variable.attrib for variable in variables):
+        tables.rows = {row.attrib["name"]: float(row.attrib["dual"]) for row in rows}
+        tables.reduced = {variable.attrib["name"]: float(variable.attrib["reducedCost"]) for variable in variables}
+    return tables
+
+
+def _xml_tree(text: str) -> ElementTree.Element:
+    try:
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"its XML cannot be read: {error}") from error
+
+
+def _cbc(lines: list[str]) -> _Tables:
+    """CBC's files: index, name, value and reduced cost a line, zeros left out.
+
+    With its option ``printingOptions all`` the rows come first, with their activities and multipliers, and the index begins again
+    at the variables.
+    """
+    head = _CBC_HEAD.match(lines[0])
+    assert head is not None
+    tables = _Tables("cbc", head[1], objective=float(head[2]), zeros=True)
+    parts: list[dict[str, tuple[float, float]]] = [{}]
+    last = -1
+    for line in lines[1:]:
+        words = line.removeprefix("**").split()  # CBC's mark of what misses its bounds
+        if not words:
+            continue
+        if len(words) < 4:
+            raise ValueError(f"a line of CBC has index, name, value and reduced cost, not {line.strip()[:60]!r}")
+        index, *names, value, dual = words
+        name = " ".join(names)
+        if int(index) <= last:
+            parts.append({})
+        last = int(index)
+        if name in parts[-1]:
+            raise ValueError(f"{name!r} is stated twice")
+        parts[-1][name] = float(value), float(dual)
+    if len(parts) > 2:
+        raise ValueError("it has more than two tables, of rows and of variables")
+    tables.values = {name: value for name, (value, _) in parts[-1].items()}
+    if len(parts) == 2:
+        tables.rows = {name: dual for name, (_, dual) in parts[0].items()}
+        tables.reduced = {name: dual for name, (_, dual) in parts[1].items()}
     return tables
 
 
@@ -344,9 +408,15 @@ def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
     if primals:
         x[order] = values
     stops = np.cumsum([c.rows for c in form.constraints])[:-1]
+    y = -y if form.maximise and _maximises(path.with_suffix(".nl")) else y
     z = dict(zip((c.label for c in form.constraints), np.split(y, stops), strict=True)) if duals else None
     solver = (message.split() or [""])[0].rstrip(":,").lower()
     return FilePoint(solver, f"{message} ({status_text})" if status_text else message, x if primals else None, z)
+
+
+def _maximises(program: Path) -> bool:
+    """Return whether the .nl file of a maximised form maximises, as the writer's files do."""
+    return not program.exists() or any(line.startswith("O0 1") for line in read_text(program).splitlines())
 
 
 def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
@@ -364,12 +434,16 @@ def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
 #: The reader of a file, by what one of its first lines begins with.
 _READERS: dict[str, Callable[[list[str]], _Tables]] = {
     "PROBLEM STATUS": _mosek, "Model status": _highs, "# Solution for model": _gurobi, "solution status:": _scip,
-    "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib,
+    "objective value:": _scip, "no solution available": _scip, "=obj=": _miplib, "<CPLEXSolution": _cplex,
 }  # fmt: skip
+#: The first line of CBC's files: how the solve ended, and the objective.
+_CBC_HEAD = re.compile(r"(\S.*) - objective value\s+(\S+)")
 
 
 def _tables(lines: list[str]) -> _Tables | None:
     """Return the tables of a file of one of these kinds, or of names and numbers; None for another one."""
+    if lines and _CBC_HEAD.match(lines[0]):
+        return _cbc(lines)
     for line in lines[:8]:
         for beginning, read in _READERS.items():
             if line.startswith(beginning):

@@ -461,6 +461,17 @@ class LinearArrays:
 _IMPORT = "_import"
 
 
+class FileName(str):
+    """The name that a form has from its file. Digests leave it out, so that results stay valid where a file is renamed."""
+
+    __slots__ = ()
+
+
+def _name_identity(name: str) -> dict[str, str]:
+    """Return the part of the name in digests: "program" for every form that has the name of its file."""
+    return {"name": "program" if isinstance(name, FileName) else name}
+
+
 @dataclass(frozen=True, eq=False)
 class StandardForm(Displayable, ExportMethods):
     """One mathematical program with labelled variables and constraints; immutable.
@@ -495,7 +506,7 @@ class StandardForm(Displayable, ExportMethods):
         Shapes that do not fit, labels that are not unique, or numbers that are not finite.
     """
 
-    name: str
+    name: str = field(metadata={"identity": _name_identity})
     blocks: tuple[Block, ...]
     q: FloatArray
     constraints: tuple[Constraint, ...]

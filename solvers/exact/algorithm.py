@@ -63,6 +63,7 @@ class ExactSearch(Algorithm[V, SearchState]):
     single_threaded_blas: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_path("proof", self.proof, "the proof log")
         check_path("checkpoint", self.checkpoint, "the checkpoint")
 

@@ -6,11 +6,9 @@ error names the nearest options that exist.
 
 from __future__ import annotations
 
-import numbers
-import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +17,7 @@ from ...errors import InputError, MarginoptWarning, near_names
 from ...models.arrays import FloatArray
 from ...models.program.form import StandardForm
 from ..records import COMMON_OPTIONS, Options
+from .parameter_types import annotations_of, check_plain
 from .solver import Solver
 
 A = TypeVar("A")
@@ -70,23 +69,6 @@ def _bare(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-#: Classes of the values that a parameter of a plain type takes, and the words for it.
-_PLAIN: Mapping[str, tuple[type[Any], str]] = {
-    "float": (numbers.Real, "a number"),
-    "int": (numbers.Integral, "an integer"),
-    "bool": (int | np.bool_, "True or False"),  # type: ignore[dict-item]
-    "str": (str | os.PathLike, "a text"),  # type: ignore[dict-item]
-    "None": (type(None), "None"),
-}
-
-
-def _check_plain(option: str, value: Any, annotation: str) -> None:
-    """Raise InputError unless a parameter whose annotation is of plain types has a value of one of them."""
-    kinds = annotation.split(" | ")
-    if set(kinds) <= _PLAIN.keys() and not any(isinstance(value, _PLAIN[kind][0]) for kind in kinds):
-        raise InputError(f"{option} must be {' or '.join(_PLAIN[kind][1] for kind in kinds)}; it is {value!r}", name=option)
-
-
 def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
     """Return an algorithm, a frozen data class, with the parameters that ``native`` names replaced.
 
@@ -97,11 +79,11 @@ def replace_parameters(algorithm: A, native: Mapping[str, Any]) -> A:
     """
     if not native:
         return algorithm
-    annotations = {f.name: str(f.type) for f in fields(algorithm)}  # type: ignore[arg-type]
+    annotations = annotations_of(algorithm)
     name = algorithm.info.name if isinstance(algorithm, Solver) else type(algorithm).__name__
     check_native(name, native, annotations)
     for option, value in native.items():
-        _check_plain(option, value, annotations[option])
+        check_plain(option, value, annotations[option])
     return replace(algorithm, **native)  # type: ignore[type-var]
 
 

@@ -25,6 +25,7 @@ from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..certification.result import Result
 from ..records import Answer, Options, Update, UpdateKind
+from .parameter_types import annotations_of, check_plain
 
 # Versions of installed packages, each read from the disk once a process: a small model takes less time than that.
 
@@ -375,6 +376,17 @@ class Solver(ABC):
     reads_form: ClassVar[bool] = False
     #: The checker of the proof logs that it writes (`solvers.exact.check.checker.ProofChecker`).
     checker: ClassVar[object | None] = None
+
+    def __post_init__(self) -> None:
+        """Check the plain types of the parameters, for solvers that are data classes; a subclass with checks calls this first.
+
+        Raises
+        ------
+        InputError
+            A parameter has a value of another type than its annotation has.
+        """
+        for name, annotation in annotations_of(self).items():
+            check_plain(name, getattr(self, name), annotation)
 
     def licence(self) -> Licence:
         """Return the licence, found without a model; open solvers need none."""

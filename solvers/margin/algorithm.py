@@ -155,6 +155,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "restarts", as_integer(self.restarts, "restarts"))
         object.__setattr__(self, "max_coefficients", as_integer(self.max_coefficients, "max_coefficients", 1))
         check_path("proof", self.proof, "the proof log")

@@ -161,6 +161,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     info = RECORDS["kernel-npsvcpp"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("gamma", "eta"):
             as_positive(getattr(self, name), name, zero=True, infinite=True)
         if not as_positive(self.weight, "weight") <= 1:

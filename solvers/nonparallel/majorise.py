@@ -80,6 +80,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     info = RECORDS["npsvc-mm"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.initial not in ("npsvm", "zero"):
             raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}", name="initial")
         object.__setattr__(self, "starts", as_integer(self.starts, "starts", 1))

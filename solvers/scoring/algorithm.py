@@ -130,6 +130,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.branching not in ("auto", "supports", "signs", "pairs"):
             raise InputError(
                 f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}", name="branching"

@@ -104,6 +104,7 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
     info = RECORDS["pga"]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.components is not None:
             object.__setattr__(self, "components", as_integer(self.components, "components", 2))
 

@@ -143,6 +143,7 @@ class GPI(_StiefelAscent):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.factor not in ("gram", "svd"):
             raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}", name="factor")
 
@@ -314,6 +315,7 @@ class Pymanopt(Solver):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.method not in _PYMANOPT_CLASSES:
             raise InputError(f"method must be one of {', '.join(_PYMANOPT_CLASSES)}; it is {self.method!r}", name="method")
         if self.retraction not in ("qr", "polar"):

@@ -373,6 +373,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}", name="engine")
         for name in ("restarts", "neighbourhoods"):

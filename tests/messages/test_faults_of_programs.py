@@ -63,6 +63,7 @@ MPS_FAULTS = [
     (" G c2", " G c1", 5, "a row"),
     (" G c2", " X c2", 5, "a row"),
     (" G c2", " G c2 5", 5, "a row must have a kind and a name"),
+    (" G c2", " G c 2", 5, "names with blanks must stand in the columns of the fixed format, in every line: else rename them"),
     ("RHS\n", "RHS of water\n", 12, "words behind the name of the section RHS"),
     ("RHS\n", "WATER\n", 12, "'WATER' is not read: the section is not known"),
     ("RHS\n", "COLUMNS\nRHS\n", 12, "a second section COLUMNS"),

@@ -7,13 +7,14 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
-from data import clouds
+from data import clouds, nine_points
 from effort import part
 from facts import about
 
 import marginopt as mo
 from marginopt import models
 from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.changed_model import ChangedModel
 from marginopt.models.export.cvxpy_problem import labelled_variables
 from marginopt.models.kernels.gram import MatrixGram, PaddedGram
@@ -317,3 +318,21 @@ def test_a_gram_operator_among_other_variables() -> None:
     np.testing.assert_allclose(padded.diagonal, np.diag(whole))
     assert padded.semidefinite_reason == "R R'"
     assert (np.abs(padded.product(a) - whole @ a) <= padded.product_error(a) + 1e-15).all()
+
+
+def test_a_changed_program_prints_as_the_program_does() -> None:
+    """A form states its own rows, so a form that is changed does too: in text, at a prompt, as LaTeX and in a notebook."""
+    rows = (Constraint("need", np.array([[1.0, 2.0]]), np.array([-2.0]), Nonnegative(1)),)
+    form = StandardForm(
+        "diet", (Block("x", (2,)),), np.array([3.0, 4.0]), rows, np.zeros(2), np.full(2, 9.0), np.array([True, False])
+    )
+    fixed, relaxed = form.with_fixed({"x[0]": 1.0}), form.relaxed()
+    added = form.with_fixed({"x[0]": 1.0}).with_constraint({"cap": lambda v: v.x[1] <= 5})
+    for changed in (fixed, relaxed, added):
+        assert str(changed) == repr(changed) == str(changed.form)
+        assert "3 x[0] + 4 x[1]" in str(changed) and "x[0] + 2 x[1] >= 2" in str(changed)
+        assert changed.latex() == changed.form.latex()
+        assert changed.display() == changed.form.display()
+    assert "x[0] = 1" in str(fixed) and "cap" in str(added)
+    model = HingeSVM(*nine_points())
+    assert str(model.with_fixed({"w": np.zeros(model.form.block("w").shape)})).startswith(model.statement.title)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,37 @@ def test_an_error_of_a_backend_is_a_row_that_says_where(tmp_path: Path) -> None:
 def test_an_interrupt_of_a_backend_ends_the_comparison() -> None:
     with pytest.raises(KeyboardInterrupt):
         mo.compare(programs(), [Unfinished(KeyboardInterrupt())])
+
+
+def test_an_interrupt_keeps_the_rows_that_are_finished() -> None:
+    """As a backend in Python hears Ctrl-C: in the middle of a grid."""
+    models = dict(zip("ab", programs(), strict=True))
+    calls: list[str] = []
+
+    def interrupted_in_the_second(form: mo.StandardForm) -> Answer:
+        calls.append(form.name)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return Answer(Status.OPTIMAL, values={"x": np.zeros(5)}, objective=0.0)
+
+    tables = mo.compare(models, ["clarabel", Unfinished(interrupted_in_the_second), "osqp"])
+    assert list(tables["a"].results) == ["clarabel", "unfinished", "osqp"] and list(tables["b"].results) == ["clarabel"]
+    assert [row.status for row in tables["b"].rows] == ["not run"] * 3
+    assert all(row.reason for row in tables["b"].rows[1:])
+    assert len(tables.records()) == 6
+
+
+def test_an_error_of_the_certification_is_raised_and_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of this package must not look like a fault of the backend."""
+
+    def faulty(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError("ours")
+
+    monkeypatch.setattr(importlib.import_module("marginopt.solvers.solve"), "judge", faulty)
+    with pytest.raises(ZeroDivisionError, check=lambda error: error.args == ("ours",)):
+        mo.compare(programs()[0], ["clarabel"])
+    table = mo.compare(programs()[0], [Unfinished(ZeroDivisionError("mine"))])
+    assert [row.status for row in table.rows] == ["failed"]
 
 
 def test_an_error_of_a_backend_is_a_row_of_the_gap_report() -> None:

@@ -125,6 +125,28 @@ def _write_mosek(mosek: object, model: mo.Model, solved: mo.Result, path: Path) 
     path.write_text(text.replace("SOLUTION STATUS     : UNKNOWN", "SOLUTION STATUS     : OPTIMAL"))
 
 
+def test_mosek_s_multipliers_of_a_maximised_program_prove_its_bound(tmp_path: Path) -> None:
+    """MOSEK's multipliers of a maximum are those of the minimum with the other sign, those of cones included."""
+    mosek = pytest.importorskip("mosek", reason="mosek is not installed")
+    from mosek_tasks import insert, mixed_cones
+
+    written = mixed_cones().replace(maximise=True).write(tmp_path / "mixed.ptf")
+    with mosek.Task() as task:
+        task.readdata(str(written))
+        assert task.getobjsense() == mosek.objsense.maximize
+        form = mo.read(written)
+        solved = mo.solve(form, "clarabel", tol=1e-8)
+        assert solved.multipliers is not None and solved.reduced is not None
+        z = {label: -part for label, part in solved.multipliers.items()}
+        task.writesolution(insert(task, form, form.join(solved.values), z, -form.join(solved.reduced)), str(tmp_path / "m.sol"))
+    result = mo.io.read_solution(form, tmp_path / "m.sol", tol=1e-6)
+    assert result.objective == pytest.approx(solved.objective, rel=1e-9)
+    assert result.bound_kind == "proved" and result.bound == pytest.approx(result.objective, abs=1e-6)
+    assert result.certificate is not None and result.certificate.dual_residual < 1e-6
+    for label, part in solved.multipliers.items():
+        np.testing.assert_allclose(result.multipliers[label], part, atol=1e-9, err_msg=label)
+
+
 def test_ampl(tmp_path: Path) -> None:
     model = _hinge()
     form = model.form

@@ -111,6 +111,18 @@ class Command(_Parser):
 
     words: tuple[str, ...] = ()
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments; ``options_given`` has the options that are among them, by the names of their values."""
+        self._options_given: dict[str, str] = {}
+        arguments, unknown = super().parse_known_args(args, namespace)
+        arguments.options_given = self._options_given
+        return arguments, unknown
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.option_strings:
+            self._options_given[action.dest] = action.option_strings[-1]
+        return super()._get_values(action, arg_strings)
+
     def format_usage(self) -> str:
         """Return one line with the required arguments; `format_help` lists the options."""
         needed = [text for text in map(_given, self._actions) if text]

@@ -27,7 +27,7 @@ from .parsing import Command, comma_separated, print_message
 from .screen import output_folder, print_answer_by
 
 #: Options of a continued report that are those of the continuing command, not the stored ones.
-_NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
+_NOT_STORED = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command", "options_given")
 
 
 def add_options(command: Command) -> None:
@@ -221,7 +221,13 @@ def _save_request(args: argparse.Namespace) -> None:
 
 
 def _load_request(args: argparse.Namespace) -> None:
-    """Replace the arguments by those of the newest report in the store, all but `_NOT_STORED`."""
+    """Replace the arguments by those of the newest report in the store, all but `_NOT_STORED`.
+
+    Raises
+    ------
+    InputError
+        No such report, data, or an option with another value than the report was begun with.
+    """
     if args.store is None or not Path(args.store).is_file():
         raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {args.store}")
     if args.data:
@@ -231,5 +237,20 @@ def _load_request(args: argparse.Namespace) -> None:
         raise InputError(
             f"{args.store} holds cells but no request of the command line: repeat the command with --store {args.store}"
         )
-    for name, value in max(requests, key=lambda r: str(r["created"]))["asked"].items():
+    stored = max(requests, key=lambda r: str(r["created"]))["asked"]
+    for name, option in args.options_given.items():
+        if name in stored and stored[name] != getattr(args, name):
+            raise InputError(
+                f"--continue takes the options of the report that was begun, {_option_text(option, stored[name])}; given is "
+                f"{_option_text(option, getattr(args, name))}. Leave it out, or begin another report without --continue",
+                name=name,
+            )
+    for name, value in stored.items():
         setattr(args, name, value)
+
+
+def _option_text(option: str, value: Any) -> str:
+    """Return an option as it is given with this value."""
+    if value is None or value is False:
+        return f"without {option}"
+    return option if value is True else f"{option} {' '.join(map(str, value)) if isinstance(value, list) else value}"

@@ -49,6 +49,29 @@ def test_dimensions_and_a_store_that_goes_on(data: Path, tmp_path: Path, capsys:
     assert second.exacts == report.exacts and second.relaxations == report.relaxations and second.kappas == report.kappas
 
 
+@pytest.mark.parametrize(
+    ("words", "begun", "given"),
+    [
+        (("--lam", "3"), "--lam 1,2", "--lam 3"),
+        (("--time-limit", "30"), "--time-limit 60.0", "--time-limit 30.0"),  # the default, which the report was not begun with
+        (("--proofs",), "without --proofs", "is --proofs"),
+        (("--node-limit", "5"), "without --node-limit", "--node-limit 5"),
+        (("--label", "other"), "--label label", "--label other"),
+    ],
+)
+def test_a_continued_report_refuses_other_options(
+    words: tuple[str, ...], begun: str, given: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, out = tmp_path / "cells.db", ("--out", tmp_path / "out", "--quiet")
+    asked = ("--label", "label", "--sizes", "10", "--lam", "1,2", "--relaxations", "single-point", "--exact", "none")
+    assert run("report", data, *asked, "--time-limit", "60", "--store", store, *out) == 0
+    capsys.readouterr()
+    assert run("report", "--store", store, "--continue", *words, *out) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert begun in error and given in error
+    assert run("report", "--store", store, "--continue", *asked[2:], "--jobs", "1", *out) == 0
+
+
 def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     words = (

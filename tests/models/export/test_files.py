@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from facts import about, at
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
+import marginopt as mo
 from marginopt.errors import DataError, ExportError, UnsupportedModelError
 from marginopt.models import (
     PSD,
@@ -288,6 +290,41 @@ def test_objective_sense_and_constant_reach_other_readers(
     sidecar_path(path).unlink()
     plain = read_form(path)
     assert plain.maximise is maximise and plain.r == constant and plain.n == 2
+
+
+@pytest.mark.parametrize("suffix", [".cbf", ".ptf", ".mof.json"])
+@pytest.mark.parametrize("maximise", [False, True])
+def test_conic_files_state_the_program_s_own_sense(suffix: str, maximise: bool, tmp_path: Path) -> None:
+    """The file alone, its layout gone, states the sense, and the optimum is that of the program with its constant."""
+    form = StandardForm(
+        "disc", (Block("x", (2,)),), np.array([3.0, -4.0]),
+        (Constraint("disc", np.vstack([np.zeros(2), np.eye(2)]), np.array([2.0, 0.0, 0.0]), SecondOrder(3)),),
+        np.array([-np.inf, -3.0]), np.full(2, np.inf), np.zeros(2, dtype=bool), r=0.5, maximise=maximise,
+    )  # fmt: skip
+    path = write_form(form, tmp_path / f"disc{suffix}")
+    assert read_form(path).equals(form)
+    if suffix == ".mof.json":
+        document = json.loads(path.read_text(encoding="utf-8"))
+        assert document["objective"]["sense"] == ("max" if maximise else "min")
+        del document["description"]
+        path.write_text(json.dumps(document), encoding="utf-8")
+    else:
+        sidecar_path(path).unlink()
+    plain = read_form(path)
+    assert plain.maximise is maximise and plain.q.tolist() == form.q.tolist() and plain.r == form.r
+    optimum = -10.0 + 0.5
+    assert mo.solve(plain, "clarabel").objective == pytest.approx(-optimum if maximise else optimum, abs=1e-6)
+
+
+def test_a_maximised_quadratic_objective_is_so_in_mathoptformat(tmp_path: Path) -> None:
+    X, _ = nine_points()
+    form = MEBDual(X, RBF(0.5)).form
+    path = write_form(form, tmp_path / "ball.mof.json")
+    objective = json.loads(path.read_text(encoding="utf-8"))["objective"]
+    assert objective["sense"] == "max"
+    diagonal = [t["coefficient"] for t in objective["function"]["quadratic_terms"] if t["variable_1"] == t["variable_2"]]
+    assert diagonal == (-form.quadratic.csc.diagonal()).tolist()
+    assert read_form(path).equals(form)
 
 
 def test_the_sense_stands_in_every_file_of_linear_rows(tmp_path: Path) -> None:
