@@ -372,7 +372,7 @@ class KernelGram(GramOperator):
     def _rounded_product(self, a: FloatArray) -> FloatArray:
         product, error = self.product(a), self.product_error(a)
         exact_entries = isinstance(self.kernel, (Linear, Precomputed))
-        if exact_entries and cancels(a, product, error, self.X.nnz if sp.issparse(self.X) else self.X.size):
+        if exact_entries and cancels(a, product, error, self.X.size):
             product, error = self._compensated_product(a)
         return np.stack([product, error])
 

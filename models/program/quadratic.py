@@ -165,7 +165,7 @@ class Quadratic:
         product, error = self.product(x), self.product_error(x)
         data = self.matrix if self.matrix is not None else self.factor
         assert data is not None
-        if not cancels(x, product, error, data.nnz if sp.issparse(data) else data.size):
+        if not cancels(x, product, error, data.size):
             return product, error
         if self.matrix is not None:
             return transposed_product(self.matrix, x)  # P is symmetric

@@ -102,7 +102,7 @@ def test_an_interrupt_of_a_backend_ends_the_comparison() -> None:
 
 
 def test_an_interrupt_keeps_the_rows_that_are_finished() -> None:
-    """As a backend in Python hears Ctrl-C: in the middle of a grid."""
+    """Raise Ctrl-C as a backend in Python hears it: in the middle of a grid."""
     models = dict(zip("ab", programs(), strict=True))
     calls: list[str] = []
 
