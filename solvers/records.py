@@ -394,7 +394,8 @@ class Options:
         Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|), below 1. Where it is not given each solver takes
         its record's, 1e-6 unless its record says otherwise.
     threads : int, optional
-        Threads the solver may use, 1,024 at most; all where it is not given.
+        Threads the solver may use, 1,024 at most, and in solvers of other packages as many as there are processors; all where it
+        is not given.
     seed : int
         Seed of whatever the solver draws.
     iteration_limit, node_limit : int, optional
@@ -464,6 +465,14 @@ class Options:
             raise InputError(
                 f"callback must be a function of one trace row; it is a {type(self.callback).__name__}", name="callback"
             )
+
+    @property
+    def native_threads(self) -> int | None:
+        """Return the threads for a solver of another package, as many as there are processors at most; None if not given.
+
+        Threads that wait actively for each other, a thousand of them on two processors, take minutes for a small model.
+        """
+        return None if self.threads is None else min(self.threads, os.cpu_count() or 1)
 
     @classmethod
     def of(cls, options: Options | None = None, **overrides: Any) -> Options:

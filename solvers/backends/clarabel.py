@@ -215,8 +215,8 @@ class Clarabel(Backend):
             settings.time_limit = options.time_limit
         if options.iteration_limit is not None:
             settings.max_iter = options.iteration_limit
-        if options.threads is not None:
-            settings.max_threads = options.threads
+        if options.native_threads is not None:
+            settings.max_threads = options.native_threads
         if forked_with("clarabel"):
             settings.direct_solve_method = _SINGLE_THREADED
         set_native_options("clarabel", options.native, functools.partial(setattr, settings))

@@ -188,8 +188,8 @@ class Gurobi(Backend):
             chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
         if options.time_limit is not None:
             chosen["TimeLimit"] = options.time_limit
-        if options.threads is not None:
-            chosen["Threads"] = options.threads
+        if options.native_threads is not None:
+            chosen["Threads"] = options.native_threads
         if starts_linear_program(form, options):
             chosen["LPWarmStart"] = 2  # else presolve drops it
         if options.node_limit is not None:

@@ -328,10 +328,10 @@ class Highs(Backend):
             chosen[_JUMP] = not (form.integer & ~(np.isfinite(form.lower) & np.isfinite(form.upper))).any()
         if options.time_limit is not None:  # the clock of a reused model runs on
             chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
-        if options.threads is not None:
+        if options.native_threads is not None:
             if not forked_with("highspy"):  # HiGHS would wait for threads that a fork does not have
                 highspy.Highs.resetGlobalScheduler(True)  # HiGHS would reuse the thread count of the first solve
-            chosen["threads"] = options.threads
+            chosen["threads"] = options.native_threads
         if options.iteration_limit is not None:
             kinds = ("simplex", "ipm", "pdlp", "qp")
             chosen |= {f"{kind}_iteration_limit": options.iteration_limit for kind in kinds}

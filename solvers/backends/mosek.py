@@ -158,8 +158,8 @@ class Mosek(Backend):
         }
         if options.time_limit is not None:
             chosen["MSK_DPAR_OPTIMIZER_MAX_TIME"] = options.time_limit
-        if options.threads is not None:
-            chosen["MSK_IPAR_NUM_THREADS"] = options.threads
+        if options.native_threads is not None:
+            chosen["MSK_IPAR_NUM_THREADS"] = options.native_threads
         if options.node_limit is not None:
             chosen["MSK_IPAR_MIO_MAX_NUM_RELAXS"] = options.node_limit
         if options.iteration_limit is not None:
