@@ -1,4 +1,6 @@
-"""Primal heuristic of the exact 0-1 solver: local searches from many starting points, then large neighbourhoods of the incumbent.
+"""Primal heuristic of the exact 0-1 solver: local searches from many starting points, and large neighbourhoods of the incumbent.
+
+The 0-1 objective is ||w_pen||² + Σ_i λ_i 1{g_i'w < 1} in reduced coordinates, where w_pen is w without a free intercept.
 
 The heuristic and the tree search alternate by counted effort (`Heuristic.is_due`), never by the clock, so that runs repeat. An
 easy problem is solved before the heuristic has done much. On a hard problem the heuristic restarts with more patience
@@ -385,7 +387,9 @@ def good_classifier(
     Parameters
     ----------
     problem : ZeroOneProblem
+        The problem in original coordinates.
     rng : numpy Generator
+        Source of directions and neighbourhoods.
     rounds : int
         Maximum numbers of local searches and of large neighbourhoods; failures end them sooner.
     starts : iterable of ndarray (p,)

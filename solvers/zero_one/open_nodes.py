@@ -1,4 +1,4 @@
-"""Open nodes of the box search in two forms: `BoxPool`, growing arrays for the compiled loops, and `OpenNodes` for exchange.
+"""Open nodes of the box search of `zero-one-bb` in two forms: `BoxPool` for the compiled loops, and `OpenNodes` for exchange.
 
 Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here.
 """
