@@ -1,5 +1,7 @@
 """Second-order methods that finish `boxqp` where descent is slow: projected Newton, active-set and interior-point steps.
 
+The program is min ½a'Qa + q'a over lower ≤ a ≤ upper with Q = ZZ' + D, Z (m, r), D diagonal.
+
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and
 minimise over all others without their bounds. Variables that pass a bound join the sets; held variables whose gradient points
@@ -233,8 +235,9 @@ class _FreeVariables:
 
 # Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
 #
-# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ. A step solves (Θ + ZZ')Δ = ρ with
-# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
+# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ for bounds l ≤ a ≤ u with
+# multipliers z, y. A step Δ of a solves (Θ + ZZ')Δ = b with the diagonal Θ = D + z/(a - l) + y/(u - a) and a right-hand side b:
+# through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
 
 #: Largest number of interior-point steps, and share of the way to the boundary that a step takes.
 _INTERIOR_STEPS, _FRACTION = 60, 0.995

@@ -1,8 +1,9 @@
 """An independent checker of the proof logs of `ramp-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a set of points that are given up, a_i'w ≤ q, and a lower bound l_i of each margin for the points that cost less than
-the claimed bound B; at the root these follow from B (`RampRules.root`). With h, r and q of the ramp (0 from r on, h at q), costs
-c_i, σ_i = (r - min(l_i, q))/h and ρ̄ = min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
+The objective is f(w) = ||w|| + Σ_i c_i ρ(m_i) with margins m_i = a_i'w, costs c_i, the norm of atoms x_j, and a ramp ρ: 0 from r
+on, h at q < r, linear between. A node is a set of points that are given up, m_i ≤ q, and a lower bound l_i of each margin at the
+w with f(w) < B, the claimed bound; at the root the l_i follow from B (`RampRules.root`). With σ_i = (r - min(l_i, q))/h and ρ̄ =
+min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
 
 *Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i with V_b = 0 for a free intercept, η = max_j |x_j'V| and t = r Σ u_i. If all
 points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else one with ρ̄_i = h and l_i <
@@ -137,7 +138,7 @@ class RampRules(NodeRules[_OpenNode]):
         return float(products.max(initial=0.0)) * _ABOVE
 
     def _proved(self, node: _Node, entry: list[Any], target: int | None) -> tuple[float, float]:
-        """Return D, rounded down, and θ, of multipliers in a record."""
+        """Return D, rounded down, and θ, of the module's inequality for multipliers in a record."""
         problem, n, given_up = self._problem, len(self._problem.A), node.given_up
         numbers = decode_multipliers(entry[0], entry[1], n + len(self._loads))
         beta, weights, theta = numbers[:n], numbers[n:], float(entry[2])

@@ -1,4 +1,9 @@
-"""The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent."""
+"""The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent.
+
+The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} with at most k counted coefficients that are not 0. The
+relaxation has an indicator z_j in [0, 1] of each w_j (`solvers.sparse.relaxation`); a dual point gives a lower bound and the gain
+of each feature, by which it lowers that bound (`solvers.sparse.dual`).
+"""
 
 from __future__ import annotations
 
@@ -328,9 +333,10 @@ class SparseRule(BoundingRule[SparseProblem]):
         return Branching(bound, children, record.values, closed)
 
     def _split(self, part: NodeArrays, relaxed: _NodeDual) -> int:
-        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the largest z.
+        """Return the free feature to split; `_CLOSED` if no choice is left.
 
-        `_CLOSED` if no choice is left.
+        If few free features may be the largest coefficient, it is the one of the largest gain among them, else that of the
+        largest z.
         """
         problem, state = self.problem, part["state"]
         free = (state == FREE) & problem.counted & ~self._never

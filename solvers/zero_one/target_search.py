@@ -10,9 +10,8 @@ The targets share the reduced problem, every classifier that is found, and what 
 
 1. A classifier is an upper bound of every target that some multiple of it keeps.
 2. A target whose upper bound equals the proved optimum of f needs no search.
-3. The other targets are searched in the order of falling upper bounds U_t of L_t. If L_s ≥ U_t is proved, no w of value below U_t
-keeps target s. So the
-   boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
+3. The other targets are searched by falling upper bounds U_t of L_t. If L_s ≥ U_t is proved, no w of value below U_t keeps target
+   s. So the boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
 4. Values above a cap are of no interest: U_t counts as the cap, and L_t is proved to be at least that.
 5. A classifier of t that lowers U_t ends the search of t: the targets that are then above it go first.
 6. Where every λ_i is a whole multiple of σ, the boxes need to cover only the w with ||w||² = U_t - jσ for a whole j, where ||.||

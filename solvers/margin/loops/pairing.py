@@ -20,13 +20,13 @@ from .envelopes import pair_bound
 
 #: Shares of the lesser height that pairs of the successive matchings pay at least.
 LEVELS = (0.999999, 0.5, 0.2)
-#: Factor on the estimate of a pair's payment, for its single precision: a pair gains nothing if both envelopes are exact.
+#: Factor on the single-precision estimate of a pair's payment, so that rounding makes no pair look better than exact envelopes.
 _GUESS = 1.0 - 1e-6
 
 
 @inner
 def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
-    """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.candidates``."""
+    """Return the numbers of undecided terms of each class, without even losses; their indices are in ``k.candidates``."""
     rows = columns = 0
     for i in range(r.point.size):
         if not k.undecided[i] or r.symmetric[r.kind[i]]:

@@ -8,9 +8,9 @@ The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and m
 multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the
 norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two points).
 
-A square that is at most 0 on the box, -s + Σ (s/p) x_j² with x_j = (w_j - mid_j)/half_j and s the ``perturbation``, makes the
-relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the
-box.
+A square that is at most 0 on the box, -s + Σ_j (s/P) x_j² for P coefficients, x_j = (w_j - mid_j)/half_j and s the
+``perturbation``, makes the relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`),
+and the dual values bound the box.
 
 *The rows of a node's relaxation* are hinges. Constraints are hinges too, *penalties* so steep that a violation does not pay.
 ``k.hinges`` holds the source of row t as a number: i for the envelope of term i, N + i for its tail, 2N + i for demanded point i,

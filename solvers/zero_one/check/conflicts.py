@@ -3,13 +3,12 @@
 Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
 
 For the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, suppose that some w has a value below B.
-With a free intercept b, whose column holds the labels y_i = ±1 while x_i are the features, some such w has
-|b| ≤ 1 + max||x_i||√B. In a node that has deleted points of weight V and proved that w
-deletes further free points of weight at least e, ||w||² < T = B - V - e. Deleted points are the ones that w violates. A
-*conflict* is a set of points with multipliers α, negative ones only of points that its node has deleted, and the norm
-N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_i'w where points with α > 0 are kept and those with α < 0
-violated, no w with ||w||² < N does both, so where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums
-exact by `math.fsum`.
+With a free intercept b, whose column holds the labels y_i = ±1 while x_i are the features, some such w has |b| ≤ 1 +
+max||x_i||√B. In a node that has deleted points of weight V and proved that w deletes further free points of weight at least e,
+||w||² < T = B - V - e. Deleted points are the ones that w violates. A *conflict* is a set of points with multipliers α, negative
+ones only of points that its node has deleted, and the norm N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_i'w
+where points with α > 0 are kept and those with α < 0 violated, no w with ||w||² < N does both, so where N ≥ T one of its free
+points is deleted. Numbers are rounded outward, sums exact by `math.fsum`.
 
 The steps of a node:
 
