@@ -35,8 +35,9 @@ _LAST_DIGITS = 1e-12
 _TOLERANCE = 1e-6
 #: An open entry is solved again to this share of its gap, so that rounding errors do not leave the new bound below the old one.
 _GAP_SHARE = 0.999
-#: Columns of a 0-1 loss from which on the search is by conflicts, with more points than this from one column more on: in six
-#: columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they are many.
+#: Number of columns of a 0-1 problem from which the conflict engine is chosen; with more than `_MANY_POINTS` points one column
+#: more. In six columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they
+#: are many.
 _CONFLICT_COLUMNS, _MANY_POINTS = 6, 200
 #: The fields of an entry that go with its value, and with its bound.
 _OF_POINT = ("value", "point", "who", "date")
@@ -93,6 +94,7 @@ def run_entry(
     Parameters
     ----------
     entry : Entry
+        The book's entry of the instance.
     solver : str, optional
         By default the entry's solver if the book accepts its bounds for the model, else the model's default one.
     time_limit : float
@@ -249,6 +251,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     Parameters
     ----------
     entry : Entry
+        The entry to verify.
     time_limit : float
         Seconds of each solve, and of the check of its log.
 
@@ -287,7 +290,7 @@ def submit_result(
     """Return the improved entry that a stored result gives; raise InputError if it is no better than the book's.
 
     The value is that of the result's point in rational arithmetic. A new bound is accepted if a log, the multipliers of a hinge
-    loss, or the recomputed certificate proves it; otherwise the book's bound is retained.
+    loss or semidefinite program, or the recomputed certificate proves it; otherwise the book's bound is retained.
 
     Parameters
     ----------
