@@ -140,8 +140,8 @@ _PATIENCE = 2
 class _ActiveSets:
     """The sets of variables held at their lower and at their upper bound; the others are free."""
 
-    low: BoolArray
-    high: BoolArray
+    low: BoolArray  #: (m,) whether a variable is held at its lower bound
+    high: BoolArray  #: (m,) whether it is held at its upper bound
 
     @classmethod
     def initial(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _ActiveSets:
@@ -208,11 +208,11 @@ def active_set_steps(
 class _FreeVariables:
     """The free variables, and the factor of their matrix."""
 
-    view: BoxQP
-    diagonal: FloatArray
-    variables: BoolArray | None = None
-    solve: Callable[[FloatArray], FloatArray] | None = None
-    operations: float = 0.0
+    view: BoxQP  #: the program
+    diagonal: FloatArray  #: (m,) diagonal of Q
+    variables: BoolArray | None = None  #: (m,) mask of the free variables; None before the first factor
+    solve: Callable[[FloatArray], FloatArray] | None = None  #: solver of their matrix; None if it is not positive definite
+    operations: float = 0.0  #: scalar operations so far
 
     def factorise(self, chosen: BoolArray) -> bool:
         """Factorise the matrix of these free variables, unless they are the current ones; return whether there is a factor."""

@@ -175,7 +175,7 @@ class BoxState:
     gap: float = float("inf")  #: duality gap at a
     objective: float = float("nan")  #: at a, in the form of the view
     finish_seconds: float = 0.0  #: estimated time of the finishers so far
-    finish_steps: int = 0  #: Newton and interior-point steps so far
+    finish_steps: int = 0  #: Newton, active-set and interior-point steps so far
     newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap

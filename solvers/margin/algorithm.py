@@ -116,7 +116,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     Parameters
     ----------
     restarts : int
-        Starts of the convex-concave procedure before the search, each from a random weighting of the points.
+        Starts of the convex-concave procedure before the search, each at a random point, and first with random costs of the
+        points.
     max_coefficients : int
         Largest number of coefficients, intercept included: each further coefficient multiplies the number of boxes.
     proof : str, optional

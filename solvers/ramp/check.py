@@ -77,9 +77,9 @@ class LoggedRampProblem(LoggedMarginProblem):
 class _Node:
     """An open node: points that are given up, lower bounds of margins, and a proved bound."""
 
-    given_up: npt.NDArray[np.bool_]
-    lower: FloatArray
-    floor: float
+    given_up: npt.NDArray[np.bool_]  #: (n,) mask of the points that are given up
+    lower: FloatArray  #: (n,) lower bounds l of the margins
+    floor: float  #: proved bound
 
 
 _OpenNode: TypeAlias = "_Node | None"

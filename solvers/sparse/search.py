@@ -59,12 +59,12 @@ _CLOSED, _AGAIN = -1, -2
 class _NodeDual:
     """The best dual point of a node with its bounds, and the relaxation's w and z on ``active``."""
 
-    point: DualPoint
-    gains: FeatureGains
-    bounds: ChildBounds
-    active: IntArray
-    w: FloatArray
-    z: FloatArray
+    point: DualPoint  #: the dual point
+    gains: FeatureGains  #: its terms
+    bounds: ChildBounds  #: the bounds of node and children that it proves
+    active: IntArray  #: features of the relaxation
+    w: FloatArray  #: their coefficients in the relaxation's solution
+    z: FloatArray  #: their indicators there
 
     @property
     def order(self) -> IntArray:
@@ -80,11 +80,11 @@ class _Record:
     largest coefficient.
     """
 
-    points: list[DualPoint]
-    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    largest: list[tuple[int, int, float, float]] = field(default_factory=list)
-    split: int = _CLOSED
+    points: list[DualPoint]  #: dual points
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  #: features decided as in the support
+    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  #: features decided as 0
+    largest: list[tuple[int, int, float, float]] = field(default_factory=list)  #: bounds of the largest coefficient
+    split: int = _CLOSED  #: the feature of the split, `_CLOSED` or `_AGAIN`
 
     @property
     def values(self) -> dict[str, Any]:

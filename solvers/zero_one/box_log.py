@@ -25,6 +25,7 @@ from .reuse import TransferredBound
 
 #: Share by which the claimed bound is below the search's, for the rounding errors of the checker.
 CLAIM_SLACK = 1e-9
+#: Pairs of a round without pairs.
 _NO_PAIRS: FloatArray = np.zeros((0, 3))
 
 

@@ -45,8 +45,8 @@ _PROBED_NODES = 200
 
 @dataclass(frozen=True, eq=False)
 class _Node:
-    bound: float
-    state: Any
+    bound: float  #: proved lower bound of the squared norm
+    state: Any  #: (m,) states of the points
     extra: float  #: proved lower bound of the number of further deletions
     start: Any  #: `ActiveSet` of the kept points
 

@@ -265,7 +265,7 @@ class LargeNeighbourhood:
         self.rounds = 0
 
     def start_search(self) -> None:
-        """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
+        """Start a neighbourhood: fix random violated points as deleted, and random points of margin above 1.0001 as kept."""
         shared, rng, dive = self._shared, self._rng, self._dive
         margins = shared.reduced.rows @ shared.reduced.to_reduced(shared.incumbent.w)
         violated = margins < 1 - 1e-7

@@ -78,7 +78,7 @@ class SharedState:
 
     @property
     def upper(self) -> float:
-        """The incumbent's value in units of the reduced problem."""
+        """The incumbent's value less the cost of the zero rows, in units of the reduced problem."""
         return (self.incumbent.value - self.reduced.constant) / self.reduced.unit
 
     @property

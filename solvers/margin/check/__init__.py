@@ -39,6 +39,7 @@ from .logged_problem import FORMAT, VERSION, LoggedMarginProblem, exact_value
 from .rotated_problem import LinearPieces, RotatedProblem, in_log_coordinates
 
 _EPS = 2.0**-52
+#: Factors that move a few roundings to the safe side.
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 

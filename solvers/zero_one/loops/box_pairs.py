@@ -17,7 +17,8 @@ from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
 from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
-_SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
+#: Zero in single precision: a double-precision zero would widen the comparison.
+_SINGLE_ZERO = np.float32(0.0)
 
 
 @inner

@@ -499,10 +499,10 @@ PROGRAM_LAWS: Laws[Solver] = Laws()
 class _Programs:
     """Programs in two variables with the rows F x + g ≥ 0: a linear and a quadratic one, each continuous and with an integer."""
 
-    F: list[list[float]]
-    g: list[float]
-    q: list[float]
-    curvature: list[float]
+    F: list[list[float]]  #: coefficients of the rows
+    g: list[float]  #: constants of the rows
+    q: list[float]  #: linear costs
+    curvature: list[float]  #: diagonal of the quadratic cost
 
     def forms(self) -> list[StandardForm]:
         """Return each combination of rows and objective as a form."""

@@ -64,9 +64,9 @@ class CrossValidation(Selector):
 class _GammaAccuracies:
     """The accuracies at one γ: the mean for each C, models trained, models short of the tolerance."""
 
-    accuracy: FloatArray
-    count: int
-    unsolved: int
+    accuracy: FloatArray  #: mean accuracy for each C
+    count: int  #: number of models trained
+    unsolved: int  #: number of models short of the tolerance
 
 
 def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _GammaAccuracies:
@@ -226,9 +226,9 @@ class CriterionSelector(Selector):
 class Fisher(CriterionSelector):
     """The selector of the γ with the largest Fisher ratio D_inter/D_inner, MaxMin (54)/(55), then of the best C at it.
 
-    D_inter = ||m+ - m-||², the distance between the classes' means in feature space; D_inner, the sum of the classes' variances
-    about them (Wang, Wu, Ye and Hao, 2003). The ratio has a positive limit as γ → 0, where it often has its largest value, and
-    the rule then chooses a kernel that is almost constant.
+    D_inter = ||m+ - m-||² is the squared distance between the classes' means in feature space, D_inner the sum of the classes'
+    variances about their means (Wang, Wu, Ye and Hao, 2003). The ratio has a positive limit as γ → 0, where it often has its
+    largest value, and the rule then chooses a kernel that is almost constant.
 
     Parameters
     ----------
@@ -307,7 +307,8 @@ class MaxMinSelector(Selector):
     rate : {"secant", "printed"}
         Rule of the learning rate, see `solvers.max_min.MaxMin`.
     stationarity : float
-        The |f'| at which to stop, the derivative being by ``parameter``; ε2 of MaxMin Algorithm 3.
+        The largest |d log f/d log γ| at which to stop; with ``rate="printed"`` the largest |f'|, the derivative by ``parameter``.
+        It is ε2 of MaxMin Algorithm 3.
     warm : bool
         Whether an inner solve starts from the solution of the last one; the paper's does not.
     """
