@@ -105,8 +105,8 @@ class RampRules(NodeRules[_OpenNode]):
         """Return the root node, which holds all points that cost less than the claim.
 
         |a_i'w| ≤ ||w|| max_j |x_j'a_i|, and ||w|| < B. For fixed other coefficients the objective is piecewise linear in a free
-        intercept: some best one lies where a loss turns, so that |b| is at most the largest |margin| of a corner and the largest
-        |a_i'w|. A loss that rises with slope s below e has c_i (h + s (e - m_i)) < B.
+        intercept b: some best b puts a margin at a breakpoint of the loss, so that |b| is at most the largest |breakpoint| plus
+        the largest |a_i'w|. A loss that rises with slope s below the margin e has c_i (h + s (e - m_i)) < B.
         """
         problem, inside = self._problem, self._problem.A.copy()
         if problem.intercept:

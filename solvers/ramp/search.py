@@ -23,7 +23,7 @@ from .program import RampProgram, RampSolution, with_root_conflicts
 
 #: Most rounds of bounding margins at the root; least share of the gap that a round closes, or by which it lowers the σ of
 #: `RampProblem.shortfall_per_loss` on average, if another one follows.
-#: Further rounds in other nodes lessen their number by two thirds and take longer than what they save.
+#: Rounds in all other nodes would save two thirds of the nodes and take longer in all.
 _ROUNDS, _WORTH, _SHRUNK = 40, 0.02, 0.25
 #: Descents before the search, nodes between two of them, and share of the points that are given up at first.
 _STARTS, _BETWEEN, _PART = 10, 20, 0.3

@@ -132,7 +132,7 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     @classmethod
     def load(cls) -> None:
-        """Solve a small problem with each loss, so that every compiled loop is there."""
+        """Solve a small problem with each loss, so that every compiled loop is loaded."""
         _load()
 
     def header(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             weak = self._bounds_largest and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
             if best.bounds.node >= target or weak or (not larger.size and (chosen.size or cut == math.inf)):
                 break  # where it is weak, signed features are tried next: more features would lower its value
-            if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
+            if not larger.size:  # no free feature is left: solve exactly, since rounded multipliers may just miss the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
             chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][: max(_ADDED, chosen.size)]])

@@ -139,7 +139,7 @@ _POINT_ARRAYS = ("point", "state", "lower")
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Open nodes in order of their bounds, with all data that their search depends on: any process continues it alike."""
+    """Open nodes in order of their bounds, with all data that their search depends on, so that any process can continue it."""
 
     key: FloatArray  #: (m,) proved lower bounds, in units of the reduced problem
     lo: FloatArray  #: (m, p) lower ends of the boxes

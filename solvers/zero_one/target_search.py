@@ -6,7 +6,7 @@ For targets a_t (rows s x_t of points x_t and forced signs s) and f(w) = Σ_{pen
 
     L_t = min {f(w) : a_t'w ≥ 1}.
 
-The targets share the reduced problem, every classifier that is found, and what is proved:
+The targets share the reduced problem, every classifier that is found, and every bound that is proved:
 
 1. A classifier is an upper bound of every target that some multiple of it keeps.
 2. A target whose upper bound equals the proved optimum of f needs no search.
@@ -175,7 +175,7 @@ class TargetSearch:
         self._points[targets], self._values[targets] = scales[chosen, None] * v, values[chosen]
 
     def _polish_all(self, changed: BoolArray) -> None:
-        """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
+        """Offer the least norm that keeps the points and the target that a changed classifier keeps, once for equal sets."""
         visited: set[bytes] = set()
         for target in np.flatnonzero(changed):
             satisfied = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7

@@ -189,7 +189,7 @@ def _choices(
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the least and the greatest numbers of positive scores of all groups, for each smallest share that is possible.
 
-    The smallest share is c/size of some group. All others lie between it and ε more.
+    The smallest share is c/size of some group. All others exceed it by at most the allowed difference ε.
     """
     choices = []
     for share in {Fraction(c, size) for a, b, size in zip(certain, possible, sizes, strict=True) for c in range(a, b + 1)}:

@@ -55,7 +55,7 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
     """Store bounds of the number of positive scores of each group; return False if no choice gives close shares.
 
     ``k.min_positive`` and ``k.max_positive`` hold over all choices that give close shares. The smallest share is one that some
-    group can have, and all others lie between it and ε more.
+    group can have, and all others exceed it by at most the allowed difference ε.
     """
     groups, any_choice = r.rate_sizes.shape[1], False
     for g in range(groups):

@@ -170,8 +170,8 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 def _fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
     """Fill the hinges of the relaxation except the norm's; return their number, and the sum of their constants.
 
-    A penalty has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
-    only make Newton's systems ill-conditioned in small boxes.
+    A penalty must outweigh the variation of all other terms in the box and the distance from ``node_bound`` to the cutoff. A
+    larger one would only make Newton's systems ill-conditioned in small boxes.
     """
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)

@@ -194,7 +194,7 @@ def _margins(problem: BoxProblem, lo: Array, hi: Array) -> tuple[Array, Array]:
     """Return the least and the greatest margins of all points over boxes, one a row, rounded outward.
 
     They are sums of 2p products, which are off by at most 2p half units in the last place of the sum of their sizes, in any
-    order. More than twice as much is added, which covers the sums with the rows' own errors, and what underflows.
+    order. More than twice as much is added, which covers the sums with the rows' own errors, and underflow.
     """
     g, p = problem.g.T, problem.g.shape[1]
     up, down = np.maximum(g, 0.0), np.minimum(g, 0.0)
@@ -292,7 +292,7 @@ class Multipliers:
 
 
 def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
-    """Return the multipliers of rounds, one round for each node, clipped to what is valid.
+    """Return the multipliers of rounds, one round for each node, clipped to valid ones.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """

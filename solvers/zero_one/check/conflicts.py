@@ -86,8 +86,8 @@ class ConflictProblem:
     labels: Array  #: (m,) the intercept's column, zeros without one
     weights: list[float]  #: (m,) summed, rounded down
     intercept_bound: float  #: bound on |b|
-    target: float  #: B less what the zero rows cost
-    claim: float  #: C less what the zero rows cost
+    target: float  #: B less the cost of the zero rows
+    claim: float  #: C less the cost of the zero rows
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
 
     @property

@@ -528,7 +528,7 @@ def _between_norms(data: BoxData, lo: Any, hi: Any, cut: float) -> bool:
 def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
     """Explore at most ``nodes`` nodes with bounds below ``cut``; return the code of the reason for stopping.
 
-    BUDGET: ``nodes`` nodes are explored. DONE: no node below ``cut`` is open. GROW: the pool or the log buffer needs room.
+    BUDGET: ``nodes`` nodes are explored. DONE: no node below ``cut`` is open. GROW: the pool or the log buffer is full.
     CANDIDATE: ``pool.candidate`` holds a better w. LEAF: a node has no free point, and ``pool.leaf`` holds the states.
 
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is

@@ -112,7 +112,8 @@ def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArr
     """Return the audit of a fitted ``NuSVR`` at the ε ≥ 0 that is best for its w and b.
 
     The dual is max Σ y_i β_i - ½ β'Kβ over |β_i| ≤ C, Σβ = 0, Σ|β| ≤ C ν n: Schölkopf et al., New support vector algorithms,
-    2000. The slope in ε is ν n less the number of residuals beyond ε, so that a residual is best.
+    2000. The slope of the objective in ε is C times (ν n less the number of residuals beyond ε), so that the best ε is a
+    residual.
     """
     _refuse_weights("NuSVR", estimator, weights)
     gram, condition = _kernel(estimator, X)

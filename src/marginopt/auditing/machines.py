@@ -7,7 +7,7 @@ times the class's weight times the sample's, φ the kernel's feature map, f the 
 ``SVC``
     min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
 ``NuSVC``
-    min ½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)); what is stored is divided by ρ. Without weights.
+    min ½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)); the machine stores w/ρ and b/ρ. Without weights.
 ``OneClassSVM``
     min ½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i)); ``offset_`` is ρ. Without weights.
 ``LinearSVC``
