@@ -1,4 +1,8 @@
-"""The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation."""
+"""The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation.
+
+The coordinates are v, w = T v, and the margin of point i is g_i'v. A *demanded* point must have a margin of at least 1. The
+*score* of a point is its label times its margin; equal rates limit the difference of groups' shares of positive scores by ε.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """The compiled search of `margin-bb`: exploration of nodes, the least bound first, and descents by the convex-concave procedure.
 
+A node is a box of w with a proved lower bound of the problem of `data_structures.LoopProblem`; a *round* bounds and shrinks it.
 `run_task` is the one function that Python calls.
 """
 
@@ -249,9 +250,9 @@ def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
-    """Return the certain cost of the box's points, rounded down.
+    """Return a lower bound of the certain cost on the box, rounded down: decided losses, pairs and prices of non-zero coefficients.
 
-    It has decided losses, pairs and prices, less the budgets' allowances.
+    With ``priced`` the budgets' limits times their prices are subtracted.
     """
     fixed_cost, allowance, paid = 0.0, 0.0, 0.0
     for i in range(r.point.size):

@@ -1,9 +1,10 @@
 """Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
-If m_i + m_j ≤ S on the box, the bounded parts of the two losses sum to at least their minimum over x + y ≤ S
-(`envelopes.pair_bound`). A matched pair *pays* this minimum times the lesser remaining cost of its terms: the product is added to
-the node's bound, and the cost is subtracted from both terms. What remains of the costs is in the relaxation. Pairs that pay the
-whole height of a loss are matched first, then others, each if it pays more than both envelopes at w.
+A term is a loss ρ of a margin m_i times its cost; the bounded part of ρ leaves out its linear tail. If m_i + m_j ≤ S on the box,
+the bounded parts of the two losses sum to at least their minimum over x + y ≤ S (`envelopes.pair_bound`). A matched pair *pays*
+this minimum times the lesser remaining cost of its terms: the product is added to the node's bound, and the cost is subtracted
+from both terms. The relaxation has the remaining costs. Pairs that pay the whole height of a loss are matched first, then others,
+each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations
