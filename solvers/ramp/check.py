@@ -5,9 +5,10 @@ on, h at q < r, linear between. A node is a set of points that are given up, m_i
 w with f(w) < B, the claimed bound; at the root the l_i follow from B (`RampRules.root`). With σ_i = (r - min(l_i, q))/h and ρ̄ =
 min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
 
-*Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i with V_b = 0 for a free intercept, η = max_j |x_j'V| and t = r Σ u_i. If all
-points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else one with ρ̄_i = h and l_i <
-q pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - q)/h where l_i ≥ q, else max(u_i (r - q), t)/h where u_i > 0.
+*Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i whose component V_b of a free intercept is 0, η = max_j |x_j'V| and t = r Σ
+u_i. If all points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else some point with
+m_i < q has ρ̄_i = h and l_i < q, and pays t alone. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - q)/h where l_i ≥ q, else
+max(u_i (r - q), t)/h where u_i > 0.
 
 *A record's multipliers* β ≥ 0 of points and λ ≥ 0 of conflicts prove, with loads g = Σ_k λ_k L_k, V = Σ ±β_i a_i (minus where i
 is given up), V_b = 0, θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, and by adding up the inequalities,
@@ -19,7 +20,7 @@ With V - a_i for V they prove m_i ≥ D + θ (h Σ_{given up} c_i - B) where f(w
 the node is bounded, and closed, or split into m_i ≥ q and m_i ≤ q.
 
 Multipliers are whole multiples of a power of two, so that a free intercept balances exactly. Products with the data have the
-a-priori error bound γ_n max_i |a_ij| Σβ; sums are exact before their last rounding.
+a-priori error bound γ_n max_i |a_ij| Σβ with γ_n = n2⁻⁵³/(1 - n2⁻⁵³); sums are exact before their last rounding.
 """
 
 from __future__ import annotations

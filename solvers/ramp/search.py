@@ -221,7 +221,7 @@ class RampRule(BoundingRule[RampProblem]):
 
 
 def _level(incumbent: Incumbent) -> float:
-    """Return the value of points that margins exclude: above the cutoff, so that rounding leaves the gap within the tolerance."""
+    """Return the value below which margin bounds hold: above the cutoff, so that rounding leaves the gap within the tolerance."""
     return incumbent.cutoff + _SHARE * incumbent.tol * abs(incumbent.value)
 
 

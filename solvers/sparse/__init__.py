@@ -26,7 +26,7 @@ __all__ = ["SOLVERS", "SparseBB"]
 
 
 def _implies(solved: SparseProblem, other: SparseProblem) -> bool:
-    """Return True if each lower bound of a solved problem is one of another problem: the same with as few coefficients."""
+    """Return True if lower bounds of a solved problem hold for another: the same problem with at most as many coefficients."""
     names = [field.name for field in fields(SparseProblem) if field.name != "max_nonzeros"]
     return other.max_nonzeros <= solved.max_nonzeros and all(
         np.array_equal(getattr(solved, name), getattr(other, name)) for name in names
@@ -40,7 +40,7 @@ class SparseBB(ExactSearch[SparseProblem]):
     A node decides for some features that they are in the support or 0. It is bounded by one dual point of its perspective
     relaxation, which an interior point method solves on few features. The same point decides features whose other choice costs
     more than the incumbent. Where its bound is weak, other dual points exclude features from having the largest coefficient,
-    and a node without a candidate is closed. Incumbents come from rounding, exact refits and swaps.
+    and a node in which no feature can have it is closed. Incumbents come from rounding, exact refits and swaps.
 
     Parameters as in `ExactSearch`, ``proof``, ``checkpoint``, ``cluster``, and:
 

@@ -24,7 +24,7 @@ show that it reaches the claim outside. Equal numbers exclude each t: φ is q-st
 node is closed where no t is left for any feature and sign.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
-γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
+γ_n max_i |a_ij| Σα with γ_n = n2⁻⁵³/(1 - n2⁻⁵³); each further operation is rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -207,7 +207,10 @@ class SparseRules(NodeRules[_OpenNode]):
         return (state, floor, sizes) if floor < self._bound and not self._exhausted(state, sizes) else None
 
     def _exhausted(self, state: Any, sizes: FloatArray) -> bool:
-        """Return whether no feature can be the largest one; the point without features is excluded with the first of them."""
+        """Return whether no signed feature can be the largest coefficient.
+
+        The point without counted coefficients has a largest one of size 0, so that any excluded signed feature excludes it, too.
+        """
         empty = sizes[:, 0] >= sizes[:, 1]
         return bool(empty.any() and empty[self._possible & np.repeat(state != _OUT, 2)].all())
 

@@ -2,9 +2,9 @@
 
     min  Σ_j q_j w_j²/(2 z_j) + π_j z_j + Σ_i c_i ℓ(a_i'w)   over   l_j z_j ≤ w_j ≤ u_j z_j,   0 ≤ z ≤ 1,   Σ z_j ≤ k,
 
-with z_j = 1 for features that the node has in the support. All inequalities are linear, so that iterates stay feasible; each step
-eliminates the points, whose multipliers are α, and z. The multipliers of every iterate are feasible for the dual
-(`solvers.sparse.dual`), so that a step may be the last one.
+where z_j relaxes the indicator of w_j ≠ 0, and z_j = 1 for features that the node has in the support. All inequalities are
+linear, so that iterates stay feasible; each step eliminates the points, whose multipliers are α, and z. The multipliers of every
+iterate are feasible for the dual (`solvers.sparse.dual`), so that a step may be the last one.
 """
 
 from __future__ import annotations

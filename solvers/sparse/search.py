@@ -358,7 +358,10 @@ class SparseRule(BoundingRule[SparseProblem]):
         return np.flatnonzero(part["sides"] & ~part["tried"] & np.repeat(part["state"] != OUT, 2))
 
     def _exhausted(self, part: NodeArrays) -> bool:
-        """Return True if no feature may be the largest one; the first excluded one excludes the point without features, too."""
+        """Return True if no signed feature may be the largest coefficient.
+
+        The point without counted coefficients has a largest one of size 0, so that any excluded signed feature excludes it, too.
+        """
         used = np.repeat((part["state"] != OUT) & self.problem.counted, 2)
         return bool(part["sides"].sum() < self._signed_features.sum() and not part["sides"][used].any())
 

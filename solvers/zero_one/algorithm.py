@@ -328,8 +328,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     restarts : int
         Maximum number of starts of the primal heuristic, which alternates with the search by counted effort.
     neighbourhoods : int
-        Maximum number of large neighbourhoods of the incumbent that the heuristic searches where there are more than
-        `_BOX_COORDINATES` coordinates; a third of them in a row without success ends them.
+        Maximum number of large neighbourhoods of the incumbent that the heuristic searches where there are more than six
+        coordinates; a third of them in a row without success ends them.
     proof : str, optional
         Path of a proof log that `check_proof` verifies. The box engine writes it during the search. Where the conflict engine
         closes the gap, a second, slower pass proves the bound again. The choice of the engines is the same without a log.

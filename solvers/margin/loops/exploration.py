@@ -250,7 +250,7 @@ def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
-    """Return a lower bound of the certain cost on the box, rounded down: decided losses, pairs and prices of non-zero coefficients.
+    """Return a lower bound of the certain cost on the box: decided losses, pairs, and prices of non-zero coefficients.
 
     With ``priced`` the budgets' limits times their prices are subtracted.
     """

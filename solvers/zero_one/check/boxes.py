@@ -156,8 +156,7 @@ def _scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
     """Return the problem with losses times θ, and a target that bounds the solutions of interest in the node's box.
 
     The costs are multiples of u. With ||v||² + j·u < target for a loss of j·u, j ≤ k = ⌊(target - ν)/u⌋, ν the least ||v||² in
-    the box, and
-    ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
+    the box, and ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
     """
     low, high = problem.step
     if not (math.isfinite(theta) and theta >= 1.0) or low <= 0.0:
