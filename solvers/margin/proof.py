@@ -203,6 +203,7 @@ class StoppedMarginSearch:
     log: LogPosition | None = None  #: the position of the proof log
 
 
+#: Fields of `StoppedMarginSearch` that are arrays, and their types.
 _ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]
 _TYPES: dict[str, Any] = dict.fromkeys(_ARRAYS, np.float64) | {"origin": np.int64, "signs": np.int8}
 

@@ -50,6 +50,7 @@ from ..exact.check.trees import NodeRules
 
 #: Name and version of the log format.
 FORMAT, VERSION = "marginopt-sparse-proof", 3
+#: Arrays of a `SparseProblem`.
 _ARRAYS = ("A", "costs", "curvature", "price", "lower", "upper", "counted")
 #: States of a feature.
 _FREE, _IN, _OUT = 0, 1, 2

@@ -1,8 +1,8 @@
 """Compiled tree search of `zero-one-bb` over boxes of w, best-first with dives: bounding, branching, and the pool of open nodes.
 
 The problem is min f(w) = ||w||² + Σ_i λ_i 1{g_i'w < 1} with reduced rows g_i; a free intercept is the last coordinate, outside
-the norm. Point i is *kept* (z_i = 0) if g_i'w ≥ 1, else *violated* (z_i = 1). A violated point has a margin of at least l_i. The
-search looks for w with f(w) < cut. Proofs: ``docs/explanation/zero-one-bb.md``.
+the norm. Point i is *kept* (z_i = 0) if g_i'w ≥ 1, else *violated* (z_i = 1). The search looks for w with f(w) < cut; l_i is a
+lower bound of the margin g_i'w of every such w in the box that violates i. Proofs: ``docs/explanation/zero-one-bb.md``.
 
 `explore` is the search, which the box engine and `solvers.zero_one.target_search` call. `move_nodes`, `gather_points` and
 `scatter_points` copy open nodes between pools and contiguous arrays.

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, as_positive, as_share
 
+#: Names of kernels in scikit-learn, by those in LIBSVM's files.
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
 #: Digits of support vectors in files, tried in this order: those of float64, and those that LIBSVM writes.
 _DIGITS = (17, 8)

@@ -34,6 +34,7 @@ from .data import build_data, data_digest
 from .entries import Entry
 from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
+#: Rows of exact numbers.
 _Rows = list[list[Fraction]]
 #: The model's parameters by name, as `Entry.parameters`.
 Parameters: TypeAlias = Mapping[str, Any]

@@ -182,6 +182,7 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
 
 #: The laws of relaxations, each tested on 0-1 problems with a known optimum.
 RELAXATION_LAWS: Laws[RelaxationCase] = Laws()
+#: Relative tolerance of these laws.
 _TOL = 1e-6
 
 

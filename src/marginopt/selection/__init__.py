@@ -39,6 +39,7 @@ __all__ = [
     "select",
 ]
 
+#: One selector of each kind.
 _SELECTORS: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
 #: The selectors by name, with their default parameters.
 SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _SELECTORS}
