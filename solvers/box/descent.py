@@ -46,7 +46,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     Parameters
     ----------
     finish : bool
-        Whether to use Newton and interior-point steps.
+        Whether to use Newton, active-set and interior-point steps.
 
     Raises
     ------

@@ -2,7 +2,8 @@
 
 X is the training data (n × p; the kernel matrix for a precomputed kernel), ``signs`` the labels, -1 or +1, ``y`` the targets of a
 regression, and ``weights`` the sample weights (n,). φ is the kernel's feature map, K the kernel matrix, and the score is
-f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), β_i = y_i a_i for multipliers a ≥ 0. `auditing.machines` states each machine's problem.
+f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), where β_i = y_i a_i with multipliers a ≥ 0 for a classifier. `auditing.machines` states
+each machine's problem.
 """
 
 from __future__ import annotations

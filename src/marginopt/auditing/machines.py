@@ -2,7 +2,8 @@ r"""`audit`: the gap between the objective of a fitted *machine* and a proved bo
 
 A machine is a linear or kernel SVM, an ``SGDClassifier`` or a ``LogisticRegression`` of scikit-learn, or one of another package
 or a model file of LIBSVM or LIBLINEAR that can be read as such. Its problem is the one in scikit-learn's documentation (c_i is C
-times the class's weight times the sample's, φ the kernel's feature map, f the score, b the intercept):
+times the class's weight times the sample's, φ the kernel's feature map, f the score, b the intercept, which is left out without
+``fit_intercept``):
 
 ``SVC``
     min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
@@ -12,7 +13,7 @@ times the class's weight times the sample's, φ the kernel's feature map, f the 
     min ½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i)); ``offset_`` is ρ. Without weights.
 ``LinearSVC``
     min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
-    (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none.
+    (``squared_hinge``, the default): the intercept is *penalised*.
     ``penalty="l1"``: ||w||_1 + |b/s| in place of the squares.
 ``LinearSVC(multi_class="crammer_singer")``
     min ½ Σ_k (||w_k||² + (b_k/s)²) + Σ c_i max_k (1{k ≠ y_i} + f_k(x_i) - f_{y_i}(x_i)). Of two classes scikit-learn stores the

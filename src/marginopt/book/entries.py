@@ -47,7 +47,8 @@ class Entry:
     log : str
         SHA-256 of the proof log; empty without one.
     multipliers : tuple of float
-        One multiplier for each data point; for a semidefinite program the lower triangles of its dual matrices. Empty without.
+        One multiplier for each data point; for a semidefinite program the lower triangles of its dual matrices; empty for other
+        evidence.
     """
 
     name: str

@@ -107,7 +107,7 @@ def run_entry(
     Raises
     ------
     InputError
-        A proof from a solver that writes none of this model.
+        A proof from a solver that writes none of this model, or data with another digest than the entry's.
     DataError
         The data are not on this machine.
     """
@@ -273,7 +273,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
 
 
 def _run_to_bound(entry: Entry, time_limit: float) -> Run:
-    """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
+    """Solve an open entry from its point until its bound is proved; start again from a better point, where the gap is smaller."""
     best, (X, _) = entry, build_data(entry.data)
     while True:
         start = {"w": np.asarray(MODELS[entry.model].start_coefficients(best.point, X))}
@@ -308,7 +308,7 @@ def submit_result(
     Raises
     ------
     InputError
-        The result is of no instance of the book, has no point, its log is refused, or the book knows no worse.
+        The result is of no instance of the book, has no feasible point, or is no better than the book's; or its log is refused.
     DataError
         The file cannot be read.
     """

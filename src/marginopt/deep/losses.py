@@ -1,8 +1,8 @@
 """Losses of deep nonparallel classifiers: an objective J_l for each class, and their combination by weights τ, NPSVC++ (25).
 
 *NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*; numbers in
-parentheses are its equations. Class l of K has the decision value f_l(x) = w̃_l'r(x), where r(x) are the representations of a
-sample: the encoder's output φ and the learned features z. |B| is the number of samples in a batch.
+parentheses are its equations. Class l of K has the decision value f_l(x) = w̃_l'LN[φ(x); z(x)] (`NPSVCHead`); the
+*representations* of a sample are the encoder's output φ and the learned features z. |B| is the number of samples in a batch.
 """
 
 from __future__ import annotations
@@ -148,9 +148,8 @@ class NearObjectives(Objectives):
 class SoftmaxObjectives(Objectives):
     """Softmax objectives J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l, e_l the l-th unit vector.
 
-    If s = 0, their sum is the cross-entropy.
-
-    With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised.
+    If s = 0, their sum is the cross-entropy. If s > 0 the own class's logit must lead by s: a margin softmax, additive on logits
+    that are not normalised.
     `AngularObjectives` has ArcFace's margin, in the angle between normalised vectors.
 
     Parameters
@@ -177,10 +176,10 @@ class SoftmaxObjectives(Objectives):
 
 @final
 class AngularObjectives(Objectives):
-    """ArcFace's objectives, one for each class: J_l = -(1/|B|) Σ_{y_i=l} log softmax(s cos(θ_ij + m [j = l]))_l.
+    """ArcFace's objectives, one for each class: J_l = -(1/|B|) Σ_{y_i=l} log softmax_j(s cos(θ_ij + m [j = l]))_l.
 
-    θ_ij is the angle between the representation of x_i and w̃_j, whose cosine `NPSVCHead` gives with ``angular=True``. Their sum
-    is (3) of Deng, Guo, Xue, Zafeiriou, *ArcFace*, CVPR 2019, without a correction where θ + m exceeds π.
+    θ_ij is the angle between LN[φ(x_i); z(x_i)] and w̃_j, whose cosine `NPSVCHead` gives with ``angular=True``. The sum of the
+    J_l is (3) of Deng, Guo, Xue, Zafeiriou, *ArcFace*, CVPR 2019, without a correction where θ + m exceeds π.
 
     Parameters
     ----------
