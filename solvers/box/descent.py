@@ -37,11 +37,12 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     the next round starts from the float64 gradient (iterative refinement). The factor is computed in float64 once its rounding
     error exceeds the violation.
 
-    Newton's method is tried whenever it needs fewer operations than the descent has used so far: by `active_set_steps` if
-    the matrix is stored, by `newton_steps` if a factor of lower rank is. An interior-point method (`interior_point`) is
-    tried once in a run, by the same rule. Well-conditioned problems use neither; ill-conditioned ones cost at most a few times
-    the best of the three. From a start inside the box, with a stored matrix, active-set steps come first: a step costs about as
-    much as the matrix, and few are needed if the bounds are active for some of the variables only (pinball losses).
+    Newton's method is tried whenever it needs fewer operations than the descent has used so far, and the gap has fallen to a
+    third since the last try: by `active_set_steps` if the matrix is stored, by `newton_steps` if a factor of lower rank is. An
+    interior-point method (`interior_point`) is tried once in a run, if it needs fewer operations than the descent so far.
+    Well-conditioned problems use neither; ill-conditioned ones cost at most a few times the best of the three. From a start
+    inside the box, with a stored matrix, active-set steps come first: a step costs about as much as the matrix, and few are
+    needed if the bounds are active for some of the variables only (pinball losses).
 
     Parameters
     ----------

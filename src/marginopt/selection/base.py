@@ -1,7 +1,7 @@
 """The interface of selectors of γ and C: `Selector`, its data `Sample`, its `Choice`, and `Trainer`, which trains models.
 
-γ is the parameter of the Gaussian kernel exp(-γ||x - x'||²), C that of the two-hulls classifier `ConvexHullsDual` of Luo et al.,
-*MaxMin-L2-SVC-NCH* ("MaxMin").
+γ is the parameter of the Gaussian kernel k(x, x') = exp(-γ||x - x'||²), C that of the two-hulls classifier `ConvexHullsDual` of
+Luo et al., *MaxMin-L2-SVC-NCH* ("MaxMin"): min ½a'(G + I/C)a over one unit simplex for each class, G_ij = y_i y_j k(x_i, x_j).
 """
 
 from __future__ import annotations

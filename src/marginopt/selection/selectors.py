@@ -296,7 +296,7 @@ class MaxMinSelector(Selector):
     """Gradient ascent of the max-min problem in γ between the ends of the candidates, at one given C, MaxMin Algorithm 3.
 
     The ascent maximises f(γ), the optimal value of the two-hulls dual, and ends at a stationary point. The candidates' C must be
-    one number (1 by default): the optimal value rises and falls with C, so that it cannot be chosen in this way.
+    one number (1 by default): the optimal value falls as C rises, so that its maximum over C is at the smallest candidate.
 
     Parameters
     ----------
