@@ -8,7 +8,7 @@ from __future__ import annotations
 from ...models.views import BoxQP
 from ..interface.solver import Gives, Purpose, Solver, SolverInfo, deferred_solvers, records_by_name
 
-#: Records of the solvers by name: `auto` reads them without importing the classes, which hold them as ``info``.
+#: `SolverInfo` of each solver of this package by its name; `auto` chooses by them without importing compiled loops.
 RECORDS = records_by_name(
     SolverInfo(
         name="boxqp",

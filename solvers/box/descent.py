@@ -1,4 +1,8 @@
-"""The algorithm class of `boxqp`: coordinate descent on a box QP, finished by Newton or interior-point steps."""
+"""The algorithm class of `boxqp`: coordinate descent on a box QP, finished by Newton or interior-point steps.
+
+The program is min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with a diagonal D. An *epoch* is a pass over the active variables;
+a *round* is a run of epochs, followed by the gradient and the duality gap in float64 and, where they pay, finishing steps.
+"""
 
 from __future__ import annotations
 
@@ -27,27 +31,28 @@ _NEWTON = 6.0
 class BoxDescent(Algorithm[BoxQP, BoxState]):
     """Coordinate descent with random permutations and shrinking; Newton or interior-point steps once those are cheaper.
 
-    A round of epochs lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the
-    data in float64. A line search along its step follows a round that runs out of work before: coordinate steps zigzag along
-    directions of little curvature, which are long in wide boxes. If the view gives its factor in single precision, the next round
-    starts from the float64 gradient (iterative refinement). The factor is computed in float64 once its rounding error exceeds the
-    violation.
+    A round of epochs lowers the violation (the spread of the projected gradients) tenfold, then recomputes gradient and duality
+    gap from the data in float64. A line search along its step follows a round that uses up its work before: coordinate steps
+    zigzag along directions of little curvature, which are long in wide boxes. If the view gives its factor in single precision,
+    the next round starts from the float64 gradient (iterative refinement). The factor is computed in float64 once its rounding
+    error exceeds the violation.
 
-    Newton's method is tried whenever it needs fewer operations than the descent has used so far: by `active_set_steps` if
-    the matrix is stored, by `newton_steps` if a factor of lower rank is. An interior-point method (`interior_point`) is
-    tried once in a run, by the same rule. Well-conditioned problems use neither; ill-conditioned ones cost at most a few times
-    the best of the three. From a start inside the box, with a stored matrix, active-set steps come first: a step costs about as
-    much as the matrix, and few are needed if the bounds are active for some of the variables only (pinball losses).
+    Newton's method is tried whenever it needs fewer operations than the descent has used so far, and the gap has fallen to a
+    third since the last try: by `active_set_steps` if the matrix is stored, by `newton_steps` if a factor of lower rank is. An
+    interior-point method (`interior_point`) is tried once in a run, if it needs fewer operations than the descent so far.
+    Well-conditioned problems use neither; ill-conditioned ones cost at most a few times the best of the three. From a start
+    inside the box, with a stored matrix, active-set steps come first: a step costs about as much as the matrix, and few are
+    needed if the bounds are active for some of the variables only (pinball losses).
 
     Parameters
     ----------
     finish : bool
-        Whether to use Newton and interior-point steps.
+        Whether to use Newton, active-set and interior-point steps.
 
     Raises
     ------
     InputError
-        An infinite bound; a start that is not finite.
+        An infinite bound; a start that is not finite or of another shape; numbers whose squares overflow.
     """
 
     finish: bool = True

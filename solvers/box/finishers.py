@@ -1,5 +1,7 @@
 """Second-order methods that finish `boxqp` where descent is slow: projected Newton, active-set and interior-point steps.
 
+The program is min ½a'Qa + q'a over lower ≤ a ≤ upper with Q = ZZ' + D, Z (m, r), D diagonal.
+
 *Projected steps* (`newton_steps`; Bertsekas 1982) are Newton steps on the free variables: few, and exact once the free set is
 right. *Active-set steps* (`active_set_steps`; Hintermüller, Ito, Kunisch 2002) hold the variables of two sets at their bounds and
 minimise over all others without their bounds. Variables that pass a bound join the sets; held variables whose gradient points
@@ -138,8 +140,8 @@ _PATIENCE = 2
 class _ActiveSets:
     """The sets of variables held at their lower and at their upper bound; the others are free."""
 
-    low: BoolArray
-    high: BoolArray
+    low: BoolArray  #: (m,) whether a variable is held at its lower bound
+    high: BoolArray  #: (m,) whether it is held at its upper bound
 
     @classmethod
     def initial(cls, view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray) -> _ActiveSets:
@@ -206,11 +208,11 @@ def active_set_steps(
 class _FreeVariables:
     """The free variables, and the factor of their matrix."""
 
-    view: BoxQP
-    diagonal: FloatArray
-    variables: BoolArray | None = None
-    solve: Callable[[FloatArray], FloatArray] | None = None
-    operations: float = 0.0
+    view: BoxQP  #: the program
+    diagonal: FloatArray  #: (m,) diagonal of Q
+    variables: BoolArray | None = None  #: (m,) mask of the free variables; None before the first factor
+    solve: Callable[[FloatArray], FloatArray] | None = None  #: solver of their matrix; None if it is not positive definite
+    operations: float = 0.0  #: scalar operations so far
 
     def factorise(self, chosen: BoolArray) -> bool:
         """Factorise the matrix of these free variables, unless they are the current ones; return whether there is a factor."""
@@ -233,8 +235,9 @@ class _FreeVariables:
 
 # Primal-dual interior-point steps on a box QP in factor form, for ill-conditioned problems on which descent is slow.
 #
-# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ. A step solves (Θ + ZZ')Δ = ρ with
-# the diagonal Θ = D + z/(a - l) + y/(u - a): through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
+# Mehrotra's predictor-corrector on Qa + q - z + y = 0, z_i(a_i - l_i) = μ, y_i(u_i - a_i) = μ for bounds l ≤ a ≤ u with
+# multipliers z, y. A step Δ of a solves (Θ + ZZ')Δ = b with the diagonal Θ = D + z/(a - l) + y/(u - a) and a right-hand side b:
+# through I + Z'Θ⁻¹Z of order r if r < m (Ferris, Munson 2003), else directly.
 
 #: Largest number of interior-point steps, and share of the way to the boundary that a step takes.
 _INTERIOR_STEPS, _FRACTION = 60, 0.995

@@ -1,4 +1,9 @@
-"""The compiled coordinate descent of ``boxqp``, and `BoxState`, the state of a run between its calls: point, gradient and gap."""
+"""The compiled coordinate descent of ``boxqp``, and `BoxState`, the state of a run between its calls: point, gradient and gap.
+
+The program is min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with a diagonal D. An *epoch* is a pass over the active variables.
+A *round* is one call of the compiled loop: epochs until the spread of the projected gradients, the *violation*, is small enough
+or the work is used up, after which gradient and gap are computed in float64.
+"""
 
 from __future__ import annotations
 
@@ -170,7 +175,7 @@ class BoxState:
     gap: float = float("inf")  #: duality gap at a
     objective: float = float("nan")  #: at a, in the form of the view
     finish_seconds: float = 0.0  #: estimated time of the finishers so far
-    finish_steps: int = 0  #: Newton and interior-point steps so far
+    finish_steps: int = 0  #: Newton, active-set and interior-point steps so far
     newton_gap: float = float("inf")  #: gap at the last run of Newton's method
     interior: bool = False  #: whether the interior-point method was run
     stalled_rounds: int = 0  #: rounds at the smallest violation that did not lower the gap
@@ -202,7 +207,10 @@ class BoxState:
         return 0.5 * self.tol * max(map(abs, self.objective_and_bound))
 
     def refresh(self) -> None:
-        """Recompute w, gradient, objective and gap in float64 from the data."""
+        """Recompute gradient, objective and gap in float64 from the data, and the loop's w and linear term.
+
+        With a factor in single precision w becomes zero, and the linear term the float64 gradient less D a.
+        """
         view = self.view
         self.linear = view.q
         if view.coarse is not None:
@@ -257,8 +265,9 @@ class BoxState:
     def extend_round(self, start: FloatArray) -> bool:
         """Minimise along the step of this round and earlier ones, within the box; return whether recent rounds made progress.
 
-        The step continues from the point before the last change of direction, so that each search doubles its digits. If several
-        rounds in a row lower neither objective nor gap significantly, float64 gives no better point.
+        The step starts at the round in which the last line began, so that it grows from round to round. A line ends with a search
+        that does not improve, that is shorter than the step, or that meets the box. If `_IDLE` rounds in a row lower neither
+        objective nor gap significantly, float64 gives no better point.
         """
         self.line_start = start if self.line_start is None else self.line_start
         step, improved = self.a - self.line_start, False
@@ -320,7 +329,7 @@ class BoxState:
 
 
 def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, seed: int) -> BoxState:
-    """Return the state of a new run at a start, clipped to the box; without a start, at 0.
+    """Return the state of a new run at a start, by default at 0, clipped to the box.
 
     The other arguments are the fields of `BoxState`; ``seed`` is that of the random order of the variables.
     """

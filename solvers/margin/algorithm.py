@@ -1,5 +1,7 @@
 """The algorithm class of `margin-bb`, exact branch and bound over boxes of w: set-up, slices, limits, checkpoint and answer.
 
+The problem is min Σ_j d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with restrictions of w.
+
 The search itself is compiled (`loops`); `heuristic` finds incumbents, and `solvers.exact.rotation` the coordinates of the boxes.
 """
 
@@ -71,7 +73,7 @@ class MarginState:
 
 
 def write_checkpoint(state: MarginState, bound: float) -> WriteError | None:
-    """Write the checkpoint if there is one, or remove it once the bound is within the tolerance; return the error, if any."""
+    """Write the checkpoint if there is one; remove it once the gap is closed or no node is open; return the error, if any."""
     checkpoint_file, tree = state.checkpoint_file, state.tree
     if checkpoint_file is None:
         return None
@@ -101,8 +103,9 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     """Exact branch and bound over boxes of w for a `MarginProblem`, a nonconvex problem of few coefficients.
 
     Losses are piecewise linear, with or without jumps, and nonincreasing in the margin or in its absolute value. Squares, a
-    polyhedral norm and prices of non-zero coefficients regularise w. Bounds, linear constraints, integers, points with margins of
-    at least 1, budgets of errors and equal rates restrict it.
+    polyhedral norm and prices of non-zero coefficients regularise w. Bounds, linear constraints, integers, a limit on non-zero
+    coefficients, points with margins of at least 1, budgets (at most so many of these points have margins below 1) and equal
+    rates (the groups' shares of positive scores differ by at most ε) restrict it.
 
     A node is a box of w. If the margins of two points have a small sum on the box, their losses cannot both be zero: a matching
     of such pairs is the first part of the node's bound. The convex envelopes of the remaining losses form a small convex problem,
@@ -113,7 +116,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     Parameters
     ----------
     restarts : int
-        Starts of the convex-concave procedure before the search, each from a random weighting of the points.
+        Starts of the convex-concave procedure before the search, each at a random point, and first with random costs of the
+        points.
     max_coefficients : int
         Largest number of coefficients, intercept included: each further coefficient multiplies the number of boxes.
     proof : str, optional
@@ -315,7 +319,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         return Outcome.STALLED
 
     def _descend(self, state: MarginState) -> None:
-        """Run a descent from the last node's point: a relaxation satisfies rows only up to smoothing, and has other zeros."""
+        """Run a descent from the last relaxation's point, which satisfies rows only up to smoothing and has few exact zeros."""
         before = state.value
         state.descents.descend(state.node.w)
         if state.log is not None and state.value < before:

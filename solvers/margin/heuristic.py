@@ -87,7 +87,7 @@ def domain_cost_bound(view: MarginProblem) -> float:
 
 
 def _farthest(view: MarginProblem) -> float:
-    """Return the largest |margin| at which a loss turns."""
+    """Return the largest |margin| at which the slope of a loss changes."""
     return max(loss.largest_breakpoint for loss in view.losses)
 
 

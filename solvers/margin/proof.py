@@ -3,11 +3,10 @@
 The checkpoint holds the open nodes in the order of the heap, the incumbent, and whether coordinates are rotated.
 
 The log has one JSON object in a line: the problem and its coordinates, the rounds and the split of every node, the claim, and a
-seal. A round holds the data from which its bound follows: pairs of terms whose losses cannot both be small, level by level;
-slopes of terms, multipliers of constraints and of demanded points, slopes of prices; a point p of the norm's polar
-{p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box; and the value of the square that makes the relaxation strongly
-convex.
-`solvers.margin.check` recomputes everything else.
+seal. A *term* is a loss of one margin times its cost. A *round* is a relaxation of a node; it holds the data from which its bound
+follows: pairs of terms whose losses cannot both be small, level by level; slopes of terms, multipliers of constraints and of
+demanded points, slopes of prices; a point p of the norm's polar {p : |x_j'p| ≤ 1}, in the problem's own coordinates; the box; and
+the value of the square that makes the relaxation strongly convex. `solvers.margin.check` recomputes everything else.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 #: Reserve for the checker's rounding: this share of the claimed bound, and this many last places of all costs, of the terms of
 #: margins times their slopes, and of the cutoff, for each term of a sum.
 _SLACK, _PLACES = 1e-8, 4.0 * 2.0**-52
-#: By how much an incumbent is made longer, relative to its length.
+#: Relative increases of the incumbent's length that are tried.
 _STRETCHES = (0.0, 1e-10, 1e-9, 4e-9, 1.6e-8)
 
 
@@ -204,6 +203,7 @@ class StoppedMarginSearch:
     log: LogPosition | None = None  #: the position of the proof log
 
 
+#: Fields of `StoppedMarginSearch` that are arrays, and their types.
 _ARRAYS = tuple(item.name for item in fields(StoppedMarginSearch))[:6]
 _TYPES: dict[str, Any] = dict.fromkeys(_ARRAYS, np.float64) | {"origin": np.int64, "signs": np.int8}
 

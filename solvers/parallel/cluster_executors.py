@@ -68,13 +68,13 @@ _WORKER_TIMEOUT = 60.0
 class _SubmittedTask:
     """A submitted task."""
 
-    number: int
-    name: str
-    payload: Payload
-    place: str | None = None
-    future: Any = None
-    tries: int = 0
-    data: tuple[Any, ...] = field(default=())
+    number: int  #: number of the task
+    name: str  #: name of the task's function
+    payload: Payload  #: the serialised task
+    place: str | None = None  #: address of the worker that `Placement` has assigned
+    future: Any = None  #: Dask's future of the result
+    tries: int = 0  #: number of submissions
+    data: tuple[Any, ...] = field(default=())  #: futures of the scattered arrays
 
 
 class DaskExecutor(AsynchronousExecutor):

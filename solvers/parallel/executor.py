@@ -164,7 +164,8 @@ def _array_file(folder: str, key: str) -> Path:
 class AsynchronousExecutor(Executor):
     """Abstract executor on a cluster: tasks are submitted one by one and collected when they are done."""
 
-    #: Number of tasks that wait at the cluster for each running one, so that workers need not wait for the next.
+    #: Number of tasks that wait at the cluster for each running one, so that workers need not wait for the next; none wait if the
+    #: user limits the number of tasks.
     ahead = 1
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -200,7 +201,7 @@ class AsynchronousExecutor(Executor):
         """Cancel every submitted task that is not collected."""
 
     def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield results as they are done; submit at most as many tasks as the cluster runs, and `ahead` for each of them."""
+        """Yield results as they are done; submit at most `size` tasks and, without a limit of the user, `ahead` for each."""
         todo = enumerate(tasks)
         waiting, has_tasks = 0, True
         try:
@@ -224,5 +225,5 @@ def _threads_per_task(tasks: int) -> int:
 
 
 def worker_lost_error(message: str, task: int | None = None) -> ClusterError:
-    """Return the error for a task that no worker survives, or for a cluster that is gone."""
+    """Return the error for a task whose workers were all lost, or for a cluster that is gone."""
     return ClusterError(f"{message}; what was done before is kept where a store or a checkpoint was given", task)

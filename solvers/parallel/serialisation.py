@@ -119,6 +119,7 @@ def unpack(payload: Payload, fetch: Callable[[str], Any]) -> Any:
 
 #: Most arrays in the cache, and most bytes: beyond them, the least recently used array is dropped.
 _MAX_ARRAYS, _MAX_BYTES = 256, 1 << 30
+#: The cache of arrays by their names, the least recently used first, and its lock.
 _arrays: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 

@@ -1,4 +1,7 @@
-"""The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its description, the problems that it reads, and presolve."""
+"""The exact solver `ramp-bb` of ramp losses with a polyhedral norm: its description, the problems that it reads, and presolve.
+
+It solves min ||w|| + Σ_i c_i ρ(a_i'w), where the ramp ρ is 0 from the margin r on, h at q < r and linear between.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ __all__ = ["SOLVERS", "RampBB"]
 class RampBB(ExactSearch[MarginProblem]):
     """Exact branch and bound for ramp losses with the L1 norm, or that of kernel weights, with any number of coefficients.
 
-    A node decides for some points whether they are given up: pay the whole ramp. It is bounded by a linear program, to which sets
-    of points that no w keeps together (conflicts) add valid inequalities. Lower bounds of margins, which follow from the
-    incumbent, give the slopes of the losses. Incumbents come from the convex-concave procedure.
+    A node decides for some points whether they are given up (pay the whole ramp, a_i'w ≤ q) or kept (a_i'w ≥ q). It is bounded by
+    a linear program, to which sets of points that no w keeps together (conflicts) add valid inequalities. Lower bounds of
+    margins, which follow from the incumbent, give the slopes of the losses. Incumbents come from the convex-concave procedure.
 
     Parameters as in `ExactSearch`: ``proof``, ``checkpoint``, ``cluster``.
     """

@@ -1,12 +1,14 @@
 """An independent checker of the proof logs of `ramp-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a set of points that are given up, a_i'w ≤ q, and a lower bound l_i of each margin for the points that cost less than
-the claimed bound B; at the root these follow from B (`RampRules.root`). With h, r and q of the ramp (0 from r on, h at q), costs
-c_i, σ_i = (r - min(l_i, q))/h and ρ̄ = min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
+The objective is f(w) = ||w|| + Σ_i c_i ρ(m_i) with margins m_i = a_i'w, costs c_i, the norm of atoms x_j, and a ramp ρ: 0 from r
+on, h at q < r, linear between. A node is a set of points that are given up, m_i ≤ q, and a lower bound l_i of each margin at the
+w with f(w) < B, the claimed bound; at the root the l_i follow from B (`RampRules.root`). With σ_i = (r - min(l_i, q))/h and ρ̄ =
+min(ρ, h), a point that is not given up has (r - m_i)_+ ≤ σ_i ρ̄_i.
 
-*Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i with V_b = 0 for a free intercept, η = max_j |x_j'V| and t = r Σ u_i. If all
-points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else one with ρ̄_i = h and l_i <
-q pays t. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - q)/h where l_i ≥ q, else max(u_i (r - q), t)/h where u_i > 0.
+*Conflicts.* The header's u ≥ 0 give V = Σ u_i a_i whose component V_b of a free intercept is 0, η = max_j |x_j'V| and t = r Σ
+u_i. If all points of u have m_i ≥ q, then Σ u_i (r - m_i)_+ + η ||w|| ≥ t and (r - m_i)_+ ≤ ρ̄_i (r - q)/h; else some point with
+m_i < q has ρ̄_i = h and l_i < q, and pays t alone. So Σ L_i ρ̄_i + η ||w|| ≥ t with L_i = u_i (r - q)/h where l_i ≥ q, else
+max(u_i (r - q), t)/h where u_i > 0.
 
 *A record's multipliers* β ≥ 0 of points and λ ≥ 0 of conflicts prove, with loads g = Σ_k λ_k L_k, V = Σ ±β_i a_i (minus where i
 is given up), V_b = 0, θ ≥ max_j |x_j'V| + Σ_k λ_k η_k, and by adding up the inequalities,
@@ -18,7 +20,7 @@ With V - a_i for V they prove m_i ≥ D + θ (h Σ_{given up} c_i - B) where f(w
 the node is bounded, and closed, or split into m_i ≥ q and m_i ≤ q.
 
 Multipliers are whole multiples of a power of two, so that a free intercept balances exactly. Products with the data have the
-a-priori error bound γ_n max_i |a_ij| Σβ; sums are exact before their last rounding.
+a-priori error bound γ_n max_i |a_ij| Σβ with γ_n = n2⁻⁵³/(1 - n2⁻⁵³); sums are exact before their last rounding.
 """
 
 from __future__ import annotations
@@ -76,9 +78,9 @@ class LoggedRampProblem(LoggedMarginProblem):
 class _Node:
     """An open node: points that are given up, lower bounds of margins, and a proved bound."""
 
-    given_up: npt.NDArray[np.bool_]
-    lower: FloatArray
-    floor: float
+    given_up: npt.NDArray[np.bool_]  #: (n,) mask of the points that are given up
+    lower: FloatArray  #: (n,) lower bounds l of the margins
+    floor: float  #: proved bound
 
 
 _OpenNode: TypeAlias = "_Node | None"
@@ -104,8 +106,8 @@ class RampRules(NodeRules[_OpenNode]):
         """Return the root node, which holds all points that cost less than the claim.
 
         |a_i'w| ≤ ||w|| max_j |x_j'a_i|, and ||w|| < B. For fixed other coefficients the objective is piecewise linear in a free
-        intercept: some best one lies where a loss turns, so that |b| is at most the largest |margin| of a corner and the largest
-        |a_i'w|. A loss that rises with slope s below e has c_i (h + s (e - m_i)) < B.
+        intercept b: some best b puts a margin at a breakpoint of the loss, so that |b| is at most the largest |breakpoint| plus
+        the largest |a_i'w|. A loss that rises with slope s below the margin e has c_i (h + s (e - m_i)) < B.
         """
         problem, inside = self._problem, self._problem.A.copy()
         if problem.intercept:
@@ -137,7 +139,7 @@ class RampRules(NodeRules[_OpenNode]):
         return float(products.max(initial=0.0)) * _ABOVE
 
     def _proved(self, node: _Node, entry: list[Any], target: int | None) -> tuple[float, float]:
-        """Return D, rounded down, and θ, of multipliers in a record."""
+        """Return D, rounded down, and θ, of the module's inequality for multipliers in a record."""
         problem, n, given_up = self._problem, len(self._problem.A), node.given_up
         numbers = decode_multipliers(entry[0], entry[1], n + len(self._loads))
         beta, weights, theta = numbers[:n], numbers[n:], float(entry[2])

@@ -7,9 +7,9 @@ and σ_i = (r - min(l_i, q))/h every point that is not given up has
 
     (r - m_i)_+ ≤ σ_i ρ̄_i.
 
-*Conflicts.* For u ≥ 0 and V = Σ u_i a_i with V_b = 0 for a free intercept, Σ u_i (r - m_i)_+ + η ||w|| ≥ r Σ u_i = t, where
-η = max_j |x_j'V|. A point that is given up has ρ̄_i = h, so that a load of t/h makes it pay t. So with L_i = u_i (r - q)/h of
-points that are kept, and L_i = max(u_i (r - q), t)/h of others where u_i > 0
+*Conflicts.* For u ≥ 0 and V = Σ u_i a_i whose component V_b of a free intercept is 0, Σ u_i (r - m_i)_+ + η ||w|| ≥ r Σ u_i = t,
+where η = max_j |x_j'V|. A point that is given up has ρ̄_i = h, so that a load of t/h makes it pay t. So with L_i = u_i (r - q)/h
+of points that are kept, and L_i = max(u_i (r - q), t)/h of others where u_i > 0
 
     Σ L_i ρ̄_i + η ||w|| ≥ t    at every w of the node.
 

@@ -23,8 +23,8 @@ from .dual import RampConflicts, RampProblem
 
 #: Feasibility of rows and reduced costs.
 _PRECISION = 1e-9
-#: A conflict must be violated by this share to be added; conflicts that are looked for at a time; rounds; share of the value by
-#: which so many rounds must raise it; and what a point's price rises by when a conflict uses it.
+#: Least relative violation of a conflict that is added; conflicts that are searched for in a round; most rounds; least relative
+#: rise of the relaxation's value over the last `_PATIENCE` rounds; rise of a point's price when a conflict has used it.
 _VIOLATED, _AT_ONCE, _ROUNDS, _WORTH, _PATIENCE, _USED = 1e-3, 8, 40, 0.02, 4, 0.2
 #: Price of points without a loss, and multipliers that count as zero.
 _LEAST_PRICE, _TINY = 1e-3, 1e-9
@@ -119,7 +119,7 @@ class RampProgram:
         self._keep(lower >= self._problem.full_loss_margin)
 
     def fit(self, given_up: BoolArray) -> RampSolution | None:
-        """Return the best point if given-up points pay h and others the ramp's hinge without its cap; None if HiGHS fails."""
+        """Return the best point if given-up points pay h and others h (r - m)_+/(r - q), without a cap; None if HiGHS fails."""
         problem, costs = self._problem, self._view.costs
         infinite, zero = np.full(costs.size, np.inf), np.zeros(costs.size)
         slack = np.where(given_up, 0.0, problem.shortfall_per_loss(np.full(costs.size, problem.full_loss_margin)) / costs)

@@ -1,4 +1,7 @@
-"""The bounding rule of `ramp-bb`: how a node is bounded and split, and how incumbents are found."""
+"""The bounding rule of `ramp-bb`: how a node is bounded and split, and how incumbents are found.
+
+The problem is min ||w|| + Σ_i c_i ρ(a_i'w) with a ramp ρ: 0 from the margin r on, h at q < r, linear between.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from .check import FORMAT, VERSION
 from .dual import RampProblem, initial_margin_bounds
 from .program import RampProgram, RampSolution, with_root_conflicts
 
-#: Rounds of bounding margins at the root; share of the gap that a round must close, or of the shortfalls σ that it must take off.
-#: Further rounds in other nodes lessen their number by two thirds and take longer than what they save.
+#: Most rounds of bounding margins at the root; least share of the gap that a round closes, or by which it lowers the σ of
+#: `RampProblem.shortfall_per_loss` on average, if another one follows.
+#: Rounds in all other nodes would save two thirds of the nodes and take longer in all.
 _ROUNDS, _WORTH, _SHRUNK = 40, 0.02, 0.25
 #: Descents before the search, nodes between two of them, and share of the points that are given up at first.
 _STARTS, _BETWEEN, _PART = 10, 20, 0.3
@@ -153,7 +157,7 @@ class RampRule(BoundingRule[RampProblem]):
     ) -> tuple[float, RampSolution | None]:
         """Raise the lower bounds of all margins of points below ``level`` in place; return the node's bound and relaxation.
 
-        It goes on in rounds as long as that helps.
+        Rounds follow as long as they close a share of the gap or lower the σ.
         """
         problem, solution = self.problem, None
         for _ in range(_ROUNDS):
@@ -217,7 +221,7 @@ class RampRule(BoundingRule[RampProblem]):
 
 
 def _level(incumbent: Incumbent) -> float:
-    """Return the value of points that margins exclude: above the cutoff, so that rounding leaves the gap within the tolerance."""
+    """Return the value below which margin bounds hold: above the cutoff, so that rounding leaves the gap within the tolerance."""
     return incumbent.cutoff + _SHARE * incumbent.tol * abs(incumbent.value)
 
 

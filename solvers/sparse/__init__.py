@@ -1,4 +1,8 @@
-"""The exact solver `sparse-bb` of linear classifiers with few coefficients: its options, and bounds reused along a path of k."""
+"""The exact solver `sparse-bb` of linear classifiers with few coefficients: its options, and bounds reused along a path of k.
+
+It solves min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are not
+0, for a hinge, squared hinge or logistic loss ℓ.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ __all__ = ["SOLVERS", "SparseBB"]
 
 
 def _implies(solved: SparseProblem, other: SparseProblem) -> bool:
-    """Return True if each lower bound of a solved problem is one of another problem: the same with as few coefficients."""
+    """Return True if lower bounds of a solved problem hold for another: the same problem with at most as many coefficients."""
     names = [field.name for field in fields(SparseProblem) if field.name != "max_nonzeros"]
     return other.max_nonzeros <= solved.max_nonzeros and all(
         np.array_equal(getattr(solved, name), getattr(other, name)) for name in names
@@ -36,7 +40,7 @@ class SparseBB(ExactSearch[SparseProblem]):
     A node decides for some features that they are in the support or 0. It is bounded by one dual point of its perspective
     relaxation, which an interior point method solves on few features. The same point decides features whose other choice costs
     more than the incumbent. Where its bound is weak, other dual points exclude features from having the largest coefficient,
-    and a node without a candidate is closed. Incumbents come from rounding, exact refits and swaps.
+    and a node in which no feature can have it is closed. Incumbents come from rounding, exact refits and swaps.
 
     Parameters as in `ExactSearch`, ``proof``, ``checkpoint``, ``cluster``, and:
 
@@ -77,7 +81,7 @@ class SparseBB(ExactSearch[SparseProblem]):
         return replace(view, A=np.ascontiguousarray(view.A[keep]), costs=view.costs[keep])
 
     def known_bound(self, view: SparseProblem) -> float:
-        """Return the best bound of earlier problems with at least as many coefficients."""
+        """Return the best bound of earlier problems that allow at least as many coefficients; -∞ without one, or with a log."""
         bound = -math.inf
         for model, evidence in () if self.proof is not None else solved_pairs(self.earlier):
             solved = model.view(SparseProblem)
@@ -86,14 +90,17 @@ class SparseBB(ExactSearch[SparseProblem]):
         return bound
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """Return the order in which to solve a path of k: the largest first, whose bound holds for all others."""
+        """Return the order in which to solve a path of k: the largest first, whose bound holds for all others.
+
+        Paths of other parameters keep their order.
+        """
         all_integer = all(isinstance(value, (int, np.integer)) for value in values)
         return (
             sorted(range(len(values)), key=lambda i: -int(values[i])) if parameter == "k" and all_integer else range(len(values))
         )
 
     def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Return the options that give the next solve of a path the solved problems, as ``earlier``."""
+        """Return the solved problems as the option ``earlier`` of the next solve of a path; no option with a proof log."""
         return {"earlier": tuple(solved)} if solved and self.proof is None else {}
 
 

@@ -1,7 +1,8 @@
 """An independent checker of the proof logs of `sparse-bb`: it shares no code with the search and trusts the data alone.
 
-A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the losses'
-conjugates and v = Σ α_i a_i, each point of the node costs at least
+The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are
+not 0. A node is a set I of features that may be used and count, and a set O that are 0. For any α that is feasible for the
+losses' conjugates ℓ* and v = Σ α_i a_i, each point of the node costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
@@ -17,12 +18,13 @@ numbers between which its size t must lie. All others lie in [-t, t], so that su
 
     φ(t) = -Σ c_i ℓ*(-α_i/c_i) - g_0 + q t²/2 ∓ v_j t - Σ_{i in T} max {|v_i| w - q w²/2 : 0 ≤ w ≤ t},
 
-with q the least q_i of the counted features and T the other members of I and the largest |v_i| outside O, k - 1 in all. φ is
-convex, so that its value and its slope at the two numbers show that it reaches the claim outside. Equal numbers exclude each t:
-φ is q-strongly convex, and min φ ≥ φ(t) - φ'(t)²/(2q). A node is closed where no t is left for any feature and sign.
+with - v_j t for a positive and + v_j t for a negative w_j, q the least q_i of the counted features and T the other members of I
+and the features of the largest |v_i| outside O, k - 1 in all. φ is convex, so that its value and its slope at the two numbers
+show that it reaches the claim outside. Equal numbers exclude each t: φ is q-strongly convex, and min φ ≥ φ(t) - φ'(t)²/(2q). A
+node is closed where no t is left for any feature and sign.
 
 α are whole multiples of a power of two, so that they are exact; products with the data have the a-priori error bound
-γ_n max_i |a_ij| Σα, each further operation is rounded to the safe side.
+γ_n max_i |a_ij| Σα with γ_n = n2⁻⁵³/(1 - n2⁻⁵³); each further operation is rounded to the safe side.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ from ..exact.check.trees import NodeRules
 
 #: Name and version of the log format.
 FORMAT, VERSION = "marginopt-sparse-proof", 3
+#: Arrays of a `SparseProblem`.
 _ARRAYS = ("A", "costs", "curvature", "price", "lower", "upper", "counted")
 #: States of a feature.
 _FREE, _IN, _OUT = 0, 1, 2
@@ -62,7 +65,7 @@ _UNIT = 2.0**-53
 class LoggedSparseProblem:
     """A sparse problem that a log or a model states, without points of cost 0."""
 
-    problem: SparseProblem
+    problem: SparseProblem  #: the problem
 
     @property
     def digest(self) -> str:
@@ -205,7 +208,10 @@ class SparseRules(NodeRules[_OpenNode]):
         return (state, floor, sizes) if floor < self._bound and not self._exhausted(state, sizes) else None
 
     def _exhausted(self, state: Any, sizes: FloatArray) -> bool:
-        """Return whether no feature can be the largest one; the point without features is excluded with the first of them."""
+        """Return whether no signed feature can be the largest coefficient.
+
+        The point without counted coefficients has a largest one of size 0, so that any excluded signed feature excludes it, too.
+        """
         empty = sizes[:, 0] >= sizes[:, 1]
         return bool(empty.any() and empty[self._possible & np.repeat(state != _OUT, 2)].all())
 

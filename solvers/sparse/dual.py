@@ -1,7 +1,9 @@
 """Lower bounds of the nodes of `sparse-bb` from dual points: of a node, of its children, and of the largest coefficient.
 
-A dual point is a multiplier α_i of each loss. With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2 : l_j ≤ w ≤ u_j} - π_j, every w
-whose non-zero coefficients include the set I, avoid the set O and number at most k costs at least
+The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} over l ≤ w ≤ u with at most k counted coefficients that are
+not 0. A dual point is a multiplier α_i of each loss, ℓ* the loss's conjugate. With v = Σ α_i a_i and g_j = sup {v_j w - q_j w²/2
+: l_j ≤ w ≤ u_j} - π_j, every w whose coefficients of the set I count as used (pay π_j and a place of the k) and whose
+coefficients of the set O are 0 costs at least
 
     -Σ c_i ℓ*(-α_i/c_i) - g_0 - Σ_{j in I} g_j - Σ of the k - |I| largest (g_j)_+ over j outside I and O,
 
@@ -53,7 +55,7 @@ def dual_point(problem: SparseProblem, alpha: FloatArray) -> DualPoint:
 
 
 def _balance(numbers: IntArray, y: FloatArray, slack: FloatArray) -> None:
-    """Lower the heavier class's multipliers until the classes balance, those with the most room first."""
+    """Lower the heavier class's multipliers until the classes balance, in the order of decreasing ``slack``."""
     excess = int(numbers[y > 0].sum() - numbers[y < 0].sum())
     rows = np.flatnonzero(y > 0 if excess > 0 else y < 0)
     remainder = abs(excess)

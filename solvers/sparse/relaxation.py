@@ -2,9 +2,9 @@
 
     min  Σ_j q_j w_j²/(2 z_j) + π_j z_j + Σ_i c_i ℓ(a_i'w)   over   l_j z_j ≤ w_j ≤ u_j z_j,   0 ≤ z ≤ 1,   Σ z_j ≤ k,
 
-with z_j = 1 for features that the node has in the support. All inequalities are linear, so that iterates stay feasible; each step
-eliminates the points, whose multipliers are α, and z. The multipliers of every iterate are feasible for the dual
-(`solvers.sparse.dual`), so that a step may be the last one.
+where z_j relaxes the indicator of w_j ≠ 0, and z_j = 1 for features that the node has in the support. All inequalities are
+linear, so that iterates stay feasible; each step eliminates the points, whose multipliers are α, and z. The multipliers of every
+iterate are feasible for the dual (`solvers.sparse.dual`), so that a step may be the last one.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _solve(H: Any, d: Any, x: Any) -> None:
 
 @inner
 def _begin(A: Any, cost: Any, kind: Any, low: Any, high: Any, fixed: Any, count: Any, r: Any) -> None:
-    """Set an interior point: w = 0 where that is inside, z alike, the points' multipliers in the middle."""
+    """Set an interior point: w = 0 where that is inside, equal z of all free features, and multipliers inside their bounds."""
     d, n, free = fixed.size, cost.size, 0
     for j in range(d):
         free += not fixed[j]
@@ -234,7 +234,7 @@ def _weights(kind: Any, cost: Any, mu: Any, r: Any) -> None:
 
 @inner
 def _matrix(A: Any, q: Any, low: Any, high: Any, fixed: Any, budget: Any, r: Any) -> Any:
-    """Compute and factor the matrix of Δw; return κ, the weight of Σz."""
+    """Compute and factor the matrix of Δw; return κ = (``count`` - Σz)/θ + Σ_j 1/H_zz, which eliminates the limit on Σz."""
     d, n = fixed.size, r.D.size
     for j in range(d):
         for i in range(n):
@@ -428,7 +428,7 @@ def _primal(kind: Any, cost: Any, q: Any, price: Any, r: Any) -> Any:
 
 @inner
 def _rest(fixed: Any, count: Any, r: Any) -> Any:
-    """Return k - Σz over the features that are not held in."""
+    """Return ``count`` - Σz over the features that are not fixed."""
     budget = 1.0 * count
     for j in range(fixed.size):
         if not fixed[j]:

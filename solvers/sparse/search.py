@@ -1,4 +1,9 @@
-"""The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent."""
+"""The bounding rule of `sparse-bb`: how a node is bounded, split, and rounded to an incumbent.
+
+The problem is min Σ_i c_i ℓ(a_i'w) + Σ_j q_j w_j²/2 + π_j 1{w_j ≠ 0} with at most k counted coefficients that are not 0. The
+relaxation has an indicator z_j in [0, 1] of each w_j (`solvers.sparse.relaxation`); a dual point gives a lower bound and the gain
+of each feature, by which it lowers that bound (`solvers.sparse.dual`).
+"""
 
 from __future__ import annotations
 
@@ -54,12 +59,12 @@ _CLOSED, _AGAIN = -1, -2
 class _NodeDual:
     """The best dual point of a node with its bounds, and the relaxation's w and z on ``active``."""
 
-    point: DualPoint
-    gains: FeatureGains
-    bounds: ChildBounds
-    active: IntArray
-    w: FloatArray
-    z: FloatArray
+    point: DualPoint  #: the dual point
+    gains: FeatureGains  #: its terms
+    bounds: ChildBounds  #: the bounds of node and children that it proves
+    active: IntArray  #: features of the relaxation
+    w: FloatArray  #: their coefficients in the relaxation's solution
+    z: FloatArray  #: their indicators there
 
     @property
     def order(self) -> IntArray:
@@ -75,11 +80,11 @@ class _Record:
     largest coefficient.
     """
 
-    points: list[DualPoint]
-    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    largest: list[tuple[int, int, float, float]] = field(default_factory=list)
-    split: int = _CLOSED
+    points: list[DualPoint]  #: dual points
+    inside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  #: features decided as in the support
+    outside: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  #: features decided as 0
+    largest: list[tuple[int, int, float, float]] = field(default_factory=list)  #: bounds of the largest coefficient
+    split: int = _CLOSED  #: the feature of the split, `_CLOSED` or `_AGAIN`
 
     @property
     def values(self) -> dict[str, Any]:
@@ -127,7 +132,7 @@ class SparseRule(BoundingRule[SparseProblem]):
 
     @classmethod
     def load(cls) -> None:
-        """Solve a small problem with each loss, so that every compiled loop is there."""
+        """Solve a small problem with each loss, so that every compiled loop is loaded."""
         _load()
 
     def header(self) -> dict[str, Any]:
@@ -222,7 +227,7 @@ class SparseRule(BoundingRule[SparseProblem]):
             weak = self._bounds_largest and not node.arrays["tried"].any() and workspace.value[0] < _WEAK * target
             if best.bounds.node >= target or weak or (not larger.size and (chosen.size or cut == math.inf)):
                 break  # where it is weak, signed features are tried next: more features would lower its value
-            if not larger.size:  # a node without a choice: rounding and balance may cost what keeps it from the cutoff
+            if not larger.size:  # no free feature is left: solve exactly, since rounded multipliers may just miss the cutoff
                 tol, cut = _EXACT, math.inf
                 continue
             chosen = np.concatenate([chosen, larger[np.argsort(-g[larger], kind="stable")][: max(_ADDED, chosen.size)]])
@@ -328,9 +333,10 @@ class SparseRule(BoundingRule[SparseProblem]):
         return Branching(bound, children, record.values, closed)
 
     def _split(self, part: NodeArrays, relaxed: _NodeDual) -> int:
-        """Return the free feature of the largest gain that may be the largest one, if these are few, or of the largest z.
+        """Return the free feature to split; `_CLOSED` if no choice is left.
 
-        `_CLOSED` if no choice is left.
+        If few free features may be the largest coefficient, it is the one of the largest gain among them, else that of the
+        largest z.
         """
         problem, state = self.problem, part["state"]
         free = (state == FREE) & problem.counted & ~self._never
@@ -352,7 +358,10 @@ class SparseRule(BoundingRule[SparseProblem]):
         return np.flatnonzero(part["sides"] & ~part["tried"] & np.repeat(part["state"] != OUT, 2))
 
     def _exhausted(self, part: NodeArrays) -> bool:
-        """Return True if no feature may be the largest one; the first excluded one excludes the point without features, too."""
+        """Return True if no signed feature may be the largest coefficient.
+
+        The point without counted coefficients has a largest one of size 0, so that any excluded signed feature excludes it, too.
+        """
         used = np.repeat((part["state"] != OUT) & self.problem.counted, 2)
         return bool(part["sides"].sum() < self._signed_features.sum() and not part["sides"][used].any())
 

@@ -1,7 +1,9 @@
 """The algorithm class of `zero-one-bb`, the exact solver of the 0-1-loss SVM: it schedules heuristic, engines and proof logs.
 
-The driver of all algorithms (`solvers.interface.algorithm`) calls `ZeroOneBB` in slices of time. `ZeroOneBB` chooses the
-*engine*, a tree search over boxes of w or on norm-conflicts, or a portfolio of both. The primal heuristic runs before each slice.
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, a_i = y_i x_i. The driver of all algorithms
+(`solvers.interface.algorithm`) calls `ZeroOneBB` in slices of time. `ZeroOneBB` chooses the *engine*: a tree search over boxes of
+w, or on norm-conflicts (sets of points of which no w below the cutoff keeps all), or a portfolio of both. The primal heuristic
+runs before each slice.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class ZeroOneState:
 
     @property
     def log_closes_gap(self) -> bool:
-        """True if the log of the box search, or cited logs, prove that the gap is within the tolerance."""
+        """True if, in a converged run, the log of the box search or cited logs prove that the gap is within the tolerance."""
         if self._closed_at(self.transferred_bound):
             return True
         engine = self.logging_engine
@@ -115,9 +117,10 @@ class ZeroOneState:
         return self.transferred_bound > max(recorded, 0.0 if engine is None else engine.own_bound)
 
     def needs_log(self, outcome: Outcome) -> bool:
-        """Return whether a log of the proved bound is to be written: the search has ended, or its deadline may be near.
+        """Return whether a second pass is to log the bound now: the search has ended before its deadline, or may be ended by it.
 
-        Without workers, a bound of the conflict engine is logged each time that the effort has grown by a factor.
+        With a deadline and without workers, a bound of the conflict engine is logged each time that the effort has grown by
+        `_LOG_EFFORT_GROWTH`.
         """
         engine = self.engine
         if outcome is Outcome.CONVERGED:
@@ -219,7 +222,7 @@ def write_checkpoint(state: ZeroOneState) -> WriteError | None:
     return checkpoint.update(shared.gap_closed or not engine.open_count, state.writer, content)
 
 
-#: Choice of the engine: by the number of coordinates, boxes, or norm-conflicts.
+#: Choice of the engine: "auto" chooses by the number of coordinates.
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
 #: Number of reduced coordinates, intercept included, up to which the box engine comes first: above it conflicts are faster.
@@ -316,7 +319,7 @@ def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
-    """Exact solver of min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} by branch and bound.
+    """Exact solver of min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, a_i = y_i x_i, by branch and bound.
 
     Parameters
     ----------
@@ -325,7 +328,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     restarts : int
         Maximum number of starts of the primal heuristic, which alternates with the search by counted effort.
     neighbourhoods : int
-        Maximum number of large neighbourhoods beside the conflict engine; a third of them without success ends them.
+        Maximum number of large neighbourhoods of the incumbent that the heuristic searches where there are more than six
+        coordinates; a third of them in a row without success ends them.
     proof : str, optional
         Path of a proof log that `check_proof` verifies. The box engine writes it during the search. Where the conflict engine
         closes the gap, a second, slower pass proves the bound again. The choice of the engines is the same without a log.
@@ -390,7 +394,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         check_path("proof", self.proof, "the proof log")
 
     def run(self, model: Model, options: Options, kept_model: KeptModel | None = None) -> Answer:
-        """Solve a model: the form with costs by this algorithm, the cardinality form (Σz ≤ κn) by `BudgetBB`."""
+        """Solve a model: the form with costs by this algorithm, that with at most κn violated margins by `BudgetBB`."""
         if model.view(ZeroOneBudget) is None:
             return super().run(model, options, kept_model)
         from .budget import BudgetBB
@@ -409,16 +413,16 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]), same_problem=True)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """Return the order in which to solve a path of λ: both ends, then the middles of the gaps.
+        """Return the order in which to solve a path of three or more λ: both ends, then the middles of the gaps.
 
-        A λ between two solved ones may need no search.
+        A λ between two solved ones may need no search. Other paths keep their order.
         """
         if parameter != "lam" or not all(isinstance(value, (int, float)) for value in values) or len(values) < 3:
             return range(len(values))
         return ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
 
     def reuse_options(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Return the solved problems as the option ``earlier``."""
+        """Return the solved problems as the option ``earlier``; no option with a proof log, which would cite their logs."""
         pairs = tuple((model, result) for model, result in solved if model.view(ZeroOneProblem) is not None)
         return {"earlier": pairs} if pairs and self.proof is None else {}
 

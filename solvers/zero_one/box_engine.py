@@ -1,6 +1,8 @@
 """The box engine of the exact 0-1 solver, for few features: best-first branch and bound over boxes of w, and its checkpoints.
 
-Pair bounds and a hinge relaxation bound a box; the compiled loops are `solvers.zero_one.loops.box_search`.
+The problem is min f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`).
+A point is *kept* if its margin is at least 1, else *violated*. Pairs of points that no w of a box keeps both, and a hinge
+relaxation, bound f on the box; the compiled loops are `solvers.zero_one.loops.box_search`.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ from .reduced import ReducedZeroOneProblem
 class BoxSearchData:
     """The data that all nodes of one box search share, in every process.
 
-    Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
-    incumbents are smaller, so the rows remain valid.
+    Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution of a value below ``upper``.
+    Later incumbents have smaller values, so the rows remain valid.
     """
 
     reduced: ReducedZeroOneProblem  #: the problem in reduced coordinates
@@ -67,7 +69,7 @@ def positive_side(reduced: ReducedZeroOneProblem, targets: FloatArray | None = N
     """Return the class (m,) of each reduced row, True for one side; a pair bound combines points of both sides.
 
     The class is the sign of the intercept's column, or of the first reduced coordinate without an intercept. ``targets`` are
-    further original rows, which the last reduced rows stand for.
+    further original rows, whose reduced rows are the last ones.
     """
     A, member = reduced.problem.A, reduced.member
     labels = constant_column(A if targets is None else np.vstack([A, targets]))
@@ -198,7 +200,7 @@ class BoxEngine(Engine):
         return {name: self._total(name) for name in COUNTER_NAMES}
 
     def statistics(self) -> dict[str, float]:
-        """Return the numbers of relaxations, Newton steps and points per node."""
+        """Return the numbers of relaxations and of Newton steps, and the mean number of points of a node."""
         return {
             "relaxations": self._total("relaxations"),
             "newton_steps": self._total("newton_steps"),
@@ -350,8 +352,9 @@ class BoxEngine(Engine):
     def _close_leaf(self, state: Any, bound: float) -> None:
         """Solve the hard-margin problem of a leaf, offer its solution, and prove its norm.
 
-        The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
-        offer either the cutoff or the leaf's bound closes the leaf.
+        The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, and the offer lowers the cutoff to that value or
+        less. The leaf is closed by a certificate that the norm plus Σ_{violated} λ reaches the cutoff. Without one, by rounding,
+        it counts as unresolved, with the larger of ``bound`` and Σ_{violated} λ as its bound.
         """
         from .loops.conflict_records import CONFLICT
 
@@ -371,6 +374,7 @@ class BoxEngine(Engine):
             self._log.append_leaf(active, self._leaf_rows.tau, target)
 
 
+#: Arrays of `ReducedZeroOneProblem` in a checkpoint.
 _ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
 
 
@@ -386,7 +390,7 @@ class StoppedBoxSearch:
 
 
 class BoxSearchCheckpoint(Checkpoint[StoppedBoxSearch]):
-    """The checkpoint file of a box search."""
+    """The checkpoint file of a box search; ``floor`` in it is the proved lower bound in original units."""
 
     solver = "zero-one-bb"
     numbers = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")

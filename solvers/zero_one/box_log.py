@@ -1,8 +1,10 @@
 """Proof log of the box engine: the tree, with the multipliers that bound each node, for the checker in `solvers.zero_one.check`.
 
-One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
-pairs, prices], with the factor θ on the losses if it is not 1, and its split; then the claimed bound and the incumbent; last the
-seal (`solvers.exact.log_file`). Floats read back exactly as they were. `write_citing_log` writes a log that rests on other logs.
+Each line is a JSON object: the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the coordinates; then every node
+with its parent, its rounds and its split; then the claimed bound and the incumbent; last the seal (`solvers.exact.log_file`).
+A *round* is one relaxation of a node, the list [points, states, α, pairs, prices] with the points' dual multipliers α; the
+factor θ on the losses follows if it is not 1. A *pair* is two points that no w of the box keeps both; both pay its price. JSON
+holds floats exactly. `write_citing_log` writes a log whose bound follows from other logs.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from .reuse import TransferredBound
 
 #: Share by which the claimed bound is below the search's, for the rounding errors of the checker.
 CLAIM_SLACK = 1e-9
+#: Pairs of a round without pairs.
 _NO_PAIRS: FloatArray = np.zeros((0, 3))
 
 
@@ -36,11 +39,11 @@ class BoxRecords:
         self._done: list[dict[str, Any]] = []
 
     def append_events(self, log: FloatArray) -> None:
-        """Add events that the compiled loops have recorded.
+        """Add events that the compiled loops have recorded: numbers, the first of which is the kind of the event.
 
-        These are 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count, (point, point,
-        price)...; 4 node, θ. The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or
-        stand alone where two kept points exclude each other.
+        The kinds are 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count, (point, point,
+        price)...; 4 node, θ. Event 1 ends a round. The pairs of 3 and the θ of 4 belong to the round that the next event 1 ends;
+        pairs without such an event are two kept points that exclude each other, which empties the node.
         """
         start = 0
         while start < len(log):
@@ -97,7 +100,9 @@ class BoxRecords:
     def append_leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Add the multipliers that close the current node, a leaf: they prove a squared norm of ``target``.
 
-        α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
+        ``active`` is the `ActiveSet` of the leaf's hard-margin problem, with multipliers u of constraints g'w ≥ 1; ``tau`` are
+        the thresholds of the rows. α = 2t u proves 2tΣu - t²||v||² with v = Σ u g: the most at t = Σu/||v||², and any number if
+        v = 0.
         """
         q = int(active.count[0])
         u, g = active.u[:q], active.g[:q]

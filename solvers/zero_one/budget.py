@@ -1,9 +1,11 @@
 """The exact solver of the cardinality form, min ||w||² with at most k margins violated: a Lagrangian search, then a tree search.
 
-The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower bound, and
-the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies on an edge
-of the hull. The distance between that edge and the best feasible point is the duality gap, which `BudgetSearch` closes by branch
-and bound on norm-conflicts (``docs/explanation/zero-one-bb.md``).
+Margin i is violated if a_i'w < 1, a_i = y_i x_i; the norm is that of the penalised weights; k = ⌊κn⌋ for the model's κ and n
+points. The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower
+bound, and the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies
+on an edge of the hull. The distance between that edge and the best feasible point is the duality gap, which `BudgetSearch` closes
+by branch and bound on norm-conflicts: sets of points of which no w below the cutoff keeps all
+(``docs/explanation/zero-one-bb.md``).
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ from .reduced import ReducedZeroOneProblem, reduce_problem, scale_and_evaluate_a
 if TYPE_CHECKING:
     from .algorithm import ZeroOneBB, ZeroOneState
 
-#: Nodes of the search from which its bound is recorded, the growth between two records, and the nodes of a record for one of the
-#: search. A record proves the bound with about as many nodes as the search; one that takes more does not delay the search.
+#: Number of nodes after which a second pass first logs the bound so far, its growth between two such passes, and the most nodes
+#: of a pass for each node of the search. A pass needs about as many nodes as the search; one that needs far more is cut short.
 _RECORDED, _RECORDED_GROWTH, _RECORD_NODES = 50, 4, 4
 #: Trial norms for the bounds of the first `_PROBED_NODES` nodes, as shares of the interval from a node's bound to the cutoff.
 _TRIALS = (0.97, 0.9, 0.75, 0.5)
@@ -43,8 +45,8 @@ _PROBED_NODES = 200
 
 @dataclass(frozen=True, eq=False)
 class _Node:
-    bound: float
-    state: Any
+    bound: float  #: proved lower bound of the squared norm
+    state: Any  #: (m,) states of the points
     extra: float  #: proved lower bound of the number of further deletions
     start: Any  #: `ActiveSet` of the kept points
 
@@ -60,7 +62,8 @@ class BudgetSearch:
     Parameters
     ----------
     node_prover : NodeProver
-        Its weights are the multiplicities of the reduced points, its budget is k less the points that every w violates.
+        Processor of nodes. Its weights are the multiplicities of the reduced points, its budget is k less the number of points
+        that every w violates.
     points : int
         Number of reduced points m.
     improve_cutoff : callable
@@ -207,7 +210,7 @@ class BudgetState:
     search_outcome: Outcome | None = None  #: outcome of the search, while its proof is written
     recorder: ConflictLogWriter | None = None  #: writer of a log by a second search, while that search proves the bound again
     logged_bound: float = 0.0  #: bound that the log at the path claims; 0 without one
-    next_record_nodes: int = _RECORDED  #: nodes of the search from which its bound is recorded before a deadline may end it
+    next_record_nodes: int = _RECORDED  #: number of nodes after which a pass logs the bound, as a deadline may end the search
 
     @property
     def searched_nodes(self) -> int:
@@ -317,7 +320,7 @@ _FAR = 1e12
 
 @dataclass(frozen=True, eq=False)
 class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
-    """Exact solver of min Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points, which `ZeroOneBB` calls for κ.
+    """Exact solver of min Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k = ⌊κn⌋ points; `ZeroOneBB` calls it for κ.
 
     Parameters
     ----------

@@ -17,9 +17,9 @@ in particular every optimum, satisfies
 side (the dual active-set method of `zero-one-bb`; pairs of points of the two classes eliminate a free intercept). UB is
 increased by a millionth, because the solver's solutions are feasible only to tolerances.
 
-At most p + 1 points (2p with a free intercept) have u_i > 0. Points that the relaxation keeps (small z̄_i) enter first, so that
-S has a small Σ z̄_i. The cut is added if it is violated, Σ_S z̄_i < 1. Later conflicts of the same node exclude the points of
-earlier ones.
+At most p + 1 points (2p with a free intercept) have u_i > 0. Let z̄_i be the relaxation's value of z_i. Points that the
+relaxation keeps (small z̄_i) enter first, so that S has a small Σ z̄_i. The cut is added if it is violated, Σ_S z̄_i < 1. Later
+sets of the same node exclude the points of earlier ones.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .reduced import ReducedZeroOneProblem, reduce_problem
 
 #: Relative increase of the known objective, since a solver's solution is feasible only to its tolerances.
 _SAFETY = 1e-6
-#: Largest number of cuts per node; least violation of a cut; z̄ from which a point is excluded.
+#: Largest number of cuts per node; least violation of a cut; relaxation's value of z_i from which point i is excluded.
 _MAX_CUTS, _LEAST_VIOLATION, _EXCLUDED = 8, 1e-3, 0.999
 
 

@@ -1,7 +1,9 @@
 """The conflict engine of the exact 0-1 solver, for more features: depth-first branch and bound on norm-conflicts.
 
-A *norm-conflict* is a set of points that no w below the cutoff keeps all with margin 1. The search runs in passes towards rising
-targets. The same depth-first search explores large neighbourhoods of the incumbent for the primal heuristic.
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, in reduced coordinates (`solvers.zero_one.reduced`). A
+*norm-conflict* is a set of points of which no w below the cutoff keeps all, a_i'w ≥ 1. A node has kept, free and *deleted*
+points; its solutions violate the deleted ones. The search runs in passes towards rising targets. The same depth-first search
+explores large neighbourhoods of the incumbent for the primal heuristic.
 """
 
 from __future__ import annotations
@@ -263,7 +265,7 @@ class LargeNeighbourhood:
         self.rounds = 0
 
     def start_search(self) -> None:
-        """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
+        """Start a neighbourhood: fix random violated points as deleted, and random points of margin above 1.0001 as kept."""
         shared, rng, dive = self._shared, self._rng, self._dive
         margins = shared.reduced.rows @ shared.reduced.to_reduced(shared.incumbent.w)
         violated = margins < 1 - 1e-7
@@ -320,7 +322,9 @@ class PassTargets:
         self._finished: list[tuple[float, int]] = []
 
     def advance(self, nodes: int, cut: float, finished: bool) -> None:
-        """Record a finished pass and choose the next target, at most ``cut``, for about `_NODE_GROWTH` times as many nodes.
+        """Record a finished pass and choose the next target, for about `_NODE_GROWTH` times as many nodes.
+
+        A target above ``cut`` counts as ``cut``.
 
         Parameters
         ----------
@@ -373,6 +377,15 @@ class ConflictEngine(Engine):
     The search runs in passes with rising targets (`PassTargets`). Each pass costs a small share of the next one, and the last
     target is the cutoff. Within a pass one thread searches depth-first. Several threads share a heap of nodes. Each node is
     searched depth-first for a number of nodes that grows with the heap, and the nodes left open return to the heap.
+
+    Parameters
+    ----------
+    shared : SharedState
+        Problem, incumbent, limits and bound of the run.
+    branching_priority : ndarray (m,)
+        Branching priorities of the reduced points: their hinge violations.
+    threads : int
+        Number of threads.
     """
 
     name: ClassVar[str] = "conflicts"

@@ -4,11 +4,13 @@ The tree need not be that of the first search: only the bound counts. `TreeProve
 the log, and `solvers.zero_one.check.conflicts` verifies it. With remote workers, open nodes of the proof are subproblems
 (`ProofPool`), and the workers' lines are merged.
 
-A set S of points is a *conflict* at T if no w with ||w||² < T keeps all of it (margins of at least 1), so that each better
-solution violates one of its points. Conflicts are written with multipliers that are integers if those prove enough; nodes refer
-to them. A node proves by packing conflicts that solutions of interest delete points of cost at least e among the free ones,
-deletes a point that is the only free one of a conflict, and ends with a conflict of kept points or branches on a point. The
-compiled part is `solvers.zero_one.loops.conflict_proof.prove_node`; ``docs/explanation/zero-one-bb.md`` has the rules.
+The problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, or the least norm with a budget of violated margins. A set S of
+points is a *conflict* at T if no w with ||w||² < T keeps all of it (margins of at least 1), so that each w of a smaller norm
+violates one of its points. Conflicts are written with multipliers that are integers if those prove enough; nodes refer to them.
+In a node points are kept, free or *deleted*: violated by its solutions. A node proves by packing conflicts that solutions of
+interest delete points of cost at least e among the free ones, deletes a point that is the only free one of a conflict, and ends
+with a conflict of kept points or branches on a point. The compiled part is `solvers.zero_one.loops.conflict_proof.prove_node`;
+``docs/explanation/zero-one-bb.md`` has the rules.
 
 The node of the least bound is next, so that a search that a limit ends still proves the least bound of its open nodes.
 """
@@ -161,6 +163,7 @@ class TreeProver:
     Parameters
     ----------
     goal : ProofGoal
+        The claim to be proved.
     first : int
         Number of the first node and of the first conflict in the log.
     numbered : bool
@@ -227,7 +230,7 @@ class TreeProver:
         self._node_prover.count_node()
         bound = max(node.bound, min(self._paid(state, extra) + self._node_prover.certified_squared_norm(start), self._goal.cut))
         if point == OPEN_LEAF:
-            # rounding hid the conflict, as the bound is proved; any free point is as good
+            # the bound is proved, so a conflict exists that rounding hides: branch on any free point
             free = np.flatnonzero(state == FREE)
             if not free.size:
                 self.unresolved_nodes.append(replace(node, bound=bound))
@@ -248,7 +251,7 @@ class TreeProver:
         return code, state, float(extra[0]), start
 
     def _paid(self, state: Any, extra: float) -> float:
-        """Return what a node's solutions pay for deletions, from below."""
+        """Return a lower bound of the cost of a node's deletions; 0 with a budget, where deletions cost nothing."""
         return float(self._goal.weights[state == DELETED].sum()) + extra if math.isinf(self._goal.budget) else 0.0
 
     def _record(self, node: ProofNode, steps: list[Any]) -> tuple[int, dict[str, Any]]:
@@ -287,11 +290,11 @@ class TreeProver:
                 alpha = record_arrays.alpha[entry_place, :m].tolist()
                 if all(map(float.is_integer, alpha)):
                     alpha = list(map(int, alpha))
-                # a list of numbers looks the same in JSON
+                # the repr of a list of numbers is valid JSON
                 called = f', "number": {number[entry_place]}' if self._numbered else ""
                 lines.append(f'{{"conflict": {record_arrays.points[entry_place, :m].tolist()}, "alpha": {alpha}{called}}}\n')
         numbers = [number[entry_place] for entry_place in record_arrays.entry[:entries].tolist()]
-        # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
+        # the unit is a power of 4, so the shares in original units are exact; 1e-12 less, so that rounded sums fit the weights
         unit = 1.0 if math.isfinite(self._goal.budget) else self._goal.unit * (1.0 - 1e-12)
         shares = (record_arrays.entry_share[:entries] * unit).tolist()
         for kind, first, last in record_arrays.steps[: int(record_arrays.scalars.steps)].tolist():

@@ -1,4 +1,4 @@
-"""The box search with remote workers: this process keeps the pool of open nodes and dispatches them as subproblems.
+"""The box search of `zero-one-bb` with remote workers: this process keeps the pool of open nodes and dispatches subproblems.
 
 The search begins in this process while the workers load their code. When the first worker is ready, the open nodes become the
 pool. Every worker receives a few nodes with the least bounds, the incumbent and a time limit, and returns the nodes that remain
@@ -77,7 +77,10 @@ class BoxSubproblemResult:
 
 
 def load_code(search_data: BoxSearchData, threads: int | None) -> None:
-    """Load the compiled loops in a worker by solving the warm-up problem; ``search_data`` makes it fetch the search's data."""
+    """Load the compiled loops in a worker by solving the warm-up problem; ``search_data`` makes it fetch the search's data.
+
+    ``threads`` is part of the executors' interface and is not used.
+    """
     reduced = rotate_for_boxes(reduce_problem(warm_up_problem()))
     incumbent = trivial_incumbent(reduced)
     engine = BoxEngine(SharedState(reduced, incumbent, HardMarginSolver.of(reduced), Limits(_LOAD_TOL)))
@@ -90,7 +93,7 @@ def load_code(search_data: BoxSearchData, threads: int | None) -> None:
 
 
 def solve_subproblem(task: BoxSubproblem, threads: int | None) -> BoxSubproblemResult:
-    """Search the nodes of a subproblem with one thread until its time is over."""
+    """Search the nodes of a subproblem until its time is over, with one thread whatever ``threads`` says."""
     start, processor_start = time.perf_counter(), time.thread_time()
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)

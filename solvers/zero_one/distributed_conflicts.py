@@ -1,4 +1,4 @@
-"""The conflict search with remote workers: each pass begins in this process, and its open nodes are dispatched as subproblems."""
+"""The conflict search of `zero-one-bb` with remote workers: each pass begins here, and its open nodes become subproblems."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class ConflictSubproblemResult:
 
 
 def solve_subproblem(task: ConflictSubproblem, threads: int | None) -> ConflictSubproblemResult:
-    """Search the nodes of a subproblem with one thread until its time is over: one node after the other, each depth-first."""
+    """Search the nodes of a subproblem until its time is over: one node after the other, each depth-first.
+
+    One thread searches, whatever ``threads`` says.
+    """
     start, processor_start = time.perf_counter(), time.thread_time()
     search_data = task.search_data
     incumbent = Incumbent(task.w, task.value)
@@ -91,7 +94,7 @@ class DistributedConflictEngine(Engine):
     shared : SharedState
         Problem, incumbent, limits and bound of the run.
     branching_priority : ndarray (m,)
-        Hinge violation of every point: points with the largest violation are deleted first.
+        Branching priorities of the reduced points: their hinge violations.
     executor : AsynchronousExecutor
         The workers.
 

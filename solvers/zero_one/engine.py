@@ -16,7 +16,7 @@ from ..interface.algorithm import Outcome
 from .incumbent import HardMarginSolver, Incumbent
 from .reduced import ReducedZeroOneProblem
 
-#: Recorded efforts grow by at least this factor. The rate spans the last growth of effort by `_SPAN` or more.
+#: Least factor between two recorded efforts, and least growth of effort over which the bound's rate of growth is measured.
 _SPACING, _SPAN = 1.2, 4.0
 #: Largest exponent of a forecast, against overflow.
 _MAX_DOUBLINGS = 100.0
@@ -60,7 +60,8 @@ class GapForecast:
 
 #: Effort of a slice of the search, about 50 ms, and the number of nodes of the first slice.
 SLICE_EFFORT, _FIRST_NODES = 5e7, 50
-#: Largest ratio of the incumbent to the one at the start that justifies a new tree: after many nodes, and after few.
+#: Largest ratio of the incumbent's value to that at the start which justifies a new tree: after more than `_FEW_NODES` nodes, and
+#: after at most so many.
 _LARGE_IMPROVEMENT, _SMALL_IMPROVEMENT, _FEW_NODES = 0.01, 0.8, 1000
 
 
@@ -77,12 +78,12 @@ class SharedState:
 
     @property
     def upper(self) -> float:
-        """The incumbent's value in units of the reduced problem."""
+        """The incumbent's value less the cost of the zero rows, in units of the reduced problem."""
         return (self.incumbent.value - self.reduced.constant) / self.reduced.unit
 
     @property
     def cutoff(self) -> float:
-        """The cutoff in units of the reduced problem: a search discards nodes at or above it and finds all solutions below it."""
+        """The incumbent's value less 0.9 of the tolerance, in reduced units: searches discard nodes with bounds from it on."""
         return self.upper - 0.9 * self.limits.tol * self.incumbent.value / self.reduced.unit
 
     def improve_bound(self, bound: float) -> None:
@@ -207,9 +208,9 @@ class Portfolio(Engine):
     """Two engines in turn on one problem, with a common incumbent and lower bound, so that either may close the gap for both.
 
     After a trial the shares of time are inversely proportional to the squares of the remaining efforts that the engines forecast
-    (`Engine.forecast`). The higher bound is a worse criterion: the conflict engine begins with half of the incumbent's value, the
-    box engine at 0, and the box engine may still be the first to finish. The turns depend on counted work, never on the clock,
-    so that runs repeat.
+    (`Engine.forecast`), up to a ratio of `LARGEST_SHARE_RATIO`. The higher bound is a worse criterion: the conflict engine begins
+    with half of the incumbent's value, the box engine at 0, and the box engine may still be the first to finish. The turns depend
+    on counted work, never on the clock, so that runs repeat.
 
     Parameters
     ----------

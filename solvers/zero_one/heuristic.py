@@ -1,4 +1,6 @@
-"""Primal heuristic of the exact 0-1 solver: local searches from many starting points, then large neighbourhoods of the incumbent.
+"""Primal heuristic of the exact 0-1 solver: local searches from many starting points, and large neighbourhoods of the incumbent.
+
+The 0-1 objective is ||w_pen||² + Σ_i λ_i 1{g_i'w < 1} in reduced coordinates, where w_pen is w without a free intercept.
 
 The heuristic and the tree search alternate by counted effort (`Heuristic.is_due`), never by the clock, so that runs repeat. An
 easy problem is solved before the heuristic has done much. On a hard problem the heuristic restarts with more patience
@@ -133,17 +135,8 @@ def _line_minima(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the global minimisers t of the 0-1 objective along w + t d for the columns d of ``directions``, and their values.
 
-    Parameters
-    ----------
-    rows, weights : ndarray (n, p), (n,)
-    free : bool
-        Whether the last coordinate is not part of the norm.
-    w : ndarray (p,)
-    directions : ndarray (p, k)
-
-    Returns
-    -------
-    steps, values : ndarray (k,)
+    ``rows`` (n, p) and ``weights`` (n,) are the g_i and λ_i, ``w`` is (p,), ``directions`` (p, k), and both results are (k,).
+    With ``free`` the last coordinate is not part of the norm.
     """
     penalised = slice(0, -1) if free else slice(None)
     base, d = w[penalised], directions[penalised]
@@ -270,7 +263,7 @@ class Heuristic:
 
     @property
     def hinge_violations(self) -> FloatArray:
-        """Hinge loss of every point (n,) by a minimiser of the hinge path: branching priorities of the conflict engine."""
+        """Hinge loss of every point (n,) at a minimiser of the hinge path, plus 1e-3: priorities of the conflict engine."""
         return np.maximum(1.0 - self._shared.reduced.rows @ self.starts[3], 0.0) + 1e-3
 
     @property
@@ -385,7 +378,9 @@ def good_classifier(
     Parameters
     ----------
     problem : ZeroOneProblem
+        The problem in original coordinates.
     rng : numpy Generator
+        Source of directions and neighbourhoods.
     rounds : int
         Maximum numbers of local searches and of large neighbourhoods; failures end them sooner.
     starts : iterable of ndarray (p,)

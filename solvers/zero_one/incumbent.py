@@ -1,7 +1,8 @@
 """The incumbent of the exact 0-1 solver, and the hard-margin problems that improve it.
 
-The *hard-margin problem* of a set of points is min ||w||² over the w that keep all of them, a_i'w ≥ 1. The w that solves it for
-the points that a classifier keeps has at most the classifier's objective: this step is the *polish* of an incumbent.
+The objective is Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, a_i = y_i x_i. The *hard-margin problem* of a set of points is to
+minimise the norm Σ_{penalised} w_j² over the w that keep all of them, a_i'w ≥ 1. The w that solves it for the points that a
+classifier keeps has at most the classifier's objective: this step is the *polish* of an incumbent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Incumbent:
     value: float  #: its objective; ∞ without a classifier
 
     def offer(self, reduced: ReducedZeroOneProblem, w: FloatArray) -> bool:
-        """Replace the incumbent by w if w is better, scaled up so that margins near 1 are met exactly; return whether it is."""
+        """Scale w up so that margins near 1 are met exactly; replace the incumbent if w is better, and return whether it is."""
         improved = False
         for value, scaled in scale_and_evaluate_all(reduced.problem, w):
             if value < self.value:
@@ -77,8 +78,8 @@ class HardMarginSolver:
     def improve(self, incumbent: Incumbent, v: FloatArray, tolerance: float = 1e-7) -> bool:
         """Offer the point ``v`` of the reduced problem and its polish to the incumbent; return whether the incumbent improves.
 
-        The polish keeps the points with margins of at least 1 - ``tolerance``. It is repeated while it improves, three times at
-        most.
+        The polish keeps the points with margins of at least 1 - ``tolerance``. It is repeated while it improves the incumbent,
+        three times at most.
         """
         reduced = self.reduced
         improved = incumbent.offer(reduced, reduced.to_original(v))

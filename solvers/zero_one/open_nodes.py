@@ -1,4 +1,4 @@
-"""Open nodes of the box search in two forms: `BoxPool`, growing arrays for the compiled loops, and `OpenNodes` for exchange.
+"""Open nodes of the box search of `zero-one-bb` in two forms: `BoxPool` for the compiled loops, and `OpenNodes` for exchange.
 
 Files, workers and other pools read and write `OpenNodes`. Pools are created, enlarged and read here.
 """
@@ -139,7 +139,7 @@ _POINT_ARRAYS = ("point", "state", "lower")
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
-    """Open nodes in order of their bounds, with all data that their search depends on: any process continues it alike."""
+    """Open nodes in order of their bounds, with all data that their search depends on, so that any process can continue it."""
 
     key: FloatArray  #: (m,) proved lower bounds, in units of the reduced problem
     lo: FloatArray  #: (m, p) lower ends of the boxes

@@ -1,11 +1,13 @@
 """Reduction of a 0-1 problem to few, well-scaled coordinates for the search engines, with all rounding errors on the safe side.
 
-The engines use rows g_i in coordinates v with w = T v. A bound that they prove for
+The original problem is min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}, a_i = y_i x_i. The engines use rows g_i in coordinates v
+with w = T v, one for each set of equal a_i, with the summed cost λ_i'. A bound that they prove for
 
     min ||v_pen||² + Σ_i λ_i' 1{g_i'v < 1}
 
-holds for the original problem after `ReducedZeroOneProblem.original_bound`. All errors of the reduction are absorbed in g_i =
-fl(T'a_i)/(1 - η_i) (a point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
+holds for the original problem after `ReducedZeroOneProblem.original_bound`; v_pen is v without a free intercept. With fl for
+floating-point evaluation, all errors of the reduction are absorbed in g_i = fl(T'a_i)/(1 - η_i) (a point that is kept by
+a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
 Proofs: ``docs/explanation/zero-one-bb.md``, section "Reduction". A point is *kept* if its margin is at least 1, else *violated*.
 """
 
@@ -217,8 +219,8 @@ def _scaled(rows: FloatArray, scale: float) -> FloatArray:
 def _stretch(block: FloatArray, upper: float) -> float:
     """Return the power of two that stretches the free column, so that (b/stretch)² is a small part of the objective.
 
-    The intercept reaches about 1 + max||x||√UB. A tenth of √UB in the stretched coordinate keeps the root's loss
-    (w - lo)(w - hi) ≥ -UB/100, while the ball still bounds the coordinate.
+    With UB = ``upper``, the intercept reaches about 1 + max||x||√UB, a tenth of √UB in the stretched coordinate. So the term
+    (w - lo)(w - hi) of the root box lowers its bound by at most about UB/100, while the ball still bounds the coordinate.
     """
     reach = 1.0 + float(np.linalg.norm(block, axis=1).max(initial=0.0)) * math.sqrt(upper)
     return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
@@ -227,8 +229,8 @@ def _stretch(block: FloatArray, upper: float) -> float:
 def scale_and_evaluate(problem: ZeroOneProblem, w: FloatArray, tolerance: float) -> tuple[float, FloatArray]:
     """Scale w up so that margins within ``tolerance`` of 1 hold in any order of summation; return (objective, scaled w).
 
-    A margin counts as kept if fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|. Then the exact margin is at least 1, and so is every
-    floating-point evaluation of it.
+    A margin counts as kept if its floating-point value is at least 1 + (p + 2)·2⁻⁵³·Σ_j|a_ij w_j|. Then the exact margin is at
+    least 1, and so is every floating-point evaluation of it.
     """
     A, penalised = problem.A, problem.penalised
     if not np.isfinite(w).all():

@@ -1,7 +1,7 @@
 r"""Lower bounds for a 0-1 problem from solved related ones: other λ, other class costs, points added or removed.
 
-Let f_λ(w) = ||w||² + Σ λ_i 1{a_i'w < 1}, where a point that a problem lacks has λ_i = 0. Let L_k be a proved lower bound of min
-f_{λ^k}. For θ ≥ 0 with Σθ ≤ 1 and every w
+Let f_λ(w) = ||w||² + Σ λ_i 1{a_i'w < 1}, a_i = y_i x_i, where a point that a problem lacks has λ_i = 0. Let λ^k be the costs of
+the k-th solved problem, and L_k a proved lower bound of min f_{λ^k}. For θ ≥ 0 with Σθ ≤ 1 and every w
 
     f_λ(w) ≥ Σ_k θ_k f_{λ^k}(w) - Σ_i (Σ_k θ_k λ^k_i - λ_i)₊ ≥ Σ_k θ_k L_k - Σ_i (Σ_k θ_k λ^k_i - λ_i)₊,
 

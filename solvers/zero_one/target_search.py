@@ -6,12 +6,12 @@ For targets a_t (rows s x_t of points x_t and forced signs s) and f(w) = Σ_{pen
 
     L_t = min {f(w) : a_t'w ≥ 1}.
 
-The targets share the reduced problem, every classifier that is found, and what is proved:
+The targets share the reduced problem, every classifier that is found, and every bound that is proved:
 
 1. A classifier is an upper bound of every target that some multiple of it keeps.
 2. A target whose upper bound equals the proved optimum of f needs no search.
-3. The others are searched by falling upper bound U_t. If L_s ≥ U_t is proved, no w of value below U_t keeps target s. So the
-   boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
+3. The other targets are searched by falling upper bounds U_t of L_t. If L_s ≥ U_t is proved, no w of value below U_t keeps target
+   s. So the boxes of target t are searched among the w with a_s'w < 1 for all such s, rows of weight 0 that count as violated.
 4. Values above a cap are of no interest: U_t counts as the cap, and L_t is proved to be at least that.
 5. A classifier of t that lowers U_t ends the search of t: the targets that are then above it go first.
 6. Where every λ_i is a whole multiple of σ, the boxes need to cover only the w with ||w||² = U_t - jσ for a whole j, where ||.||
@@ -77,6 +77,7 @@ class TargetSearch:
     Parameters
     ----------
     problem : ZeroOneProblem
+        The problem whose objective is f.
     rows : ndarray (targets, p)
         The rows a_t, none of them zero; ±1 in the column of a free intercept, as the problem's own rows.
     w : ndarray (p,)
@@ -174,7 +175,7 @@ class TargetSearch:
         self._points[targets], self._values[targets] = scales[chosen, None] * v, values[chosen]
 
     def _polish_all(self, changed: BoolArray) -> None:
-        """Take the least norm that keeps what each changed classifier keeps, once for equal sets."""
+        """Offer the least norm that keeps the points and the target that a changed classifier keeps, once for equal sets."""
         visited: set[bytes] = set()
         for target in np.flatnonzero(changed):
             satisfied = self._reduced.rows @ self._points[target] >= 1.0 - 1e-7
@@ -246,7 +247,7 @@ class TargetSearch:
         return min(open_bound, least_bound(pool) - _excess(data))
 
     def _root(self, target: int, cutoff: float, data: BoxData, half: FloatArray) -> BoxPool:
-        """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets whose L reaches the cutoff violated."""
+        """Return a pool with the box |v| ≤ ``half``, the target kept, and the targets proved to cost the cutoff violated."""
         n, p = data.rows.shape
         pool, cuts = allocate_pool(n, p, 0), np.flatnonzero(self._proved >= cutoff)
         initialise_pool(pool, half, data.weights >= cutoff)

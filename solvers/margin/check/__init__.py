@@ -1,16 +1,17 @@
 """An independent checker of the proof logs of `margin-bb`, which shares no code with the solver and trusts the data alone.
 
-Let B be the claimed bound, ∞ for a claim of infeasibility. The checker proves that no feasible w has an objective below B. Its
-root box (`rotated_problem`) contains every such w, or a point that is as good. The log states a tree of boxes. In each *round* of
-a node it states pairs of terms and multipliers. From these the checker computes a lower bound of the objective on the box, and
-shrinks the box. Integers, limits on non-zero coefficients, linear constraints, budgets of errors and equal rates shrink it too
-(`boxes`). A node must end with an empty box or a bound of at least B, or be split into two.
+The objective is Σ_j d_j w_j² + max{p'w : |x_k'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w) with atoms x_k and restrictions
+of w. Let B be the claimed bound, ∞ for a claim of infeasibility. The checker proves that no feasible w has an objective below B.
+Its root box (`rotated_problem`) contains every such w, or a point that is as good. The log states a tree of boxes. In each
+*round* of a node it states pairs of terms and multipliers. From these the checker computes a lower bound of the objective on the
+box, and shrinks the box. Integers, limits on non-zero coefficients, linear constraints, budgets of errors and equal rates shrink
+it too (`boxes`). A node must end with an empty box or a bound of at least B, or be split into two.
 
 Bounds and boxes are computed in float64, less their rounding errors: a sum of m products, in any order, is wrong by less than
 (m + 4)·2⁻⁵²·Σ|terms|. The incumbent is evaluated in rational arithmetic (`logged_problem.exact_value`).
 
-*Terms.* A term is a loss of one margin, times its cost: one term for each point, then for each budget and each of its points the
-loss 1{m < 1} at the budget's price. A loss is the sum of a linear tail and a bounded part. If the margins of two terms have a
+*Terms.* A term is a loss of one margin m, times its cost: one term for each point, then for each budget and each of its points
+the loss 1{m < 1} at the budget's price. A loss is the sum of a linear tail and a bounded part. If the margins of two terms have a
 small sum on the box, their bounded parts cannot both be small (`pair_bound`). The multiplier α of a term is the slope, with its
 sign reversed, of a linear function below the loss; the bound is valid for every α.
 """
@@ -38,6 +39,7 @@ from .logged_problem import FORMAT, VERSION, LoggedMarginProblem, exact_value
 from .rotated_problem import LinearPieces, RotatedProblem, in_log_coordinates
 
 _EPS = 2.0**-52
+#: Factors that move a few roundings to the safe side.
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
 
 
@@ -148,7 +150,7 @@ def _lowest(pieces: LinearPieces, loss: BoxLosses, alpha: Array, indices: IntArr
     return minimum
 
 
-#: Share of the cut that the rounding of a sum may cost; above it the sum is split without error.
+#: Share of the cutoff that the rounding of a sum of rows may cost; above it the sum is computed in higher precision.
 _FINE = 1e-11
 
 
@@ -187,7 +189,7 @@ def _sparse(entry: dict[str, Any], name: str, size: int, *, signed: bool = False
 
 
 def _polar(problem: RotatedProblem, entry: dict[str, Any]) -> tuple[Array, Array]:
-    """Return T'p and its error bound, p scaled down to |x_k'p| ≤ 1."""
+    """Return T'p and its error bound, for the record's p scaled down to |x_k'p| ≤ 1 for all atoms x_k; zeros without atoms."""
     atoms, T, size = problem.original.atoms, problem.T, problem.squares.size
     p = _numbers(entry, "p", size)
     if not len(atoms):
@@ -222,8 +224,9 @@ def _weighted_lines(problem: RotatedProblem, box: CheckedBox, weights: Array, cu
 def apply_relaxation(problem: RotatedProblem, box: CheckedBox, entry: dict[str, Any], cut: float) -> None:
     """Raise the bound of the box by a round's pairs and multipliers, and cut off the part that costs ``cut`` or more.
 
-    Let R v ≥ r be the linear constraints and the demanded margins, with multipliers μ ≥ 0; α the terms' multipliers; p a point of
-    the norm's polar; γ slopes of the prices π; θ ≥ 0 prices of the budgets. For feasible points of interest in the box,
+    Let R v ≥ r be the linear constraints and the demanded margins, with multipliers μ ≥ 0; α the terms' multipliers and g_t their
+    rows; p a point of the norm's polar in coordinates v; γ slopes of the prices π; θ ≥ 0 prices of the budgets; d_j the
+    coefficients of squares. For feasible points of interest in the box,
 
         cost ≥ fixed_cost + Σ_t min_m (unpaid·bounded + cost·tail + α m)_t + r'μ - θ'limits + Σ_{used} π_j
                + Σ_j (d_j v_j² + (p + γ - Σ_t α_t g_t - R'μ)_j v_j).

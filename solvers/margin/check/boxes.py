@@ -1,4 +1,8 @@
-"""The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation."""
+"""The nodes of the checker of `margin-bb`, boxes with a lower bound, and their tightening by propagation.
+
+The coordinates are v, w = T v, and the margin of point i is g_i'v. A *demanded* point must have a margin of at least 1. The
+*score* of a point is its label times its margin; equal rates limit the difference of groups' shares of positive scores by ε.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +193,7 @@ def _choices(
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the least and the greatest numbers of positive scores of all groups, for each smallest share that is possible.
 
-    The smallest share is c/size of some group. All others lie between it and ε more.
+    The smallest share is c/size of some group. All others exceed it by at most the allowed difference ε.
     """
     choices = []
     for share in {Fraction(c, size) for a, b, size in zip(certain, possible, sizes, strict=True) for c in range(a, b + 1)}:

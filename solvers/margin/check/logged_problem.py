@@ -1,4 +1,8 @@
-"""The problem of a proof log of `margin-bb`: its header, its comparison with the user's problem, and its exact objective."""
+"""The problem of a proof log of `margin-bb`: its header, its comparison with the user's problem, and its exact objective.
+
+The objective is Σ_j d_j w_j² + ||w||_X + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with losses ρ_i and ||w||_X the least Σ|α_k|
+with Σ_k α_k x_k = w for the atoms x_k.
+"""
 
 from __future__ import annotations
 

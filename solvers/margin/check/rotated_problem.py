@@ -1,6 +1,7 @@
 """The problem that the checker of `margin-bb` bounds: a log's problem in the log's coordinates v, w = T v, with a root box.
 
-`in_log_coordinates` derives it from the stated data in rational arithmetic. Losses are bounded by linear pieces (`LinearPieces`).
+`in_log_coordinates` derives it from the stated data in rational arithmetic. A *term* is a loss of one margin times its cost: of
+each point, then of each point of each budget the loss 1{m < 1}. Losses are bounded by linear pieces (`LinearPieces`).
 """
 
 from __future__ import annotations
@@ -119,9 +120,10 @@ def _squares(logged: LoggedMarginProblem, T: Array, in_norm: BoolArray) -> Array
 
 
 def _reach(logged: LoggedMarginProblem, T: Array, squares: Array, target: float, in_norm: BoolArray) -> Array:
-    """Return bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms.
+    """Return bounds of |v_j| of points that cost less than the target: by their squares, and by the atoms x.
 
-    T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ if δ is at least the norm of I - TT'.
+    v = T⁻¹w, and w is a combination of atoms whose weights sum to less than the target in size: |v_j| is at most the target times
+    the largest |(T⁻¹x)_j|. T⁻¹x = T'x + T⁻¹(I - TT')x, and ||T⁻¹|| ≤ (1 - δ)^-½ if δ is at least the norm of I - TT'.
     """
     with np.errstate(divide="ignore"):
         reach = np.where(squares > 0.0, round_up(np.sqrt(round_up(target / squares))), np.inf)

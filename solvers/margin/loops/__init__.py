@@ -26,7 +26,7 @@ __all__ = [
     "max_numbers_of_node", "new_node", "new_tree", "objective",
 ]  # fmt: skip
 
-#: The whole height, up to rounding.
+#: Share of a loss's height that counts as the whole height, up to rounding.
 _ALL = 1.0 - 1e-12
 
 
@@ -36,6 +36,7 @@ def loop_problem(problem: MarginProblem, row_errors: FloatArray | None = None) -
     Parameters
     ----------
     problem : MarginProblem
+        The problem, in the coordinates of the boxes.
     row_errors : ndarray (n,), optional
         Error bounds of the margins a_i'w; zero by default.
     """
@@ -93,9 +94,10 @@ def _losses(losses: tuple[PiecewiseLinearLoss, ...]) -> dict[str, Any]:
 
 
 def _distances_needed(losses: tuple[PiecewiseLinearLoss, ...], shares: tuple[float, ...]) -> FloatArray:
-    """Return the distances of two margins from which they pay these shares of the lesser height; any number is valid.
+    """Return, for shares of the lesser height of two losses, the distance from which a pair pays that share; (shares, L, L).
 
-    The payment is interpolated between the distances at which both are at corners, and just beyond these, for jumps.
+    The distance is that of the sum of the two margins below the sum of the last corners. The payment is interpolated between the
+    distances at which both margins are at corners, and just beyond these, for jumps. Errors only make the search slower.
     """
     needed_distances = np.zeros((len(shares), len(losses), len(losses)))
     for a, one in enumerate(losses):
@@ -215,7 +217,10 @@ def explore(problem: LoopProblem, node: LoopNode, tree: SearchTree, nodes: int) 
 
 
 def descend(problem: LoopProblem, node: LoopNode, w: FloatArray, infeasible_value: float) -> float:
-    """Run the convex-concave procedure from w within the node's box; replace w by its end, and return the objective there."""
+    """Run the convex-concave procedure from w within the node's box; replace w by its end, and return the objective there.
+
+    An infeasible point counts as one of objective ``infeasible_value``.
+    """
     node.best[:] = w
     value = run_task(problem, node, new_tree(w.size, 0, 0.0), DESCEND, 0, infeasible_value)
     w[:] = node.best

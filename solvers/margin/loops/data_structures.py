@@ -31,7 +31,7 @@ entry, inner = _loops.entry, _loops.inner
 
 @by_reference
 class LoopProblem(NamedTuple):
-    """The problem: min Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with restrictions of w.
+    """The problem: min Σ_j d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_j π_j 1{w_j ≠ 0} + Σ_i c_i ρ_i(a_i'w), with restrictions of w.
 
     Its N *terms* are the losses of the n points, then for each point of each budget b the loss 1{m < 1} on the same row, at a
     price θ_b. A loss is the sum of a bounded part, piecewise linear between its *corners* and 0 from the last one on, and of a

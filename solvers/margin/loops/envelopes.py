@@ -1,9 +1,10 @@
 """Convex envelopes of the losses on a box, for the relaxation of a node of `margin-bb`, and the objective at a point.
 
-The bounded part of a loss ρ has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a
-constant and hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a
-hinge. If l < r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on
-both sides of r, and greater than the sum of both hulls.
+A loss ρ of the margin m = a'w is the sum of a bounded part, piecewise linear between *corners*, and of a linear tail to the left.
+The bounded part has on margins l ≤ m ≤ u the lower convex hull of its values at l, u and the corners between them: a constant and
+hinges, each from the right end of a segment of the hull. A tail of slope s that begins at r, ρ + s (r - m)_+, adds a hinge. If l
+< r the hull may begin at r: if it falls no faster than s there, slope t, hull + (s - t)(r - m)_+ is below the loss on both sides
+of r, and greater than the sum of both hulls.
 
 An even loss ρ(|m|) has a hull that does not rise where u ≥ -l. Elsewhere it is that of -m on -u ≤ -m ≤ -l, and its hinges are
 those of the reversed row -a.
@@ -20,7 +21,8 @@ from .data_structures import LoopNode, LoopProblem, inner
 from .norm import norm_at
 from .propagation import rates_are_met
 
-#: A margin or a row counts as satisfied if its violation, relative to its terms, is at most this.
+#: Largest violation that counts as none: of a margin of 1, of a jump at t relative to 1 + |t|, of a row relative to 1 + its
+#: terms.
 _SHORT = 1e-9
 
 

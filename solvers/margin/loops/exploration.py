@@ -1,5 +1,6 @@
 """The compiled search of `margin-bb`: exploration of nodes, the least bound first, and descents by the convex-concave procedure.
 
+A node is a box of w with a proved lower bound of the problem of `data_structures.LoopProblem`; a *round* bounds and shrinks it.
 `run_task` is the one function that Python calls.
 """
 
@@ -29,8 +30,8 @@ from .pairing import match_pairs
 from .propagation import branching_sign, choose_signs, propagate, reset_demands
 from .relaxation import relax, tighten_box
 
-#: Iterations of the convex-concave procedure, solutions of each iteration's problem while p moves, and the share of the objective
-#: that squares may cost there.
+#: Most iterations of the convex-concave procedure; most solutions of an iteration's problem, each with the point p of the norm's
+#: polar that the last one has moved; share of the objective that the added square may cost there.
 _TURNS, _SOLUTIONS, _FINE = 50, 8, 1e-9
 #: Slope that stands for a jump, in units of the loss's height; distance that counts as being at a corner.
 _STEEP, _NEAR = 1e3, 1e-6
@@ -87,7 +88,7 @@ def _demand_all_but_worst(r: LoopProblem, k: LoopNode, u: Any) -> None:
 
 @inner
 def _linearise(r: LoopProblem, k: LoopNode) -> float:
-    """Store convex majorants of all points that are not given up at w; return the cost of the others."""
+    """Store convex majorants of the losses at w; return the cost of the points whose majorant is constant (given up)."""
     u, given_up = k.relaxation.u, 0.0
     margins(r.rows, r.point.size, k.w, u)
     _demand_all_but_worst(r, k, u)
@@ -213,7 +214,7 @@ def _branching_coordinate(r: LoopProblem, k: LoopNode, gap_to_cutoff: float) -> 
     """Return the coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
 
     If all their losses together range less than the gap of the bound, thinner boxes do not help: the choice is the coordinate
-    along which the norm's two points differ most.
+    along which the maximiser of p'w over the norm's polar and the point ``k.polar`` of the relaxation differ most.
     """
     best, largest_range, widest, ranges = 0, 0.0, 0, 0.0
     A, costs, undecided, low, high = r.rows, k.costs, k.undecided, k.low, k.high
@@ -249,9 +250,9 @@ def _branching_coefficient(r: LoopProblem, k: LoopNode) -> int:
 
 @inner
 def _fixed_cost(r: LoopProblem, k: LoopNode, priced: bool) -> float:
-    """Return the certain cost of the box's points, rounded down.
+    """Return a lower bound of the certain cost on the box: decided losses, pairs, and prices of non-zero coefficients.
 
-    It has decided losses, pairs and prices, less the budgets' allowances.
+    With ``priced`` the budgets' limits times their prices are subtracted.
     """
     fixed_cost, allowance, paid = 0.0, 0.0, 0.0
     for i in range(r.point.size):

@@ -1,8 +1,8 @@
 """The polyhedral norm of w, max p'w over the polar {p : |x_j'p| ≤ 1 for all atoms x_j}, with its maximiser p, by simplex steps.
 
-`margin-bb` calls it for each relaxation and objective. The simplex method begins at its last solution. A vertex of the polar is
-given by a basis of atoms with signs, x_b'p = ±1. At the end p is scaled so that all products are at most 1, rounding included.
-So p'w never exceeds the norm.
+`margin-bb` calls it for each relaxation and objective, if there are atoms. The simplex method begins at its last solution. A
+vertex of the polar is given by a basis of atoms with signs, x_b'p = ±1. At the end p is scaled so that all products are at most
+1, rounding included. So p'w never exceeds the norm.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _inverse(r: LoopProblem, k: LoopNode) -> bool:
 
 @inner
 def _leaving(r: LoopProblem, k: LoopNode, w: FloatArray) -> int:
-    """Return the basic atom with the least multiplier, w = Σ λ_b ±x_b; -1 if none is negative."""
+    """Return the position in the basis of the least multiplier λ_b of w = Σ_b λ_b (±x_b); -1 if none is negative."""
     q, worst, least_multiplier, size = k.basis.size, -1, 0.0, 0.0
     for i in range(q):
         multiplier = 0.0

@@ -1,9 +1,10 @@
 """Pairs of loss terms that cannot both be zero on a box, and the matching of such pairs that bounds a node of `margin-bb`.
 
-If m_i + m_j ≤ S on the box, the bounded parts of the two losses sum to at least their minimum over x + y ≤ S
-(`envelopes.pair_bound`). A matched pair *pays* this minimum times the lesser remaining cost of its terms: the product is added to
-the node's bound, and the cost is subtracted from both terms. What remains of the costs is in the relaxation. Pairs that pay the
-whole height of a loss are matched first, then others, each if it pays more than both envelopes at w.
+A term is a loss ρ of a margin m_i times its cost; the bounded part of ρ leaves out its linear tail. If m_i + m_j ≤ S on the box,
+the bounded parts of the two losses sum to at least their minimum over x + y ≤ S (`envelopes.pair_bound`). A matched pair *pays*
+this minimum times the lesser remaining cost of its terms: the product is added to the node's bound, and the cost is subtracted
+from both terms. The relaxation has the remaining costs. Pairs that pay the whole height of a loss are matched first, then others,
+each if it pays more than both envelopes at w.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from .envelopes import pair_bound
 
 #: Shares of the lesser height that pairs of the successive matchings pay at least.
 LEVELS = (0.999999, 0.5, 0.2)
-#: Factor on the estimate of a pair's payment, for its single precision: a pair gains nothing if both envelopes are exact.
+#: Factor on the single-precision estimate of a pair's payment, so that rounding makes no pair look better than exact envelopes.
 _GUESS = 1.0 - 1e-6
 
 
 @inner
 def _sides(r: LoopProblem, k: LoopNode) -> tuple[int, int]:
-    """Return the number of undecided terms on each side, but for even losses; their indices are in ``k.candidates``."""
+    """Return the numbers of undecided terms of each class, without even losses; their indices are in ``k.candidates``."""
     rows = columns = 0
     for i in range(r.point.size):
         if not k.undecided[i] or r.symmetric[r.kind[i]]:

@@ -1,8 +1,8 @@
 """Propagation in `margin-bb`: bound tightening of a node's box by its restrictions.
 
-These are integers, the limit on non-zero coefficients, linear constraints, *demanded points*, whose margins must be at least 1,
-and signs of scores. Equal rates demand the sign of a score where every other choice makes the groups' shares of positive scores
-differ by too much. A demanded sign also decides on which side a score of 0 counts.
+These are integers, the limit on non-zero coefficients, linear constraints, *demanded points*, whose margins a_i'w must be at
+least 1, and signs of scores y_i a_i'w. Equal rates demand the sign of a score where every other choice makes the groups' shares
+of positive scores differ by more than ε. A demanded sign also decides on which side a score of 0 counts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _count_ranges(r: LoopProblem, k: LoopNode, b: int) -> bool:
     """Store bounds of the number of positive scores of each group; return False if no choice gives close shares.
 
     ``k.min_positive`` and ``k.max_positive`` hold over all choices that give close shares. The smallest share is one that some
-    group can have, and all others lie between it and ε more.
+    group can have, and all others exceed it by at most the allowed difference ε.
     """
     groups, any_choice = r.rate_sizes.shape[1], False
     for g in range(groups):

@@ -8,14 +8,15 @@ The maximum is replaced by p'w + Σ_t (D_t'w)_+ for a point p of the polar and m
 multipliers move p. If the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges: this is the
 norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two points).
 
-A square that is at most 0 on the box, -s + Σ (s/p) x_j² with x_j = (w_j - mid_j)/half_j and s the ``perturbation``, makes the
-relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`), and the dual values bound the
-box.
+A square that is at most 0 on the box, -s + Σ_j (s/P) e_j² for P coefficients, e_j = (w_j - mid_j)/half_j and s the
+``perturbation``, makes the relaxation strongly convex. Newton's method solves its smoothed form (`solvers.exact.loops.newton`),
+and the dual values bound the box.
 
-*The rows of a node's relaxation* are hinges. Constraints are hinges too, *penalties* so steep that a violation does not pay.
-``k.hinges`` holds the source of row t as a number: i for the envelope of term i, N + i for its tail, 2N + i for demanded point i,
-2N + n + s for linear constraint s, 2N + n + m + 2j (+ 1) for the price of w_j on its positive (negative) side, and behind these
-n numbers each for margins that must not be negative, and for those that must not be positive.
+*The rows of a node's relaxation* are hinges. Constraints are hinges too, *penalties* so steep that a violation does not pay. With
+N terms, n points and m linear constraints, ``k.hinges`` holds the source of row t as a number: i for the envelope of term i, N +
+i for its tail, 2N + i for demanded point i, 2N + n + s for linear constraint s, 2N + n + m + 2j (+ 1) for the price of w_j on its
+positive (negative) side, and behind these n numbers each for margins that must not be negative, and for those that must not be
+positive.
 """
 
 from __future__ import annotations
@@ -170,8 +171,8 @@ def _signs(r: LoopProblem, k: LoopNode, count: Any, worth: float) -> Any:
 def _fill_hinges(r: LoopProblem, k: LoopNode, moves: int, cut: float, node_bound: float) -> tuple[Any, float]:
     """Fill the hinges of the relaxation except the norm's; return their number, and the sum of their constants.
 
-    A penalty has to lift the node from ``node_bound`` to the cutoff at most, against what the other terms vary: more would
-    only make Newton's systems ill-conditioned in small boxes.
+    A penalty is worth the variation of all other terms in the box plus the distance from ``node_bound`` to the cutoff, at most
+    the cutoff. A larger one would only make Newton's systems ill-conditioned in small boxes.
     """
     count, constant = _envelopes(r, k)
     _fill(r, k, count - count, count)

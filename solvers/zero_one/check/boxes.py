@@ -1,9 +1,10 @@
 """Checker of the box search's proof logs: the problem in the log's coordinates, and the rules that prove or split a node.
 
-The problem is derived from the stated data in rational arithmetic. The rules recompute bounds and boxes from the log's pairs and
-multipliers alone (``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes` has one node a row. A
-*round* is the list [points, states, α, pairs, prices] of a node's record, with a factor θ on the losses as an optional sixth
-entry.
+The objective is f(w) = Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}; a point is *kept* if its margin is at least 1, else *violated*.
+The problem in coordinates w = T v is derived from the stated data in rational arithmetic. The rules recompute bounds and boxes
+from the log's pairs and multipliers alone (``docs/explanation/zero-one-bb.md``). Most functions treat many nodes at once: `Boxes`
+has one node a row. A *round* is the list [points, states, α, pairs, prices] of a node's record, where α are dual multipliers and
+two points of a pair, which no w of the box keeps both, pay its price; a factor θ on the losses is an optional sixth entry.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ _SHARE = 1.0 - 2.0**-43
 
 @dataclass(eq=False)
 class BoxProblem:
-    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ."""
+    """The problem in the log's coordinates, w = T v, where ||T v||² ≥ σ||v||² in the penalised coordinates.
+
+    Its objective F(v) = ||v||² + Σ_i λ_i 1{g_i'v < 1}, with costs divided by σ, is at most (f(w) - cost of the zero rows)/σ.
+    """
 
     g: Array  #: (n, p) rows g_i
     e: Array  #: (n,) bounds on the errors of the margins g_i'v over the root box
@@ -151,8 +155,8 @@ def _step(step: Any, weights: Array) -> float:
 def _scale_losses(problem: BoxProblem, node: Boxes, theta: float) -> BoxProblem:
     """Return the problem with losses times θ, and a target that bounds the solutions of interest in the node's box.
 
-    There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
-    ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
+    The costs are multiples of u. With ||v||² + j·u < target for a loss of j·u, j ≤ k = ⌊(target - ν)/u⌋, ν the least ||v||² in
+    the box, and ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
     """
     low, high = problem.step
     if not (math.isfinite(theta) and theta >= 1.0) or low <= 0.0:
@@ -189,7 +193,7 @@ def _margins(problem: BoxProblem, lo: Array, hi: Array) -> tuple[Array, Array]:
     """Return the least and the greatest margins of all points over boxes, one a row, rounded outward.
 
     They are sums of 2p products, which are off by at most 2p half units in the last place of the sum of their sizes, in any
-    order. More than twice as much is added, which covers the sums with the rows' own errors, and what underflows.
+    order. More than twice as much is added, which covers the sums with the rows' own errors, and underflow.
     """
     g, p = problem.g.T, problem.g.shape[1]
     up, down = np.maximum(g, 0.0), np.minimum(g, 0.0)
@@ -250,7 +254,10 @@ def apply_pairs(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]) -> 
 
 
 def _paid(problem: BoxProblem, count: int, owner: Points, pairs: Points, prices: Array) -> Packing:
-    """Return the packings of nodes: prices as stated, but in turn and as far as weights reach where a point has too little."""
+    """Return the packings of nodes, with the stated prices.
+
+    In a node where some point's prices exceed its weight, each pair in turn pays at most what its points have left.
+    """
     n, most = len(problem.weights), np.bincount(owner, minlength=1).max() + 2
     loads = np.bincount((owner[:, None] * n + pairs).ravel(), np.repeat(prices, 2), count * n).reshape(count, n)
     left = round_down(problem.weights - loads * (1.0 + most * 2.0**-52))
@@ -284,7 +291,7 @@ class Multipliers:
 
 
 def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Multipliers:
-    """Return the multipliers of rounds, one round for each node, clipped to what is valid.
+    """Return the multipliers of rounds, one round for each node, clipped to valid ones.
 
     On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
@@ -304,9 +311,9 @@ def multipliers(nodes: Boxes, entries: list[list[Any]], packing: Packing) -> Mul
 
 @dataclass(frozen=True, eq=False)
 class LinearBound:
-    """A lower bound F(v) ≥ ||v||² + constant - s'v of the objective, for some s within ``error`` of ``slope``; one node a row.
+    """A lower bound F(v) ≥ ||v||² + constant - s'v of `BoxProblem`'s objective, for some s within ``error`` of ``slope``.
 
-    The norm is that of the penalised coordinates.
+    The norm is that of the penalised coordinates; each row is a node.
     """
 
     constant: Array  #: (nodes,)
@@ -483,7 +490,7 @@ def _closed_by_round(problem: BoxProblem, nodes: Boxes, entries: list[list[Any]]
 def _closed_by_scaled_losses(problem: BoxProblem, node: Boxes, entries: list[list[Any]]) -> Flags:
     """Return whether a round with a factor on the losses, its last entry, leaves no solution of interest.
 
-    What such a round proves is no bound.
+    The node's bound stays, since this one is a bound of the objective with scaled losses.
     """
     (entry,) = entries
     theta = float(entry[5])

@@ -33,6 +33,7 @@ from ...exact.check.trees import VerifierPool
 from .boxes import check_box_tree, reduced_box_problem
 from .conflicts import check_conflict_tree, norm_within_budget, reduced_conflict_problem
 
+#: Kinds of logs, by their header.
 _KINDS = ("boxes", "conflicts", "budget", "cited")
 
 

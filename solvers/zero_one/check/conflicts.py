@@ -3,12 +3,12 @@
 Proofs of the rules: ``docs/explanation/zero-one-bb.md``.
 
 For the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, suppose that some w has a value below B.
-With a free intercept some such w has |b| ≤ 1 + max||x_i||√B. In a node that has deleted points of weight V and proved that w
-deletes further free points of weight at least e, ||w||² < T = B - V - e. Deleted points are the ones that w violates. A
-*conflict* is a set of points with multipliers α, negative ones only of points that its node has deleted, and the norm
-N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_i'w where points with α > 0 are kept and those with α < 0
-violated, no w with ||w||² < N does both, so where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums
-exact by `math.fsum`.
+With a free intercept b, whose column holds the labels y_i = ±1 while x_i are the features, some such w has |b| ≤ 1 +
+max||x_i||√B. In a node that has deleted points of weight V and proved that w deletes further free points of weight at least e,
+||w||² < T = B - V - e. Deleted points are the ones that w violates. A *conflict* is a set of points with multipliers α, negative
+ones only of points that its node has deleted, and the norm N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_i'w
+where points with α > 0 are kept and those with α < 0 violated, no w with ||w||² < N does both, so where N ≥ T one of its free
+points is deleted. Numbers are rounded outward, sums exact by `math.fsum`.
 
 The steps of a node:
 
@@ -86,8 +86,8 @@ class ConflictProblem:
     labels: Array  #: (m,) the intercept's column, zeros without one
     weights: list[float]  #: (m,) summed, rounded down
     intercept_bound: float  #: bound on |b|
-    target: float  #: B less what the zero rows cost
-    claim: float  #: C less what the zero rows cost
+    target: float  #: B less the cost of the zero rows
+    claim: float  #: C less the cost of the zero rows
     budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
 
     @property
@@ -208,8 +208,8 @@ def reduced_conflict_problem(
 def stated_conflicts(problem: ConflictProblem, records: list[dict[str, Any]]) -> list[Conflict]:
     """Return the conflicts that records state, with the norms that their multipliers prove, rounded down.
 
-    A conflict that names a point twice or a point that does not exist, or has not one finite multiplier for each point, proves
-    no number: it is an error of the node that uses it.
+    A conflict that names a point twice or a point that does not exist, or has not one finite multiplier for each point, has the
+    norm NaN, which a node that uses it rejects.
     """
     if not records:
         return []
@@ -362,7 +362,7 @@ class ConflictRules(NodeRules[OpenNode]):
             y = float(share)
             if not (math.isfinite(y) and y >= 0.0):
                 raise InvalidProofError(f"node {record['id']} packs a conflict with a weight that is not finite and ≥ 0")
-            # what is packed already is deleted, so that less of the norm is left
+            # w deletes points of the weight packed so far, so that less is left for its norm
             free = self._free_points(record, node, int(number), problem.norm_cutoff(node, max(node.extra, packed)))
             if not free:
                 return math.inf

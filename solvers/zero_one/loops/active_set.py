@@ -1,5 +1,8 @@
 """Goldfarb and Idnani's dual active-set method for the least norm of a w that keeps given points, with certified lower bounds.
 
+It solves min ½||w||² subject to constraints g'w ≥ 1 (keep a point) or g'w ≥ -1 (violate it). An `ActiveSet` holds rows g of
+active constraints, multipliers u ≥ 0, the point w = Σ u g, and the factors of g = (V'R)': V orthonormal, R triangular.
+
 The conflict search solves several such problems at each node: a set is a norm-conflict if its least ||w||² reaches the cutoff.
 The choice of the entering constraint takes most of the time, and is made in single precision if its error permits: the method
 is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of nodes of
@@ -29,7 +32,7 @@ from .conflict_records import (
     dot,
 )
 
-#: Share of a constraint's norm below which it is orthogonalised a second time.
+#: Share of a row's norm below which its orthogonal part is orthogonalised a second time.
 _REORTHOGONALISE = 0.1
 
 
@@ -100,7 +103,7 @@ def remove_row(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
 
 @inner
 def back_solve(R: Any, k: int, r: Any) -> None:
-    """Compute r = R[:k, :k]⁻¹ R[:k, k], the combination of the factored constraints nearest to constraint k."""
+    """Compute r = R[:k, :k]⁻¹ R[:k, k], the coefficients of the combination of the k factored rows nearest to row k."""
     for a in range(k - 1, -1, -1):
         t = R[a, k]
         for b in range(a + 1, k):
@@ -110,7 +113,8 @@ def back_solve(R: Any, k: int, r: Any) -> None:
 
 #: Violation of a margin that counts as none: the accuracy of the method.
 _TOL = 1e-11
-#: Least share of the largest violation for candidates; lower bound of the relative squared rest of a row.
+#: Least violation of a candidate as a share of the largest one; floor on the squared share of a row's norm that is orthogonal to
+#: the active rows.
 _CANDIDATE_SHARE, _LEAST_REST = 0.5, 0.05
 #: Least ratio of the largest violation to its error in single precision; overflow threshold.
 _LEAST_RATIO, _OVERFLOW = 20.0, 1e30
@@ -344,9 +348,9 @@ def minimise_norm(
 ) -> tuple[int, float]:
     """Minimise ½||w||² subject to the constraints of the points ``ok``, from an active set, until ||w||² is proved to reach T.
 
-    Return (CONFLICT, N) as soon as the multipliers prove ||w||² ≥ N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
-    rounding prevents both. ``priority`` scales the violations in the choice of the next constraint. A negative entry means that
-    the point is to be violated instead of kept.
+    Return (CONFLICT, N) as soon as the multipliers prove ||w||² ≥ N ≥ T, (OPTIMUM, ||w||²) at the solution, and TROUBLE with a
+    number of no meaning if rounding prevents both. ``active`` is updated in place. ``priority`` scales the violations in the
+    choice of the next constraint. A negative entry means that the point is to be violated instead of kept.
     """
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair

@@ -1,7 +1,8 @@
 """Compiled pair bound of a box: a packing of pairs of points of which no w of the box keeps both.
 
-Each pair has a price, which its points pay from their weights. One point of each pair is violated, so the prices of a packing are
-a lower bound of the loss. The box search calls `pack_pairs` in every round.
+Point i is kept if g_i'w ≥ 1, and costs its weight otherwise. Each pair has a price, which both points pay from their weights. One
+point of each pair is violated, so the prices of a packing are a lower bound of the loss. The box search calls `pack_pairs` in
+every round, before the relaxation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ...exact.loops.newton import BoxRelaxation, margins
 from . import inner
 from .box_records import FREE, KEPT, VIOLATED, BoxData, BoxNode
 
-_SINGLE_ZERO = np.float32(0.0)  # a double-precision zero would widen the comparison
+#: Zero in single precision: a double-precision zero would widen the comparison.
+_SINGLE_ZERO = np.float32(0.0)
 
 
 @inner

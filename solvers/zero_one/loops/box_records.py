@@ -1,8 +1,9 @@
 """Arrays of the compiled loops of the box engine: the problem, the pool of open nodes, the current node, and the log's events.
 
 The mathematics, with proofs and the same notation, is in ``docs/explanation/zero-one-bb.md``. All loops work on the *reduced*
-problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate is a free
-intercept, whose square is replaced by (w - lo)(w - hi) ≤ 0, the only change.
+problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}. With ``free`` its last coordinate b is a free
+intercept, outside the norm; relaxations have (b - lo)(b - hi) ≤ 0 in place of its square, the only change. A point is *kept* if
+g_i'w ≥ 1, else *violated*; l_i is a lower bound of g_i'w at the solutions in the box that violate i, α_i a dual multiplier.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class BoxPool(NamedTuple):
     count: Any  #: (records,) number of undecided points
     refs: Any  #: (records,) number of children that are still open
     key: Any  #: (records, 2) proved lower bounds of both children
-    ident: Any  #: number of the branched node in the proof log
+    ident: Any  #: (records,) number of the branched node in the proof log
     free_records: Any  #: stack of unused records
     heap: Any  #: codes of the open nodes, the least bound first
     point: Any  #: (pages, PAGE) undecided points

@@ -1,7 +1,11 @@
-"""Compiled tree search over boxes of w, best-first with dives: bounding, branching, and the pool of open nodes.
+"""Compiled tree search of `zero-one-bb` over boxes of w, best-first with dives: bounding, branching, and the pool of open nodes.
 
-`explore` is the search that the box engine calls; `move_nodes`, `gather_points` and `scatter_points` copy open nodes between
-pools and contiguous arrays.
+The problem is min f(w) = ||w||² + Σ_i λ_i 1{g_i'w < 1} with reduced rows g_i; a free intercept is the last coordinate, outside
+the norm. Point i is *kept* (z_i = 0) if g_i'w ≥ 1, else *violated* (z_i = 1). The search looks for w with f(w) < cut; l_i is a
+lower bound of the margin g_i'w of every such w in the box that violates i. Proofs: ``docs/explanation/zero-one-bb.md``.
+
+`explore` is the search, which the box engine and `solvers.zero_one.target_search` call. `move_nodes`, `gather_points` and
+`scatter_points` copy open nodes between pools and contiguous arrays.
 """
 
 from __future__ import annotations
@@ -51,10 +55,10 @@ _THETA = 8.0
 def _solve_relaxation(
     data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, const: float, cut: float, theta: float, scalars: Any
 ) -> float:
-    """Solve the hinge relaxation of the k rows in ``R`` with losses times θ; return a proved lower bound.
+    """Solve the hinge relaxation of the k rows in ``R``, losses times θ, with the constant ``const``; return a proved bound.
 
-    The multipliers α, s and c remain in ``R``. The smoothing decreases until the gap of the smoothed problem decides
-    whether the bound reaches the cutoff.
+    The multipliers α and the vectors s and c remain in ``R``. The smoothing decreases tenfold until the bound reaches ``cut``,
+    the duality gap shows that no bound will, or the smoothing is below 1e-6.
     """
     lo, hi, w, z, l = node.lo, node.hi, node.w, node.z, node.l
     b, cap, h, act = R.b, R.cap, R.h, R.position
@@ -89,11 +93,15 @@ def _solve_relaxation(
 def excluded_by_loss_levels(
     data: BoxData, node: BoxNode, k: int, R: BoxRelaxation, certain: float, other: float, D: float, cut: float, scalars: Any
 ) -> bool:
-    """Return whether the box holds no solution below the cutoff, since losses are multiples of ``data.step``.
+    """Return whether the box holds no solution below the cutoff, since losses are multiples of u = ``data.step``.
 
-    ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
-    μ = 1/θ, μD_θ less its threshold is concave, with slope (the non-loss part at c) - σ at μ = 1, σ = cut - k·u. So the test
-    can only succeed if D + σ - (non-loss part) ≥ cut. After a failure the relaxation's solution is restored.
+    A solution below ``cut`` loses at most K = u⌊(cut - least ||w||² in the box)/u⌋, so that ||w||² + θ·loss < cut + (θ - 1)K. The
+    box is excluded if the relaxation with losses times θ = `_THETA` has a bound D_θ of at least that threshold.
+
+    ``certain`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. With μ = 1/θ and
+    σ = cut - K, the function μD_θ - (K + μσ) is concave in μ, and its slope at μ = 1 is ν - σ, where ν is the relaxation's
+    non-loss part at its solution c. So D_θ can reach the threshold only if D + (1 - 1/θ)(σ - ν) ≥ cut, with 1 - 1/θ = 0.875; a
+    factor of 0.8 also skips tests that could barely succeed. After a failure the relaxation's solution is restored.
     """
     if data.step <= 0.0:
         return False
@@ -122,9 +130,9 @@ def excluded_by_loss_levels(
 
 @inner
 def _cannot_fix(R: BoxRelaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
-    """Return True if no point can be decided: the ball about c of radius √r holds the whole box, and no point costs r.
+    """Return True if the ball about c of radius √r holds the whole box and no residual weight reaches r: it decides no point.
 
-    Decisions by the box alone are made in the children as well.
+    Points that the box alone decides wait until the children remove them.
     """
     squared_distance = largest = 0.0
     for j in range(lo.size):
@@ -139,9 +147,10 @@ def _cannot_fix(R: BoxRelaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
 def _fix_points(node: BoxNode, m: int, R: BoxRelaxation, D: float, cut: float, ec: float) -> float:
     """Fix points as kept or violated by the ball and the box; return the amount of change, or -1 if the node is empty.
 
-    With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
-    β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test is
-    shifted by its own rounding error to the safe side, where ``err`` bounds the error of u.
+    Let D be the relaxation's bound, c its solution, α_i its multipliers, and ρ_i the weight λ_i less the prices of pairs. With
+    r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)₊²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)₊²/||g_i||² < r with
+    β_i = ρ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test is
+    shifted by its own rounding error to the safe side: ``ec`` bounds the error of c in norm, ``err`` that of u.
     """
     G, z, l, norm, al, lo, hi, lam, c = node.G, node.z, node.l, node.norm, node.alpha, node.lo, node.hi, R.left, R.c
     p = c.size
@@ -200,7 +209,8 @@ def _bound_and_tighten(
 ) -> float:
     """Alternate relaxation and bound tightening of a node of m points; return its proved lower bound, ∞ if it is empty.
 
-    ``base`` is the weight of the points that are violated throughout the box, ``ident`` the node's number in the log.
+    A *round* packs pairs, solves the relaxation and tightens; there are at most `ROUNDS`. ``base`` is the weight of the points
+    that are violated throughout the box, ``ident`` the node's number in the log.
     """
     scalars = log.scalars
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
@@ -412,7 +422,7 @@ _SPLIT_SHARE = 0.2
 
 @inner
 def _scaled(data: BoxData, w: Any, total: float, margin: Any, P: MatchArrays) -> tuple[float, float]:
-    """Return (objective, t) of the best multiple t w, by trying every crossing of a margin."""
+    """Return (objective, t) of the best multiple t w, by trying every crossing of a margin; ``total`` is the sum of weights."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
     count: Any = np.int64(0)
@@ -518,10 +528,14 @@ def _between_norms(data: BoxData, lo: Any, hi: Any, cut: float) -> bool:
 def explore(data: BoxData, pool: BoxPool, workspace: BoxWorkspace, cut: float, nodes: int, sample: int, total: float) -> int:
     """Explore at most ``nodes`` nodes with bounds below ``cut``; return the code of the reason for stopping.
 
+    BUDGET: ``nodes`` nodes are explored. DONE: no node below ``cut`` is open. GROW: the pool or the log buffer is full.
+    CANDIDATE: ``pool.candidate`` holds a better w. LEAF: a node has no free point, and ``pool.leaf`` holds the states.
+
     The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is
-    next, and its sibling goes to the heap, until the dive ends. A node with at most `_BY_POINTS` free points, or with a box at
-    the limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate.
-    In the frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first.
+    next, and its sibling goes to the heap, until the dive ends. A node with `_BY_POINTS` free points, or whose chosen interval is
+    too short to be split in float64, branches on a point. Every ``sample``-th node scales its minimiser into a candidate, for
+    which ``total`` is the sum of all weights. In the frugal mode, where memory is short, nodes are taken from the end of the
+    heap: nearly depth-first.
     """
     n, p = data.rows.shape
     scalars = pool.scalars

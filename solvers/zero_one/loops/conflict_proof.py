@@ -1,4 +1,10 @@
-"""Compiled processing of a node of a proof by norm-conflicts, for proof logs and the search with a budget of violations."""
+"""Compiled processing of a node of a proof by norm-conflicts, for proof logs and the search with a budget of violations.
+
+A set of points is a *conflict* at T if multipliers prove that no w with ||w||² < T keeps all of them. A node has deleted points
+(which its solutions violate, at a cost V), kept points and free points; e is a proved lower bound of the cost of further
+deletions. Without a budget T = cut - V - e for the cutoff ``cut`` of the objective; with one T = ``cut``, a squared norm.
+Conflicts are *packed* by weights of which each free point bears at most its own: their sum is a lower bound e.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +46,7 @@ _INTEGER_SCALES = (2.0**10, 2.0**20)
 
 @by_reference
 class NodeRecord(NamedTuple):
-    """The conflicts and steps that prove or reduce one node, for the log."""
+    """The conflicts and steps that prove or reduce one node, for the log; an *entry* is a conflict's use by a step."""
 
     points: Any  #: (capacity, 2p + 6) points of each conflict
     alpha: Any  #: (capacity, 2p + 6) multipliers α of the rows a_i'w ≥ 1, negative for violated points
@@ -55,7 +61,10 @@ class NodeRecord(NamedTuple):
 
 @inner
 def _round_multipliers(active: ActiveSet, q: int, reach: float, T: float, before: Any) -> float:
-    """Round the multipliers to integers if they still prove T: return the norm, 0 on failure; ``before`` is a buffer."""
+    """Round the multipliers to integers if they still prove T: return the squared norm that they prove, 0 on failure.
+
+    ``reach`` is the bound of a stretched intercept, ``before`` a buffer.
+    """
     largest = 0.0
     for k in range(q):
         largest = max(largest, active.u[k])
@@ -78,7 +87,10 @@ def _round_multipliers(active: ActiveSet, q: int, reach: float, T: float, before
 def _record_conflict(
     rows: ConflictRows, active: ActiveSet, T: float, exactly: bool, record: NodeRecord, scratch: DualWorkspace
 ) -> int:
-    """Record the conflict that an active set proves, and return its number; -1 if the record is full."""
+    """Record the conflict that an active set proves at T, and return its number; -1 if the record is full.
+
+    With ``exactly`` all thresholds are 1, so that integer multipliers are tried.
+    """
     number = record.scalars.conflicts
     if number >= record.size.size:
         return -1

@@ -107,7 +107,10 @@ def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, A
 
 @by_reference
 class ActiveSet(NamedTuple):
-    """An active set of the dual method: constraints g'w ≥ 1, their multipliers u, and the point w = Σ u g (an S-pair)."""
+    """An active set of the dual method: constraints, their multipliers u, and the point w = Σ u g, of least norm subject to them.
+
+    A constraint is g'w ≥ 1, or g'w ≥ -1 for a point that is to be violated.
+    """
 
     pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 for a single point that is kept, or `VIOLATE`
     g: Any  #: (p + 2, p) rows of the constraints

@@ -1,7 +1,11 @@
-"""Compiled depth-first search on norm-conflicts: sets of points that no w below the cutoff keeps all with margin 1.
+"""Compiled depth-first search of `zero-one-bb` on norm-conflicts: sets of points of which no w below the cutoff keeps all.
 
-`search_depth_first` runs and resumes the search of the conflict engine and of large neighbourhoods; `process_node` bounds a node
-by packing conflicts.
+The problem is min ||w||² + Σ_i λ_i 1{a_i'w < 1}; point i is kept if a_i'w ≥ 1. A node has *deleted* points (which its solutions
+violate, at a cost V), kept points and free points; ``extra`` is a proved lower bound of the cost of further deletions. A set is
+a conflict at T if no w with ||w||² < T keeps all of it. Conflicts at T = cut - V - ``extra`` are *packed*: each takes the same
+amount from the residual weights of its free points, and the sum of these amounts is a lower bound ``extra``.
+
+`search_depth_first` runs and resumes the search of the conflict engine and of large neighbourhoods; `process_node` bounds a node.
 """
 
 from __future__ import annotations
@@ -114,8 +118,8 @@ def _repack_conflicts(stack: SearchStack, start: int, stop: int, T: float, left:
     """Pack the listed conflicts anew, small ones first; return (packed cost, new end of the list, forced point).
 
     A conflict loses points that are kept by now, and is removed if one of its points is deleted (it is hit). One with a norm
-    below T is skipped, but stays in the list, since T falls. The forced point is -1 without one, -2 for a conflict without free
-    points.
+    below T is skipped, but stays in the list, since T falls. ``left`` are the residual weights. The forced point is the only free
+    one of a conflict, -1 if there is none, and -2 for a conflict without free points.
     """
     state = stack.state
     end, forced, largest = start, -1, 0
@@ -166,6 +170,8 @@ _LEAST_RESIDUAL = 0.25
 def _set_priorities(stack: SearchStack, first: int, last: int, away: float, conflict_counts: Any, priority: Any) -> None:
     """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
+    The conflicts are those from ``first`` to ``last``; ``away`` is the priority of deleted points.
+
     A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
     """
     state = stack.state
@@ -188,9 +194,9 @@ def _set_priorities(stack: SearchStack, first: int, last: int, away: float, conf
 def _fix_expensive(stack: SearchStack, excess: float, residual: Any, offset: float, priority: Any) -> bool:
     """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
-    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i. In a packing for
-    ``offset`` more deletions only points with residual_i ≥ offset count.
-    ``excess`` is norm + packed - budget.
+    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + residual_i, and its squared norm is
+    at least ``norm``: it is excluded if their sum reaches ``budget`` = cut - V. ``excess`` is norm + packed - budget. A packing
+    that assumes further deletions of cost ``offset`` excludes only points with residual_i ≥ offset.
     """
     state, scalars, fixed = stack.state, stack.scalars, False
     for i in range(state.size):
@@ -215,7 +221,7 @@ def process_node(
 ) -> int:
     """Bound the current node; return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
 
-    A solution below the cutoff deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
+    A solution below the cutoff deletes further free points of cost c ≥ ``extra`` and has ||w||² < cut - V - c ≤ T.
     """
     n = weights.size
     scalars, state = stack.scalars, stack.state

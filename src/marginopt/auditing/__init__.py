@@ -1,4 +1,4 @@
-"""`audit`: the gap between a fitted support vector machine and the optimum, by a bound that is proved without its solver."""
+"""`audit`: the gap between a fitted SVM or logistic regression and the optimum, by a bound proved without its solver."""
 
 from .machines import audit
 from .values import Audit, AuditTable

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, as_positive, as_share
 
+#: Names of kernels in scikit-learn, by those in LIBSVM's files.
 _KERNELS = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid", "precomputed": "precomputed"}
 #: Digits of support vectors in files, tried in this order: those of float64, and those that LIBSVM writes.
 _DIGITS = (17, 8)
@@ -35,6 +36,7 @@ def machine_of_file(path: str | Path, X: FloatArray, y: Any, training: Mapping[s
     Parameters
     ----------
     path : str or Path
+        The model file.
     X : ndarray (n, p)
         The training points: support vectors are matched with them, since LIBSVM's files hold eight digits alone.
     y : array (n,) or None
@@ -202,7 +204,8 @@ def as_sklearn_machine(machine: Any, X: Any, y: Any) -> Any:
     Raises
     ------
     InputError
-        A class of these packages that `audit` does not know, or several classes where their order is not known.
+        A class of these packages that `audit` does not know, several classes where their order is not known, or data that are not
+        those of the fit.
     """
     package = type(machine).__module__.split(".")[0]
     readers = {"sklearnex": _kernel_machine, "daal4py": _kernel_machine, "cuml": _kernel_machine, "thundersvm": _kernel_machine}

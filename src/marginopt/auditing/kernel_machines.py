@@ -1,7 +1,9 @@
 """Audits of scikit-learn's kernel machines SVC, NuSVC, OneClassSVM, SVR and NuSVR, from the multipliers that they store.
 
 X is the training data (n × p; the kernel matrix for a precomputed kernel), ``signs`` the labels, -1 or +1, ``y`` the targets of a
-regression, and ``weights`` the sample weights (n,).
+regression, and ``weights`` the sample weights (n,). φ is the kernel's feature map, K the kernel matrix, and the score is
+f(x) = w'φ(x) + b with w = Σ_i β_i φ(x_i), where β_i = y_i a_i with multipliers a ≥ 0 for a classifier. `auditing.machines` states
+each machine's problem.
 """
 
 from __future__ import annotations
@@ -111,7 +113,8 @@ def audit_nu_svr(estimator: Any, X: FloatArray, y: FloatArray, weights: FloatArr
     """Return the audit of a fitted ``NuSVR`` at the ε ≥ 0 that is best for its w and b.
 
     The dual is max Σ y_i β_i - ½ β'Kβ over |β_i| ≤ C, Σβ = 0, Σ|β| ≤ C ν n: Schölkopf et al., New support vector algorithms,
-    2000. The slope in ε is ν n less the number of residuals beyond ε, so that a residual is best.
+    2000. The slope of the objective in ε is C times (ν n less the number of residuals beyond ε), so that the best ε is a
+    residual.
     """
     _refuse_weights("NuSVR", estimator, weights)
     gram, condition = _kernel(estimator, X)
@@ -170,8 +173,9 @@ def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
 def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> FloatArray:
     """Return y_i a_i of every training point, as stored.
 
-    LIBSVM leaves points of weight 0 out before it counts, and scikit-learn keeps its numbers. Where support vectors are stored
-    beside them these are the machine's; for a kernel matrix the numbers are, with which it predicts.
+    LIBSVM numbers only the points of positive weight, and scikit-learn stores its numbers in ``support_``. A machine without
+    stored support vectors (a precomputed kernel) predicts with these numbers as columns of the kernel matrix, so there they count
+    all rows.
     """
     counted = np.arange(n)
     if weights is not None and estimator.support_vectors_.shape[0]:

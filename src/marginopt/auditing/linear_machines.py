@@ -45,7 +45,8 @@ _SOLVE_TOL = 1e-9
 _PROXIMAL_STEPS, _PROXIMAL_TOL = 20_000, 1e-10
 #: Relative distance from the box that covers the rounding of the scaled multipliers.
 _INSIDE = 1e-12
-#: Passes of dual coordinate ascent, updates for which small data get more, and the largest step times curvature at its end.
+#: Most passes of dual coordinate ascent: `_PASSES`, and so many more that small data get `_UPDATES` updates of a multiplier;
+#: largest step times curvature in a pass that is the last one.
 _PASSES, _UPDATES, _ASCENT_TOL = 200, 400_000, 1e-12
 
 
@@ -179,7 +180,7 @@ def _hinge_bound(X: FloatArray, signs: FloatArray, costs: FloatArray, squared: b
 
 
 def _solved_bound(model: Model) -> Rounded:
-    """Return the proved bound of our own solve; 0, below which no cost is, where it has none."""
+    """Return the proved bound of our own solve; without one 0, since no objective is negative."""
     result = solve(model, tol=_SOLVE_TOL)
     if result.bound is None or result.bound_kind != "proved":
         return Rounded(0.0)

@@ -1,16 +1,19 @@
-r"""`audit`: the gap between the objective of a fitted scikit-learn SVM (a *machine*) and a proved bound of its problem's optimum.
+r"""`audit`: the gap between the objective of a fitted *machine* and a proved bound of its problem's optimum.
 
-The problem of a machine is the one in scikit-learn's documentation (c_i is C times the class's weight times the sample's):
+A machine is a linear or kernel SVM, an ``SGDClassifier`` or a ``LogisticRegression`` of scikit-learn, or one of another package
+or a model file of LIBSVM or LIBLINEAR that can be read as such. Its problem is the one in scikit-learn's documentation (c_i is C
+times the class's weight times the sample's, φ the kernel's feature map, f the score, b the intercept, which is left out without
+``fit_intercept``):
 
 ``SVC``
     min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
 ``NuSVC``
-    min ½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)); what is stored is divided by ρ. Without weights.
+    min ½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)); the machine stores w/ρ and b/ρ. Without weights.
 ``OneClassSVM``
     min ½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i)); ``offset_`` is ρ. Without weights.
 ``LinearSVC``
     min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
-    (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none.
+    (``squared_hinge``, the default): the intercept is *penalised*.
     ``penalty="l1"``: ||w||_1 + |b/s| in place of the squares.
 ``LinearSVC(multi_class="crammer_singer")``
     min ½ Σ_k (||w_k||² + (b_k/s)²) + Σ c_i max_k (1{k ≠ y_i} + f_k(x_i) - f_{y_i}(x_i)). Of two classes scikit-learn stores the
@@ -29,11 +32,11 @@ The problem of a machine is the one in scikit-learn's documentation (c_i is C ti
     penalises it as ``LinearSVC`` does. Of several classes: min ½ Σ_k ||w_k||² + Σ c_i (log Σ_k exp f_k(x_i) - f_{y_i}(x_i)).
 
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
-to their box and shrunk until the equation holds; for ``LogisticRegression`` of c_i times the probability of the other label, or
-of our own optimum; for ``LinearSVC`` and ``SGDClassifier``, which store none, of our own optimum. It is a bound only where the
-kernel matrix is positive semidefinite, which is known of linear, RBF and polynomial kernels; for other kernels
-`Audit.condition` says so. The value is rounded up, the bound down, kernel entries counted with their own error, and multipliers
-satisfy their equation exactly.
+to their box and shrunk until the equation holds; for the logistic loss of c_i times the probability of the other label, or of
+multipliers near our own optimum; for ``LinearSVC``, ``LinearSVR`` and ``SGDClassifier`` with a hinge, which store none, of our
+own solution. With a kernel it is a bound only where the kernel matrix is positive semidefinite, which is known of linear, RBF and
+polynomial kernels (γ > 0, a constant term ≥ 0, a whole degree); for other kernels `Audit.condition` says so. The value is rounded
+up, the bound down, kernel entries counted with their own error, and multipliers satisfy their equation exactly.
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ _STORED = 1e-6
 _MOST_ROWS = 20_000
 #: The gap for which a larger iteration limit is searched, the seconds of that search, and the largest factor of the limit.
 _ENOUGH, _SECONDS, _FACTOR = 1e-4, 3.0, 1024
-#: Share of the gap that is left by the largest limit tried from which on a larger limit is no advice.
+#: A larger limit is advised only if the largest one tried leaves at most this share of the gap.
 _SMALLER = 0.5
 
 
@@ -86,7 +89,7 @@ def audit(
         Snap ML's linear one; the path of a model file of LIBSVM or LIBLINEAR, or of a pickle, as `marginopt.io.load_estimator`
         reads it; several of these, by name or in a list.
     X : array (n, p)
-        The kernel matrix where the kernel is precomputed.
+        The training points; the kernel matrix where the kernel is precomputed.
     y : array (n,), optional
         Labels, or numbers for the regressions; not for ``OneClassSVM``.
     sample_weight : array (n,), optional
@@ -97,9 +100,9 @@ def audit(
     Returns
     -------
     Audit or AuditTable
-        The table where there are several machines: those given, one for each pair of classes (SVC, NuSVC), or for each
-        class (LinearSVC, SGDClassifier). Where the fit stopped at ``max_iter``, ``advice`` says which limit would reach a gap of
-        1e-4: an estimate, by fitting again with doubled limits for about three seconds.
+        The table where there are several machines: those given, one for each pair of classes (SVC, NuSVC, OneVsOneClassifier), or
+        for each class (LinearSVC, SGDClassifier, OneVsRestClassifier). Where the fit stopped at ``max_iter``, ``advice`` says
+        which limit would reach a gap of 1e-4: an estimate, by fitting again with doubled limits for about three seconds.
 
     Raises
     ------
@@ -361,7 +364,7 @@ def _signs(estimator: Any, y: Any) -> FloatArray:
     return np.where(class_codes(estimator, y) == 1, 1.0, -1.0)
 
 
-#: What the machines of LIBLINEAR have in common.
+#: Parameters that the machines of LIBLINEAR have in common.
 _LIBLINEAR = ("C", "penalty", "loss", "intercept_scaling", "fit_intercept")
 
 

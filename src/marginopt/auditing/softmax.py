@@ -1,4 +1,8 @@
-"""Audit of scikit-learn's ``LogisticRegression`` with several classes, which fits the softmax model."""
+"""Audit of scikit-learn's ``LogisticRegression`` with several classes, which fits the softmax model.
+
+X is the training data (n × p), ``codes`` (n,) the class numbers, ``costs`` c_i = C times the weights of class and sample, W (K ×
+p) and b (K,) the weights and intercepts of the K classes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`Audit`, the proved gap of a fitted machine, and its arithmetic: values rounded up, bounds down, exactly feasible multipliers.
 
-A *machine* is a fitted linear or kernel model of scikit-learn, which `audit` reads.
+A *machine* is a fitted linear or kernel model that `audit` reads, of scikit-learn or converted to it (`auditing.machines`).
 """
 
 from __future__ import annotations

@@ -110,7 +110,10 @@ def _program(path: str) -> tuple[FloatArray, FloatArray]:
 
 
 def _half_space(n: int, p: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Draw points in [-1, 1]^p with labels by a noisy half-space, each class a quarter or more, as He and Little draw them."""
+    """Draw points in [-1, 1]^p with labels by a noisy half-space, each class a quarter or more, as for the package e01loss.
+
+    Its authors are He and Little (2023).
+    """
     if n < 2 or p < 1:
         raise InputError(f"points of a half-space have two classes and a feature; there are {n} points of {p} features")
     rng = np.random.default_rng(seed)

@@ -47,7 +47,8 @@ class Entry:
     log : str
         SHA-256 of the proof log; empty without one.
     multipliers : tuple of float
-        One multiplier for each data point; for a semidefinite program the lower triangles of its dual matrices. Empty without.
+        One multiplier for each data point; for a semidefinite program the lower triangles of its dual matrices; empty for other
+        evidence.
     """
 
     name: str
@@ -129,8 +130,9 @@ def _matches(pattern: str) -> Callable[[Any], bool]:
 
 #: Size that numbers of an entry stay below, and the largest number of characters of a short text.
 _HUGE, _LONGEST = 1e300, 100
+#: Pattern of a SHA-256 in hexadecimal.
 _DIGEST = "[0-9a-f]{64}"
-#: What each field of a record must be.
+#: Test of the value of each field of a record.
 _FITS: Mapping[str, Callable[[Any], bool]] = {
     "name": _matches(r"[a-z0-9-]{1,30}/[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"),
     "data": lambda value: isinstance(value, dict) and isinstance(value.get("kind"), str),

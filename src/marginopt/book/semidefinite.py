@@ -1,6 +1,8 @@
 """Semidefinite programs of the open book of margins: their data from SDPA files, values and bounds in rational arithmetic.
 
-    min c'x  such that  S = Σ x_k F_k - F_0 ⪰ 0;      the dual: max F_0 • Y  such that  F_k • Y = c_k, Y ⪰ 0.
+    min c'x  such that  S = Σ x_k F_k - F_0 ⪰ 0;      the dual: max F_0 • Y  such that  F_k • Y = c_k, Y ⪰ 0,
+
+with symmetric block matrices F_k, ⪰ 0 for positive semidefinite and F • Y = Tr FY.
 
 Points of solvers violate their constraints by rounding errors. So the solver gets the program with a shift δ > 0: F_0 + δI for
 F_0 and c_k - δ Tr F_k for c_k. A solution of it has S ⪰ δI in the published program, and with its multipliers Y' the matrix

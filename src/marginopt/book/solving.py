@@ -35,8 +35,9 @@ _LAST_DIGITS = 1e-12
 _TOLERANCE = 1e-6
 #: An open entry is solved again to this share of its gap, so that rounding errors do not leave the new bound below the old one.
 _GAP_SHARE = 0.999
-#: Columns of a 0-1 loss from which on the search is by conflicts, with more points than this from one column more on: in six
-#: columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they are many.
+#: Number of columns of a 0-1 problem from which the conflict engine is chosen; with more than `_MANY_POINTS` points one column
+#: more. In six columns logs of boxes take longer to check than those of conflicts if the points are few, and less long if they
+#: are many.
 _CONFLICT_COLUMNS, _MANY_POINTS = 6, 200
 #: The fields of an entry that go with its value, and with its bound.
 _OF_POINT = ("value", "point", "who", "date")
@@ -93,6 +94,7 @@ def run_entry(
     Parameters
     ----------
     entry : Entry
+        The book's entry of the instance.
     solver : str, optional
         By default the entry's solver if the book accepts its bounds for the model, else the model's default one.
     time_limit : float
@@ -105,7 +107,7 @@ def run_entry(
     Raises
     ------
     InputError
-        A proof from a solver that writes none of this model.
+        A proof from a solver that writes none of this model, or data with another digest than the entry's.
     DataError
         The data are not on this machine.
     """
@@ -249,6 +251,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
     Parameters
     ----------
     entry : Entry
+        The entry to verify.
     time_limit : float
         Seconds of each solve, and of the check of its log.
 
@@ -270,7 +273,7 @@ def remake_entry(entry: Entry, time_limit: float = 60.0) -> EntryVerdict:
 
 
 def _run_to_bound(entry: Entry, time_limit: float) -> Run:
-    """Solve an open entry from its point to its gap, anew from each better point: the same bound is a smaller gap there."""
+    """Solve an open entry from its point until its bound is proved; start again from a better point, where the gap is smaller."""
     best, (X, _) = entry, build_data(entry.data)
     while True:
         start = {"w": np.asarray(MODELS[entry.model].start_coefficients(best.point, X))}
@@ -287,7 +290,7 @@ def submit_result(
     """Return the improved entry that a stored result gives; raise InputError if it is no better than the book's.
 
     The value is that of the result's point in rational arithmetic. A new bound is accepted if a log, the multipliers of a hinge
-    loss, or the recomputed certificate proves it; otherwise the book's bound is retained.
+    loss or semidefinite program, or the recomputed certificate proves it; otherwise the book's bound is retained.
 
     Parameters
     ----------
@@ -305,7 +308,7 @@ def submit_result(
     Raises
     ------
     InputError
-        The result is of no instance of the book, has no point, its log is refused, or the book knows no worse.
+        The result is of no instance of the book, has no feasible point, or is no better than the book's; or its log is refused.
     DataError
         The file cannot be read.
     """

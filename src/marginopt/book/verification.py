@@ -2,7 +2,8 @@
 
 It generates the data again, recomputes the objective of the point and a bound by multipliers, and checks a proof log if one is
 given. It does not check a bound by a certificate; `solving.remake_entry` does. `MODELS` has the rules of each model of the book:
-its exact objective, its solvers, and the kind of evidence for bounds.
+its exact objective, its solvers, and the kind of evidence for bounds. Throughout x_i is a row of X, u_i = y_i x_i'w its margin,
+and (t)_+ = max(t, 0), (t)_- = max(-t, 0).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from .data import build_data, data_digest
 from .entries import Entry
 from .semidefinite import dual_matrices, exact_cost, exact_dual_value, shifted_form
 
+#: Rows of exact numbers.
 _Rows = list[list[Fraction]]
 #: The model's parameters by name, as `Entry.parameters`.
 Parameters: TypeAlias = Mapping[str, Any]
@@ -65,8 +67,8 @@ def _margin_loss(loss: Callable[[Fraction], Fraction | int]) -> Callable[..., Fr
 def _conic(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
     """Return Tr W + λ Σ z_i with the least feasible z of (w, W), rounded up.
 
-    W - ww' ⪰ 0 gives h_i = x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)², and the least z_i with (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) ≤ h_i is
-    (1 - u_i)_+²/h_i.
+    W - ww' ⪰ 0 gives h_i = x_i'W x_i - 2u_i + 1 ≥ (1 - u_i)², and the least z_i with r_i = 1 - u_i and
+    (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) ≤ h_i is (r_i)_+²/h_i.
     """
     rows, p, lam = _signed(X, y), X.shape[1], Fraction(float(parameters["lam"]))
     w = _vector(point, "w", p)
@@ -84,7 +86,7 @@ def _conic(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -
 
 
 def _balanced(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """Return ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm."""
+    """Return ||w||² + Σ C_i 1{u_i < 1}, w_0 outside the norm, C_i = C over the size of the point's class."""
     w = _vector(point, "w", X.shape[1])
     costs = map(Fraction, _class_costs(y, parameters).tolist())
     wrong = (cost for margin, cost in zip(_margins(_signed(X, y), w), costs, strict=True) if margin < 1)
@@ -101,7 +103,10 @@ def _semi_supervised(X: FloatArray, y: FloatArray, parameters: Parameters, point
 
 
 def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """Return Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1, without the intercept."""
+    """Return Σ 1{y_i x_i'ρ < t} + N C0 ||ρ||_0 + N C1 ||ρ||_1 of N points, threshold t and whole coefficients ρ.
+
+    The norms leave the intercept out; C1 is so small that it only breaks ties (`ScoringSystem`).
+    """
     model = _scoring_system(X, y, parameters)
     rho = _vector(point, "w", X.shape[1])
     (first, last), (lower, upper) = model.intercept_bounds, model.coefficients
@@ -117,7 +122,7 @@ def _scoring(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point)
 
 
 def _kernel_ramp(X: FloatArray, y: FloatArray, parameters: Parameters, point: Point) -> Fraction:
-    """Return ||u||_1 + Σ C_i min((1 - m_i)_+, 2 + (-99 - m_i)_+), m_i = y_i (x_i'Σ_j u_j x_j + b)."""
+    """Return ||u||_1 + Σ C_i min((1 - m_i)_+, 2 + (-99 - m_i)_+) of kernel weights u, m_i = y_i (x_i'Σ_j u_j x_j + b)."""
     u, (b,) = _vector(point, "u", len(y)), _vector(point, "b", 1)
     rows = [[Fraction(x) for x in row] for row in X[:, 1:].tolist()]
     used = [(weight, row) for weight, row in zip(u, rows, strict=True) if weight]

@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--all", action="store_true", help="also every cell that holds, with its figures")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     args = parser.parse_args(argv)
-    warnings.simplefilter("ignore", MarginoptWarning)  # what a tiny instance warns of is not what is examined
+    warnings.simplefilter("ignore", MarginoptWarning)  # tiny instances warn of matters that no law is about
     try:
         companions = None if args.on is None else comma_separated(args.on)
         cells = list(examine(args.name, companions))

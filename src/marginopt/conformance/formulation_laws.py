@@ -155,7 +155,7 @@ def _refused(case: Case, noun: str, arrays: Mapping[str, Any], parameters: Mappi
         return holds(noun) if str(error) else violated(f"{noun}: an error without words")
     except MarginoptError as error:
         return violated(f"{noun}: {type(error).__name__} in place of InputError")
-    except Exception as error:  # noqa: BLE001 - what is looked for is any error that is not ours
+    except Exception as error:  # noqa: BLE001 - any error that is not ours violates the law
         return violated(f"{noun}: {type(error).__name__}: {error}")
     return violated(f"{noun} is taken")
 
@@ -182,6 +182,7 @@ def _spoilt(case: Case) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, o
 
 #: The laws of relaxations, each tested on 0-1 problems with a known optimum.
 RELAXATION_LAWS: Laws[RelaxationCase] = Laws()
+#: Relative tolerance of these laws.
 _TOL = 1e-6
 
 

@@ -90,9 +90,10 @@ def _(cone: Power, v: FloatArray) -> float:
 def broken_conditions(form: StandardForm, result: Result, tol: float) -> list[str]:
     """Return the optimality conditions that a point and its multipliers violate, with figures; empty if optimal to ``tol``.
 
-    The conditions follow from the Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q = ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k
-    in K_k*, complementarity, and ζ_j ≥ 0 where only the lower bound can be active, ≤ 0 where only the upper one can. The cones
-    are self-dual apart from {0} and those with a ``dual_map``.
+    The form is min f(x) = ½x'Px + q'x + r with F_k x + g_k in cones K_k and bounds of x; z_k are the multipliers of the cones, ζ
+    those of the bounds (reduced costs). The conditions follow from the Lagrangian f(x) - Σ<z_k, F_k x + g_k> - <ζ, x>: P x + q =
+    ΣF_k'z_k + ζ, F_k x + g_k in K_k, z_k in the dual cone K_k*, complementarity, and ζ_j ≥ 0 where only the lower bound can be
+    active, ≤ 0 where only the upper one can. The cones are self-dual apart from {0} and those with a ``dual_map``.
 
     Parameters
     ----------
@@ -498,10 +499,10 @@ PROGRAM_LAWS: Laws[Solver] = Laws()
 class _Programs:
     """Programs in two variables with the rows F x + g ≥ 0: a linear and a quadratic one, each continuous and with an integer."""
 
-    F: list[list[float]]
-    g: list[float]
-    q: list[float]
-    curvature: list[float]
+    F: list[list[float]]  #: coefficients of the rows
+    g: list[float]  #: constants of the rows
+    q: list[float]  #: linear costs
+    curvature: list[float]  #: diagonal of the quadratic cost
 
     def forms(self) -> list[StandardForm]:
         """Return each combination of rows and objective as a form."""

@@ -1,5 +1,6 @@
 """D-NPSVC++: nonparallel classifiers (a hyperplane for each class) trained together with a neural network. Needs PyTorch.
 
+The method is that of Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*.
 `DeepNPSVC` is the scikit-learn estimator, `PUBLISHED_TRAINING` the paper's training parameters. The parts can be used in other
 training loops: `NPSVCHead` on an encoder, `NearObjectives` (one objective for each class), `ChebyshevLoss` (their combination by
 weights τ, which a simplex solver updates), and `Training`, the loop itself. Install the extra ``[deep]``.

@@ -1,4 +1,7 @@
-"""`DeepNPSVC`: the deep nonparallel classifier D-NPSVC++ as a scikit-learn estimator, with checkpoints of its training."""
+"""`DeepNPSVC`: the deep nonparallel classifier D-NPSVC++ as a scikit-learn estimator, with checkpoints of its training.
+
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*.
+"""
 
 from __future__ import annotations
 
@@ -217,7 +220,7 @@ def check_finite(X: Any) -> None:
 
 
 #: Training of D-NPSVC++ as NPSVC++ §C.2.2 says: SGD with momentum 0.9 and weight decay, the encoder frozen after ten epochs, and
-#: β = 0.85 of (26). The paper's learning rate of Flowers-102 is 1e-2.
+#: a share β = 0.85 of the new weights τ in (26). The paper's learning rate of Flowers-102 is 1e-2.
 PUBLISHED_TRAINING: Mapping[str, Any] = MappingProxyType({
     "optimizer": "sgd", "learning_rate": 1e-3, "final_learning_rate": 1e-5, "weight_decay": 1e-4, "batch_size": 64,
     "encoder_epochs": 10, "momentum": 0.85,
@@ -229,9 +232,11 @@ _OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax", "arcface")
 class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[misc]
     """D-NPSVC++: a hyperplane for each class over the features of a network trained together with them, NPSVC++ (22)-(26).
 
-    f_l(x) = w̃_l'·LN[φ(x); z(x)] with an encoder φ and z = MLP(φ). Algorithm 2: for every batch an update of everything at the
-    current τ, then τ by (25), (26) with the hyperplanes frozen, and an update of the shared parameters. Prediction (21): the
-    nearest hyperplane, |f_l(x)|/||w̃_l||; with ``orientation="rest"`` the farthest. The training of the paper's §C.2.2 is
+    Class l of K has the hyperplane f_l(x) = w̃_l'·LN[φ(x); z(x)] = 0 with an encoder φ, z = MLP(φ) and a layer norm LN, and an
+    objective J_l (`NearObjectives`). The loss is Σ τ_l ϖ_l J_l with given weights ϖ and weights τ of the unit simplex, its dual
+    to max_l ϖ_l J_l. Algorithm 2: for every batch an update of everything at the current τ, then τ by (25), (26), and an update
+    of the shared parameters (of encoder and MLP) with the hyperplanes frozen. Prediction (21): the nearest hyperplane,
+    |f_l(x)|/||w̃_l||; with ``orientation="rest"`` the farthest. The training of the paper's §C.2.2 is
     ``DeepNPSVC(**PUBLISHED_TRAINING)``.
 
     Parameters
@@ -254,7 +259,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, Estimator):  # type: ignore[m
     weights : float or sequence of float
         ϖ_l of max_l ϖ_l J_l, in the order of the sorted labels.
     gamma, final_gamma : float
-        γ of (25), cosine-annealed over the epochs; a larger γ puts more weight τ on the largest objective.
+        γ of (25), cosine-annealed over the epochs from ``gamma`` to ``final_gamma``; a larger γ puts more weight τ on the largest
+        objective.
     momentum : float
         Share of the new τ in (26): 0.85 in the paper. A small share averages the weights over batches.
     simplex : str

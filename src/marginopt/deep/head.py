@@ -1,4 +1,8 @@
-"""The network of `DeepNPSVC`: an encoder φ, and a head that computes the decision values f_l from its output, NPSVC++ (22)."""
+"""The network of `DeepNPSVC`: an encoder φ, and a head that computes the decision values f_l from its output, NPSVC++ (22).
+
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*. Row l of the
+matrix W̃ of hyperplanes is w̃_l = [w_l; v_l], with w_l for φ and v_l for the learned features z.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Losses of deep nonparallel classifiers: an objective J_l for each class, and their combination by weights τ, NPSVC++ (25)."""
+"""Losses of deep nonparallel classifiers: an objective J_l for each class, and their combination by weights τ, NPSVC++ (25).
+
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024), *NPSVC++: Nonparallel classifiers encounter representation learning*; numbers in
+parentheses are its equations. Class l of K has the decision value f_l(x) = w̃_l'LN[φ(x); z(x)] (`NPSVCHead`); the
+*representations* of a sample are the encoder's output φ and the learned features z. |B| is the number of samples in a batch.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
     Parameters
     ----------
     gram : ndarray (K, K)
-        Q_lm = <grad_l, grad_m>.
+        Q_lm = <grad_l, grad_m>, the inner products of the objectives' gradients.
     objectives : ndarray (K,)
         J_l.
     gamma : float
@@ -141,9 +146,10 @@ class NearObjectives(Objectives):
 
 @final
 class SoftmaxObjectives(Objectives):
-    """Softmax objectives J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l; where s = 0, their sum is the cross-entropy.
+    """Softmax objectives J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l, e_l the l-th unit vector.
 
-    With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised.
+    If s = 0, their sum is the cross-entropy. If s > 0 the own class's logit must lead by s: a margin softmax, additive on logits
+    that are not normalised.
     `AngularObjectives` has ArcFace's margin, in the angle between normalised vectors.
 
     Parameters
@@ -170,10 +176,10 @@ class SoftmaxObjectives(Objectives):
 
 @final
 class AngularObjectives(Objectives):
-    """ArcFace's objectives, one for each class: J_l = -(1/|B|) Σ_{y_i=l} log softmax(s cos(θ_ij + m [j = l]))_l.
+    """ArcFace's objectives, one for each class: J_l = -(1/|B|) Σ_{y_i=l} log softmax_j(s cos(θ_ij + m [j = l]))_l.
 
-    θ_ij is the angle between the representation of x_i and w̃_j, whose cosine `NPSVCHead` gives with ``angular=True``. Their sum
-    is (3) of Deng, Guo, Xue, Zafeiriou, *ArcFace*, CVPR 2019, without a correction where θ + m exceeds π.
+    θ_ij is the angle between LN[φ(x_i); z(x_i)] and w̃_j, whose cosine `NPSVCHead` gives with ``angular=True``. The sum of the
+    J_l is (3) of Deng, Guo, Xue, Zafeiriou, *ArcFace*, CVPR 2019, without a correction where θ + m exceeds π.
 
     Parameters
     ----------
@@ -224,13 +230,16 @@ def gradient_gram(
     Parameters
     ----------
     head : NPSVCHead
+        The head that computes f from φ and z.
     objectives : Objectives
+        The objectives J_l.
     phi, z : Tensor
         Encoder output (batch, features) and learned features (batch, hidden[-1]).
     y : Tensor (batch,)
         Class numbers.
     moves_phi : bool
-        Whether the encoder is trained. Then θ_sh acts through φ as well, and the bound (24) holds only with ∂J_l/∂φ included.
+        Whether the encoder is trained. Then the shared parameters act through φ as well, and the bound (24) on the gradient in
+        them holds only with ∂J_l/∂φ included.
     """
     phi, z = phi.detach(), z.detach()
     inputs = [phi, z] if head.hypothesis == "skip" and moves_phi else [z]
@@ -322,7 +331,7 @@ class ChebyshevLoss(nn.Module):
         return value
 
     def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:
-        """Set τ to βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; keep a uniform τ ("sum")."""
+        """Set τ to βτ* + (1 - β)τ, (26), with β = ``momentum`` and τ* of (25) for the Gram matrix; keep a uniform τ ("sum")."""
         if self.combination == "sum":
             return
         share = self.weights

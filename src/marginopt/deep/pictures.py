@@ -1,4 +1,7 @@
-"""Plots of the training of `DeepNPSVC`: the classes' objectives as a radar chart (figure A.4) and over the epochs (figure 2)."""
+"""Plots of the training of `DeepNPSVC`: the classes' objectives J_l as a radar chart (figure A.4) and over the epochs (figure 2).
+
+Figures are those of Zhang et al. (2024), *NPSVC++*; τ_l and ϖ_l are the weights of `ChebyshevLoss`.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ def draw_objectives(
     log : bool
         Logarithmic axes, as the paper's for later epochs.
     ax : PolarAxes, optional
+        A new one where it is not given.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""The training loop of `DeepNPSVC`, NPSVC++ Algorithm 2: for each batch two updates of the network, and one of τ between them."""
+"""The training loop of `DeepNPSVC`, NPSVC++ Algorithm 2: for each batch two updates of the network, and one of τ between them.
+
+*NPSVC++* is Zhang, Lai, Zhou and Liang (2024); numbers in parentheses are its equations. W̃ are the hyperplanes of all classes,
+θ_sh the shared parameters of encoder and MLP, and the loss is Σ τ_l ϖ_l J_l of the classes' objectives J_l (`losses`).
+"""
 
 from __future__ import annotations
 
@@ -48,11 +52,12 @@ class Settings:
     weight_decay : float
         Weight decay of the optimiser, ≥ 0.
     gamma, final_gamma : float
-        γ of (25) in the first epoch and at the end, cosine-annealed between.
+        γ of (25) in the first epoch and at the end, cosine-annealed between; a ``final_gamma`` above ``gamma`` counts as
+        ``gamma``.
     shared_step : bool
         Whether each batch has a second update, of encoder and MLP alone with the hyperplanes frozen.
     encoder_epochs : int, optional
-        The encoder is frozen from this epoch on (10 of 50 in the paper); never where it is not given.
+        The encoder is frozen after this many epochs (10 of 50 in the paper); never where it is not given.
     """
 
     epochs: int = 50
@@ -132,6 +137,7 @@ class Training:
     loss : ChebyshevLoss
         The loss, with its weights τ.
     settings : Settings
+        The settings.
     order : torch.Generator
         The random generator that shuffles the samples in each epoch.
     epoch : int

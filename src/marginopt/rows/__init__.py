@@ -59,7 +59,7 @@ class Rows(ABC):
 
     @property
     def row_bytes(self) -> float:
-        """The average bytes of a row in memory: 8 an entry of a dense matrix, 16 an entry and 8 more of a sparse one."""
+        """The average bytes of a row in memory: 8 for each entry of a dense matrix; 16 for each of a sparse one, and 8 a row."""
         n, p = self.shape
         return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
 
@@ -99,7 +99,8 @@ class Rows(ABC):
     def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
         """Return (start, stop) of at most ``pieces`` ranges of rows, evenly spaced, not random.
 
-        All have the same length, max(count // pieces, 1), so that they hold about ``count`` rows.
+        All have the same length, max(min(count, n) // pieces, 1). They hold about ``count`` rows, or up to ``pieces`` rows if
+        ``count`` is smaller.
         """
         n = self.shape[0]
         length = max(min(count, n) // pieces, 1)

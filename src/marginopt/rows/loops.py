@@ -15,6 +15,7 @@ from ..code_cache import cached_njit
 #: The results of `check_columns`: column indices increase along each row; they do not; one is out of range; ``ends`` decrease.
 SORTED, UNSORTED, COLUMN_OUT_OF_RANGE, DECREASING_ENDS = 0, 1, 2, 3
 
+#: Decorators that compile a loop in the order of its operations, and one whose sums may be in any order.
 _exact, _sums = cached_njit(frozenset()), cached_njit(frozenset({"reassoc", "contract", "nsz"}))
 
 

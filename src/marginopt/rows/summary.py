@@ -46,6 +46,7 @@ class ColumnSummary:
         Parameters
         ----------
         shape : (int, int)
+            The numbers of rows and columns, (n, p).
         entries : int
             The number of stored entries; n × p of a dense matrix.
         blocks : iterable of (int, int, block)
@@ -69,7 +70,7 @@ class ColumnSummary:
             if not np.isfinite(squares).all():  # an entry is not finite, or its square too large
                 _check_finite(start, p, arrays)
             digest.add(*arrays)
-        if entries != n * p:  # what is not stored is zero
+        if entries != n * p:  # an entry that is not stored is zero
             holes = counts < n
             low[holes], high[holes] = np.minimum(low[holes], 0.0), np.maximum(high[holes], 0.0)
         return cls(low, high, squares / n, digest.text())

@@ -1,5 +1,7 @@
 """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`: `select`, by one of five selectors.
 
+The kernel is k(x, x') = exp(-γ||x - x'||²). The classifier and the grids are those of Luo et al., *MaxMin-L2-SVC-NCH* ("MaxMin").
+
 The selectors are cross-validation, Fisher's ratio, the density of likelihoods, the bat algorithm and max-min. Another selector
 is a subclass of `Selector` that returns a `Choice`.
 """
@@ -37,8 +39,9 @@ __all__ = [
     "select",
 ]
 
+#: One selector of each kind.
 _SELECTORS: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
-#: The selectors by name, with the paper's parameters.
+#: The selectors by name, with their default parameters.
 SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _SELECTORS}
 
 
@@ -64,6 +67,7 @@ def select(
     Parameters
     ----------
     X : array_like or CSR (n, p)
+        The training points.
     y : array_like (n,)
         Labels -1, +1.
     selector : {"cv", "fisher", "likelihood-density", "bat", "maxmin"} or Selector
@@ -97,6 +101,8 @@ def select(
         to be split, several C for "maxmin".
     MissingPackageError
         "bat" without NiaPy.
+    SolverError
+        A model was not solved.
     """
     chosen = _selector(selector)
     begin = time.perf_counter()
@@ -145,7 +151,7 @@ def _candidates(values: float | Sequence[float], name: str) -> FloatArray:
 
 
 def _spread(X: Points) -> FloatArray:
-    """Largest minus smallest value of every feature."""
+    """Return the largest minus the smallest value of every feature."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.ptp(X, axis=0))
     return to_dense(X.max(axis=0) - X.min(axis=0)).ravel()

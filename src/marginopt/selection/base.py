@@ -1,4 +1,8 @@
-"""The interface of selectors of γ and C: `Selector`, its data `Sample`, its `Choice`, and `Trainer`, which trains models."""
+"""The interface of selectors of γ and C: `Selector`, its data `Sample`, its `Choice`, and `Trainer`, which trains models.
+
+γ is the parameter of the Gaussian kernel k(x, x') = exp(-γ||x - x'||²), C that of the two-hulls classifier `ConvexHullsDual` of
+Luo et al., *MaxMin-L2-SVC-NCH* ("MaxMin"): min ½a'(G + I/C)a over one unit simplex for each class, G_ij = y_i y_j k(x_i, x_j).
+"""
 
 from __future__ import annotations
 
@@ -84,7 +88,8 @@ class Choice:
     unsolved : int
         Number of models whose solve ended before the tolerance.
     steps : sequence of mapping
-        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
+        γ, the optimal value f(γ) of the two-hulls dual, its derivative and the Fisher ratio of every model of an ascent in γ
+        ("maxmin"); empty for other selectors.
     """
 
     gamma: float

@@ -1,7 +1,8 @@
 """The five selectors of γ and C for the two-hulls classifier: rules that choose both from training data.
 
 `CrossValidation` and `Bat` choose by the accuracy of trained models. `Fisher` and `LikelihoodDensity` choose γ by a criterion
-that trains no model, and then C by one model for each. `MaxMinSelector` ascends in γ at a given C.
+that trains no model, and then C by one model for each. `MaxMinSelector` ascends in γ at a given C. γ is the parameter of the
+Gaussian kernel k(x, x') = exp(-γ||x - x'||²); "MaxMin", or the paper, is Luo et al., *MaxMin-L2-SVC-NCH*.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ class CrossValidation(Selector):
 class _GammaAccuracies:
     """The accuracies at one γ: the mean for each C, models trained, models short of the tolerance."""
 
-    accuracy: FloatArray
-    count: int
-    unsolved: int
+    accuracy: FloatArray  #: mean accuracy for each C
+    count: int  #: number of models trained
+    unsolved: int  #: number of models short of the tolerance
 
 
 def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _GammaAccuracies:
@@ -81,16 +82,16 @@ def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads:
 class Bat(Selector):
     """Random search by Yang's bat algorithm between the ends of the candidates of γ and C.
 
-    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin Table
-    4. The paper does not say on which points the error is measured; here ``judge`` selects them. Needs NiaPy (``pip install
-    marginopt[selection]``).
+    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` models are trained, by default 400 as in
+    MaxMin Table 4. The paper does not say on which points the error is measured; here ``judge`` selects them. Needs NiaPy
+    (``pip install marginopt[selection]``).
 
     Parameters
     ----------
     bats, iterations : int
         Number of bats, ≥ 2, and of generations, ≥ 1; the first generation is the random start.
     loudness, pulse_rate : float
-        Yang's A and r, in (0, 1].
+        Loudness A and pulse rate r of the bat algorithm, in (0, 1].
     judge, share
         As `Fisher`.
     scale : {"log2", "linear"}
@@ -225,9 +226,9 @@ class CriterionSelector(Selector):
 class Fisher(CriterionSelector):
     """The selector of the γ with the largest Fisher ratio D_inter/D_inner, MaxMin (54)/(55), then of the best C at it.
 
-    D_inter = ||m+ - m-||², the distance between the classes' means in feature space; D_inner, the sum of the classes' variances
-    about them (Wang, Wu, Ye and Hao, 2003). The ratio has a positive limit as γ → 0, where it often has its largest value, and
-    the rule then chooses a kernel that is almost constant.
+    D_inter = ||m+ - m-||² is the squared distance between the classes' means in feature space, D_inner the sum of the classes'
+    variances about their means (Wang, Wu, Ye and Hao, 2003). The ratio has a positive limit as γ → 0, where it often has its
+    largest value, and the rule then chooses a kernel that is almost constant.
 
     Parameters
     ----------
@@ -256,6 +257,7 @@ def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> f
     y : ndarray (n,)
         Labels -1, +1.
     gamma : float
+        γ > 0.
     """
     K = np.exp(-gamma * distances)
     np.fill_diagonal(K, 0.0)
@@ -293,8 +295,8 @@ class LikelihoodDensity(CriterionSelector):
 class MaxMinSelector(Selector):
     """Gradient ascent of the max-min problem in γ between the ends of the candidates, at one given C, MaxMin Algorithm 3.
 
-    The answer is a stationary point in γ. The candidates' C must be one number (1 by default): the optimal value rises and falls
-    with C, so that it cannot be chosen in this way.
+    The ascent maximises f(γ), the optimal value of the two-hulls dual, and ends at a stationary point. The candidates' C must be
+    one number (1 by default): the optimal value falls as C rises, so that its maximum over C is at the smallest candidate.
 
     Parameters
     ----------
@@ -305,7 +307,8 @@ class MaxMinSelector(Selector):
     rate : {"secant", "printed"}
         Rule of the learning rate, see `solvers.max_min.MaxMin`.
     stationarity : float
-        ε2, |f'| at which to stop.
+        The largest |d log f/d log γ| at which to stop; with ``rate="printed"`` the largest |f'|, the derivative by ``parameter``.
+        It is ε2 of MaxMin Algorithm 3.
     warm : bool
         Whether an inner solve starts from the solution of the last one; the paper's does not.
     """
