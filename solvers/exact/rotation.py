@@ -147,8 +147,8 @@ class RotatedCoordinates:
 
         They follow from the domain, squares, the norm or, for an intercept, the losses. For fixed other coefficients the
         objective is piecewise linear in an intercept. Some optimal intercept is at a breakpoint of a point's loss, at margin 1 of
-        a kept point or of a point in a budget, at a binding row, at an end of its domain, or, for an integer, within 1 of one of
-        these.
+        a point whose margin the problem restricts (`MarginProblem.kept_points`, ``budgets``), at a binding row, at an end of its
+        domain, or, for an integer, within 1 of one of these.
         """
         problem, has_square = self.problem, self.problem.curvature > 0.0
         squares = np.full(has_square.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
@@ -179,7 +179,10 @@ class RotatedCoordinates:
         )
 
     def loss_error(self, value: float) -> float:
-        """Return a bound of the error of the losses where the objective is below ``value``; ∞ if losses jump and margins err."""
+        """Return a bound of the error of Σ_i c_i ρ_i where the objective is below ``value``.
+
+        It is ∞ if a loss jumps and margins may differ by more than `_SHORT`.
+        """
         problem, errors = self.problem, self.margin_errors(value)
         if any((loss.below > loss.at).any() for loss in problem.losses):
             return np.inf if errors.max(initial=0.0) > _SHORT else 0.0
@@ -196,7 +199,10 @@ def original_coordinates(problem: MarginProblem) -> RotatedCoordinates:
 
 
 def choose_coordinates(problem: MarginProblem) -> RotatedCoordinates:
-    """Return a problem in coordinates rotated to its rows; in the original ones if its squares differ or w is restricted."""
+    """Return a problem in coordinates rotated to its rows.
+
+    The coordinates stay as they are if w is restricted, only an intercept is there, or the penalties d_j w_j² differ in d_j.
+    """
     A = problem.A
     p, V = A.shape[1], np.eye(A.shape[1])
     in_norm = np.arange(p) >= problem.intercept

@@ -20,7 +20,7 @@ from .tree import HALVES, new_stack, search_below, split_node
 
 #: Number of nodes bounded in a plunge, the depth-first search below one open node, before the next one is taken.
 _PLUNGE = 400
-#: Entries of the rows that nodes read between two readings of the clock, about.
+#: Entries of the rows that the nodes of one step read, about.
 _READ = 2_000_000
 #: Least number of nodes between two checks of the deadline: nodes may be slow where flows have many pairs.
 _FEW = 4

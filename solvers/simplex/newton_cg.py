@@ -2,8 +2,9 @@
 
 SMO takes these steps from an approximate point where `newton_cholesky` would need too much time or memory.
 
-At a point x with gradient g a guess S of the support holds the x_i > 0 and the violators, g_i < ν - |residual on S|. The step
-minimises ½d'Q_SS d + g_S'd over E'd = 0 (E has a column for each simplex) by projected conjugate gradients, only as
+The problem is min f(x) = ½x'Qx + c'x over x ≥ 0, E'x = 1 (E has a column for each simplex). At a point x with gradient g a guess
+S of the support holds the x_i > 0 and the violators, g_i < ν - max |g - ν| on the support, ν the weighted mean of g in i's
+simplex. The step minimises ½d'Q_SS d + g_S'd over E'd = 0 by projected conjugate gradients, only as
 accurately as the guess warrants; one pass over the columns of S updates g. A weight that has become negative leaves S and is set
 to zero at the next step. Clipping it at once would be useless, since the kernel's largest eigenvalues turn a little lost weight
 into a large change of g. Steps use the columns' precision; each one starts at the residual, so that errors do not add up. Where
