@@ -1,7 +1,7 @@
 """Solvers of the SVM duals, QPs on unit simplices (`SimplexQP`) or on a box with one equality (`BoxEqualityQP`): their records.
 
-The objective is ½a'Qa + c'a. SMO (`smo`, `box_smo`), Frank-Wolfe methods (`frank_wolfe`), the core vector machine and projected gradients are modules of this
-folder, imported when a solver is called.
+The objective is ½a'Qa + c'a. SMO (`smo`, `box_smo`), Frank-Wolfe methods (`frank_wolfe`), the core vector machine and projected
+gradients are modules of this folder, imported when a solver is called.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The problem is min ½a'Qa + c'a over 0 ≤ a ≤ u, s'a = r with signs s_i = ±1; a point is a variable a_i. With the gradient
 ∇ = Qa + c, d = s∘∇ and K_ij = s_i s_j Q_ij a point is *up* if it can move by +s_i, *low* if it can move by -s_i; the violation of
-optimality is max_low d - min_up d. A refresh recomputes ∇ in float64 from the data (`refresh_gradient`). A point *leaves* if it is
-no longer active: pairs are then chosen among the active points only.
+optimality is max_low d - min_up d. A refresh recomputes ∇ in float64 from the data (`refresh_gradient`). A point *leaves* if it
+is no longer active: pairs are then chosen among the active points only.
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
 class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
     """The Frank-Wolfe method (Algorithm 2): steps toward the vertex e_i with the least ∇_i, by exact line search.
 
-    The step is a + λ(e_i - a), λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1], for min ½a'Qa + c'a.
+    The step is a + λ(e_i - a), λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1].
     **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
     can raise the objective. Here every step is exact, and for the ball's dual (15) it is the ½(1 - r²/γ²) in print (`StopRule`
     defines r and γ).
@@ -483,8 +483,8 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 class ModifiedFrankWolfe(FrankWolfe):
     """The modified Frank-Wolfe method (Algorithm 3): the better of a toward step and a step away from a support point.
 
-    Away from j, a + λ(a - e_j): λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) with R = a'Qa, at most a_j/(1 - a_j); where it
-    is cut at that, j leaves the support (a drop). **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r², (1-δ-)r² the
+    Away from j, a + λ(a - e_j): λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) with R = a'Qa, at most a_j/(1 - a_j); where
+    λ is cut at that, j leaves the support (a drop). **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r², (1-δ-)r² the
     squared distance of the support point j from the ball's centre (printed with δ- - 1); lines 8-9 read r_k for r_0; the text
     calls j furthest, it is nearest; "step 20" of (31) is line 18. r² is not updated by that recurrence here but follows from a'Qa
     and c'a, for any kernel. Linear convergence: Proposition 1. Parameters as `FrankWolfe`.

@@ -192,7 +192,7 @@ _SAMPLE = 1024
 
 
 def _model_rows(n: int, limit: float, *, refined: bool = False) -> int:
-    """Return the number of rows of B for n points: within ``limit`` bytes, but at least `FEWEST`; more for a ``refined`` model."""
+    """Return the number of rows of B for n points: within ``limit`` bytes, at least `FEWEST`; more for a ``refined`` model."""
     return int(max(min(n // (_PER_MORE if refined else _PER_ROW), _MOST, _PART * limit / (_BYTES_PER_ROW * n)), FEWEST))
 
 
@@ -278,8 +278,8 @@ LOW_RANK_FROM = 2000
 #: Largest `LowRankModel.unexplained_ratio` of a model that is trusted, and of one that is tried; least share of the points in its
 #: support.
 _TRUSTED_RATIO, _LEFT, _SHARE = 2.0, 64.0, 0.125
-#: Largest share of the points in the support for which working sets of pairs are faster than rounds of a model that is not trusted;
-#: bytes of their float32 columns for each point of the support and each point, a quarter added for points that leave the support.
+#: Largest share of the points in the support for which working sets of pairs are faster than rounds of an untrusted model; bytes
+#: of their float32 columns for each point of the support and each point, a quarter added for points that leave the support.
 _FEW, _COLUMN = 0.5, 5
 _ROUNDS, _GUESSES = 12, 24
 #: Newton steps on the model's support after which points without weight leave it, since the model's support is too large.

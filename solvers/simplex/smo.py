@@ -232,8 +232,8 @@ _EXACT_FROM = 0.11
 class SMO(Algorithm[SimplexQP, SmoState]):
     """Sequential minimal optimisation: pairs by second-order choice, float32 columns, float64 gradient.
 
-    Before a gap is claimed the gradient is recomputed in float64 from the data. Between refreshes its error is that of the float32
-    columns, so pairs pause at the latest at a ten-thousandth of the relative gap at the last refresh.
+    Before a gap is claimed the gradient is recomputed in float64 from the data. Between refreshes its error is that of the
+    float32 columns, so pairs pause at the latest at a ten-thousandth of the relative gap at the last refresh.
 
     **Errata** of Algorithm 2 of Luo et al., *MaxMin-L2-SVC-NCH*, which this solver replaces: (43) is a minimisation, and (43) and
     (45) must have 1/C where they print C; the curvature is Q_ii + Q_jj - 2Q_ij.
