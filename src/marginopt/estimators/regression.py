@@ -105,6 +105,7 @@ class EpsilonSVR(ModelRegressor):
         With other kernels: points on or outside the tube, and their multipliers (1 × support vectors);
         f = Σ dual_coef_ k(x_i, x) + intercept_.
     intercept_ : float
+        The constant of f.
     problem_, result_, certificate_, n_features_in_
         See `ModelRegressor`.
 

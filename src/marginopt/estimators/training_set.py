@@ -389,6 +389,7 @@ class KernelPredictor(Predictor):
     Parameters
     ----------
     kernel : Kernel
+        k.
     scaling : Scaling
         The scaling of rows before the kernel is evaluated.
     vectors : ndarray or csr_array
