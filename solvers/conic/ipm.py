@@ -100,7 +100,7 @@ class _Linearised:
         base = self._solve(0.5 * (R + R.T), *self.cones.target(centre, *rates), row / point.slack, 0.0)
         if self.sensitivity is None:
             return base
-        # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
+        # dμ - (μ/slack) Σdz = budget_target/slack, slack the budget's, with dz affine in dμ
         ratio = point.mu / point.budget_slack
         dmu = (budget_target / point.budget_slack + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)

@@ -562,7 +562,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 # One simplex is a box with one equality, Σa = 1, on which `BoxSMO` begins with working sets and lets points leave that no
 # violating pair needs. The violation asked for follows the objective, which falls by orders of magnitude from a vertex on.
 
-#: Seconds between two checks of the objective; the violation asked for, as a share of the tolerance: the gap is some of it.
+#: Seconds between two checks of the objective; largest violation ε at which the loop stops, as a multiple of tol·|f|, since the
+#: gap is mostly a part of the violation.
 _LOOK_SECONDS, _VIOLATION_SHARE = 0.02, 1.5
 
 

@@ -185,8 +185,8 @@ def _confirm_convergence(state: FrankWolfeState) -> Outcome:
 #
 # Section 5.2.3: of r = 59 points drawn independently the best lies among the best 5% with probability 0.95 (Theorem 1).
 # One step costs r·|support| kernel values instead of n, so it pays where n is very large. Where the cache holds all columns
-# Qa is kept on all points and the steps run compiled (`loops.run_sampled_steps`): one pass over a cached column a step, where a
-# full one has the scan as well. A sampled gap proves nothing: the stopping rule is confirmed on all points (`rescan`), at
+# Qa is kept on all points and the steps run compiled (`loops.run_sampled_steps`): a step passes over one cached column, and the
+# scan of all points is left out. A sampled gap proves nothing: the stopping rule is confirmed on all points (`rescan`), at
 # most so often that scanning costs no more than the steps.
 
 #: Rows of candidates that are drawn at once.

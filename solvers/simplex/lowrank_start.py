@@ -47,6 +47,7 @@ from .projected_cg import (
 # convex and piecewise quadratic; semismooth Newton with an exact line search ends after finitely many steps, in practice fewer
 # than ten. A step costs |S|r² operations in float32, where S = {s > 0} and r is the number of rows.
 
+#: Largest numbers of Newton steps of one solve, and of steps of a line search.
 _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 #: Share of the support that may still change at the end: the model is rough itself.
 _SETTLED = 1e-3
@@ -62,6 +63,7 @@ class LowRankModel:
     Parameters
     ----------
     view : SimplexQP
+        The problem.
     B : ndarray of float32 (r, n)
         The rows of `low_rank_factor`.
 
@@ -281,6 +283,7 @@ _TRUSTED_RATIO, _LEFT, _SHARE = 2.0, 64.0, 0.125
 #: Largest share of the points in the support for which working sets of pairs are faster than rounds of an untrusted model; bytes
 #: of their float32 columns for each point of the support and each point, a quarter added for points that leave the support.
 _FEW, _COLUMN = 0.5, 5
+#: Largest numbers of rounds, and of guesses of the support in one solve.
 _ROUNDS, _GUESSES = 12, 24
 #: Newton steps on the model's support after which points without weight leave it, since the model's support is too large.
 _SIFTING = 2
@@ -358,7 +361,7 @@ def lowrank_start(
 
 
 def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
-    """Return the guess of the support: points with weight, and those that violate by more than the largest residual there."""
+    """Return the guess of the support: points with weight, and violators by more than the largest residual of such points."""
     return np.asarray((x > 0.0) | (below > float(np.abs(below[x > 0.0]).max())))
 
 
@@ -375,12 +378,12 @@ class _Run:
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
-        self._buffer: SingleArray = np.empty(0, dtype=np.float32)  # memory is dear when it is touched first
-        self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on own points
+        self._buffer: SingleArray = np.empty(0, dtype=np.float32)  # reused, since the first touch of memory is slow
+        self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on the members
         self._sums = np.zeros((0, 0))
-        self._float32_point = np.zeros(view.n)  # the point at which g was made of values that are not rounded
+        self._float32_point = np.zeros(view.n)  # x at the last product of float32 values, not of rounded entries
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
-        # how far the model was off at the last look at each point, and by how much more it may be by now
+        # error of the model's g at each point when g was last computed there, and a bound of its growth since then
         self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
@@ -408,7 +411,7 @@ class _Run:
         members = self.triangle.members
         rank = self.model.B.shape[0]
         if self._buffer.size < rank * members.size:
-            del self._B, self._buffer  # the old one goes first
+            del self._B, self._buffer  # free the old buffer before the new one is allocated
             self._buffer = np.empty(rank * members.size, dtype=np.float32)
         B = self._buffer[: rank * members.size].reshape(rank, members.size)
         parts = split_range(B.shape[0], thread_count(B.size))
@@ -498,7 +501,7 @@ class _Run:
         return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())
 
     def _predicted(self) -> FloatArray:
-        """Return the model's g without the part of the diagonal."""
+        """Return B'Bx + c, the model's gradient without Dx."""
         B = self.model.B
         return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
 

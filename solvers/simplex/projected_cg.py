@@ -157,7 +157,7 @@ def conjugate_gradients(
 
 
 _T = TypeVar("_T")
-#: First row, last row and entries, where they are stored.
+#: First row, the row after the last one, and entries of a block; None if they are not stored.
 _Block: TypeAlias = tuple[int, int, Tile | None]
 
 #: Rows of a block, and blocks for each thread between two yields.
@@ -274,14 +274,14 @@ class KernelTriangle:
         yield from self._fill(empty)
 
     def product(self, weights: FloatArray) -> Steps:
-        """Return Q weights, for one weight a point of ``members``; if few are not zero, from their columns alone."""
+        """Return the product of Q_SS with ``weights`` (m,); if few weights are not zero, only their columns are computed."""
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.members.size < passed:
             return (yield from self.product_at(self.members, weights))
         return (yield from self._multiplied(weights, self._panel, self._blocks))
 
     def float32_product(self, weights: FloatArray) -> Steps:
-        """Return Q weights from float32 values, whatever is stored."""
+        """Return the product of Q_SS with ``weights`` (m,) from float32 values, whatever is stored."""
         blocks: list[_Block] = [(first, last, None) for first, last, _ in self._blocks]
         return (yield from self._multiplied(weights, self.gram.panel(self.members), blocks))
 
@@ -309,7 +309,7 @@ class KernelTriangle:
         return sum((last - first) * last for first, last, block in self._blocks if block is None)
 
     def product_at(self, points: IntArray, weights: FloatArray) -> Steps:
-        """Return Q[points, members] weights in float32 for any points, without storing anything."""
+        """Return the product of Q[points, members] with ``weights`` (m,) in float32 for any points; no entry is stored."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
         factors, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.members[used])

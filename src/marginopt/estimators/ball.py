@@ -63,6 +63,10 @@ class MEBOneClass(OutlierMixin, ModelEstimator):  # type: ignore[misc]
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:

@@ -354,7 +354,7 @@ class SparseSVC(BranchAndBoundClassifier):
     gap_ : float
         Relative gap, the largest of all binary problems.
     curve_ : SolutionPath
-        With ``curve=True`` the results for 1, ..., k features; a list in the order of ``pairs_`` where there are several
+        With ``curve=True`` the results for 1, ..., min(k, p) features; a list in the order of ``pairs_`` where there are several
         problems. `draw_curve` draws it.
     coef_, intercept_ : ndarray (problems, p), (problems,)
         Of the original features, not the standardised ones.

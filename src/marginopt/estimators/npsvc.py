@@ -111,8 +111,8 @@ def _nystroem(X: Points, kernel: Kernel, count: int, ridge: float, rng: np.rando
 class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneClassifier):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
-    Class l has f_l(x) = u_l'ψ(x) with an objective J_l; the part of u_l on the learned features is penalised by v_l, the rest is
-    u_l - Pv_l, and the largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction (21): the nearest
+    Class l has f_l(x) = u_l'ψ(x) and an objective J_l, with weights v_l of the learned features and the penalty r1/2||u_l -
+    Pv_l||² + r2/2||v_l||². The largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction (21): the nearest
     hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square

@@ -56,6 +56,10 @@ class ModelRegressor(RegressorMixin, ModelEstimator, ABC):  # type: ignore[misc]
         ------
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
+        TypeError
+            An argument that ``fit`` does not take.
+        SolverError
+            The solver found no point.
         """
         refuse_fit_arguments(self, other)
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
