@@ -190,12 +190,16 @@ def cold_start(data: ConicData) -> Iterate:
 
 
 def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
-    """Return a strictly feasible point near (w, V + tI) with the least t > 0 near the central path; None without such a point.
+    """Return a strictly feasible point at w and near V, for the first of `_BARRIER_SHARES` at which it is near the central path.
+
+    Return None if it is so for no share.
 
     Parameters
     ----------
     data : ConicData
+        The scaled problem.
     w : ndarray (p,)
+        The coefficients.
     V : ndarray (p, p)
         Symmetric; projected onto the semidefinite cone.
     """

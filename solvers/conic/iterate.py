@@ -12,8 +12,8 @@ multiplier of the budget.
 All slacks are functions of the free unknowns (w, V, z, ρ) and (γ, ζ, τ, μ), so no equation is ever violated. Rounding in a Newton
 system only makes the next point less central, and the gap, a sum of complementarities, is proved at any time.
 
-The lifted cone, of the matrices [1 w'; w W], is expressed relative to the current w. With P = [1 0; w I], [1 w'; w W] = P diag(1,
-V) P', and S̄ becomes P'S̄P, whose entries vanish together with those of V. Without this shear W - ww' would suffer from
+The lifted cone, of the matrices [1 w'; w W], is expressed relative to the current w. With P = [1 0; w I] the matrix is
+P diag(1, V) P', and S̄ becomes P'S̄P, whose entries vanish together with those of V. Without this shear W - ww' would suffer from
 cancellation where the relaxation is nearly exact.
 
 *The 2 × 2 semidefinite cones of all points.* Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ -ζ/2; -ζ/2 β] ⪰ 0.

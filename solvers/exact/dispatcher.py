@@ -1,8 +1,8 @@
 """Dispatcher of a branch and bound with remote workers: sends batches of open nodes as subproblems and validates the results.
 
-A result of a wrong type or shape, with a value that is not a number or an unknown point, comes from a faulty worker, and its
-subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without repeating
-the work. Only a proof log exposes it, since each of its lines is checked (``docs/how-to/cluster.md``).
+A result of a wrong type or shape, with a value that is not a number or an index that does not exist, comes from a faulty worker,
+and its subproblem is dispatched again. A well-formed false result (a bound too high, a missing node) cannot be detected without
+repeating the work. Only a proof log exposes it, since each of its lines is checked (``docs/how-to/cluster.md``).
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class BatchSize:
     """The number of nodes and the time limit of the next subproblems, estimated from past results.
 
     An open node is the root of a subtree of unknown size. Past results estimate the work per node. A batch has as many nodes as
-    take `TARGET_SECONDS`, and at most a worker's share of the pool. Towards the end the time limits fall, since a worker with a
-    large subtree keeps the others waiting until its subproblem ends.
+    take its time limit, `TARGET_SECONDS` as a rule, and at most a worker's share of the pool. Towards the end the time limits
+    fall, since a worker with a large subtree keeps the others waiting until its subproblem ends.
 
     Attributes
     ----------
     seconds_per_node : float
-        Recent seconds of a worker per dispatched node; 0 before the first result.
+        Recent seconds of a worker per finished node; 0 before the first result.
     """
 
     def __init__(self) -> None:

@@ -50,8 +50,6 @@ def singular_basis(block: FloatArray, full: bool) -> FloatArray:
 def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
     """Return an orthonormal basis in which the sums of two rows of opposite classes have small 1-norms.
 
-    It is rotated from Q or from the features' axes.
-
     Parameters
     ----------
     block : ndarray (n, p)
@@ -59,12 +57,13 @@ def rotated_basis(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -
     Q : ndarray (p, k)
         Singular vectors of the block.
     labels : ndarray (n,) or None
-        The signs separate the classes; without labels the first singular vector does.
+        The signs separate the classes; without labels those of the coordinates along the first singular vector do.
 
     Returns
     -------
     ndarray (p, k)
-        The better of the two bases; Q itself for more than `MAX_BOX_COORDINATES` coordinates, where boxes are not searched.
+        The basis of the smaller 1-norms, rotated from Q or, for k = p, from the axes; Q itself for more than
+        `MAX_BOX_COORDINATES` coordinates, where boxes are not searched.
     """
     k = Q.shape[1]
     if not 0 < k <= MAX_BOX_COORDINATES:
@@ -179,7 +178,7 @@ class RotatedCoordinates:
         )
 
     def loss_error(self, value: float) -> float:
-        """Return a bound of the error of Σ_i c_i ρ_i where the objective is below ``value``.
+        """Return a bound of the error of the summed losses where the objective is below ``value``.
 
         It is ∞ if a loss jumps and margins may differ by more than `_SHORT`.
         """

@@ -46,7 +46,7 @@ class LinearProgram:
 
     @classmethod
     def of(cls, form: StandardForm) -> LinearProgram:
-        """Return the program of a linear form: the format has no quadratic objective and no cones."""
+        """Return the program of a linear form; raise UnsupportedModelError for a quadratic objective, cones or indicators."""
         unsupported = sorted(feature.value for feature in form.features - {Feature.INTEGER})
         if unsupported:
             raise UnsupportedModelError(

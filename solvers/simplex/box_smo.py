@@ -37,7 +37,7 @@ _SCALARS = integers_and_floats("iteration missing clock active", "objective viol
 
 @by_reference
 class BoxIterate(NamedTuple):
-    """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState`."""
+    """The current point with its gradient: arrays that the compiled loops change in place, in the order of `BoxState.order`."""
 
     columns: Any  #: (slots, n) cached columns of K
     slot: Any  #: (n,) slot of a column or -1

@@ -47,7 +47,7 @@ class FrankWolfeIterate(NamedTuple):
     slot: Any  #: (n,) slot of a column or -1
     stamp: Any  #: (slots,) clock of the last use
     diagonal: Any  #: (n,) Q_ii
-    c: Any  #: (n,)
+    c: Any  #: (n,) linear term
     a: Any  #: (n,) â
     h: Any  #: (n,) ĥ = Qâ
     support: Any  #: (n,) the indices with a > 0, unordered

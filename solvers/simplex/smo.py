@@ -55,7 +55,7 @@ class SmoIterate(NamedTuple):
     slot: Any  #: (n,) slot of a column or -1
     stamp: Any  #: (slots,) clock of the last use
     diagonal: Any  #: (n,) Q_ii
-    c: Any  #: (n,)
+    c: Any  #: (n,) linear term
     a: Any  #: (n,) the point
     g: Any  #: (n,) ∇ = Qa + c
     members: Any  #: (n,) variables sorted by simplex
@@ -233,7 +233,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     """Sequential minimal optimisation: pairs by second-order choice, float32 columns, float64 gradient.
 
     Before a gap is claimed the gradient is recomputed in float64 from the data. Between refreshes its error is that of the
-    float32 columns, so pairs pause at the latest at a ten-thousandth of the relative gap at the last refresh.
+    columns. So pairs on float32 columns pause at half the tolerance, or before it at 1e-4 min(g, 1e-3), g the least relative gap
+    of all refreshes.
 
     **Errata** of Algorithm 2 of Luo et al., *MaxMin-L2-SVC-NCH*, which this solver replaces: (43) is a minimisation, and (43) and
     (45) must have 1/C where they print C; the curvature is Q_ii + Q_jj - 2Q_ij.

@@ -116,9 +116,10 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
-    of the number of points that it is to be far from: about 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
-    and K = 10), 8n²(7 + 1/K) with ``"rest"``, for classes of equal size. O(n³) operations. What would not fit is refused before
-    anything is computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
+    of the number of points that it is to be far from: at most 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
+    and K = 10), about 8n²(7 + 1/K) with ``"rest"``, for classes of equal size. O(n³) operations. What would not fit is refused
+    before anything is computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²)
+    operations.
 
     Parameters
     ----------
