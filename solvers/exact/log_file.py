@@ -199,7 +199,7 @@ class LogFile:
             self._fail(error)
 
     def _fail(self, error: OSError | WriteError) -> None:
-        """Keep the error, and remove the unfinished file unless a checkpoint refers to it."""
+        """Keep the error, and remove the unfinished file unless it is a part file, which `discard` removes."""
         if isinstance(error, WriteError):  # the file has ended already
             self.write_error = error
         elif self._target is None:
@@ -217,6 +217,7 @@ class LogWriter:
     Parameters
     ----------
     file : LogFile
+        The file of the log.
     header : dict
         The first record, which a continued log has already.
     """

@@ -296,6 +296,7 @@ class TreeSearch:
     Parameters
     ----------
     rule : BoundingRule
+        The rule that bounds and splits nodes.
     incumbent : Incumbent
         Updated by the search; without a value it begins at the rule's `first_point`.
     nodes : sequence of Node, optional

@@ -36,8 +36,8 @@ from .reduced_problem import ReducedScoringProblem
 class ScoreBox:
     """A node of the search: the coefficients lower ≤ ρ ≤ upper of which the ``forced`` ones are not 0."""
 
-    lower: IntArray  #: (d,)
-    upper: IntArray  #: (d,)
+    lower: IntArray  #: (d,) lower bounds of ρ
+    upper: IntArray  #: (d,) upper bounds of ρ
     forced: BoolArray  #: (d,) mask of the coefficients that are not 0
 
     @cached_property
@@ -144,7 +144,7 @@ class BoxSolution:
 
     @property
     def is_integral(self) -> bool:
-        """True if coefficients and their use are integers."""
+        """True if coefficients and their use are integers, up to `_NEAR`."""
         return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
 
     def split(self, box: ScoreBox) -> tuple[int, int]:
@@ -169,7 +169,9 @@ class BoxProgram:
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     box : ScoreBox
+        The box of its coefficients.
     pairs : (p, 2) array
         The first pairs: rows of ``reduced.Z``, one of class +1 and one of class -1.
 

@@ -237,6 +237,7 @@ class ScoringIncumbent:
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     rng : numpy Generator
         Source of the descents' starting points.
     order : ndarray of int (d,)

@@ -31,11 +31,13 @@ _OF_NODE, _OF_PAIRS = 400, 20_000
 class SupportsSearch:
     """Branch and bound for a scoring system: the open node of least bound is next, and is searched below depth-first.
 
-    With the branching rule "pairs" each open node is bounded by a linear program and split once instead.
+    A node is a box of coefficients (`bounds` has the problem). With the branching rule "pairs" each open node is bounded by a
+    linear program and split once instead.
 
     Parameters
     ----------
     reduced : ReducedScoringProblem
+        The problem.
     rng : numpy Generator
         Source of the descents' starting points.
     branching : {"auto", "supports", "signs", "pairs"}

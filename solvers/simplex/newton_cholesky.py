@@ -45,7 +45,7 @@ def cholesky_bytes(support: int) -> int:
 
 
 def cholesky_seconds(n: int, support: int) -> float:
-    """Return a rough estimate of the time of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
+    """Return a rough estimate of the seconds of `polish_by_cholesky`: a factor of Q_SS, four products with all columns of S."""
     return 1.5 * support**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * support
 
 
@@ -220,7 +220,10 @@ def _cholesky(Q: FloatArray, shift: float) -> Steps:
 
 
 def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol: float) -> Steps:
-    """Return (x, ν) on the guess, and whether the systems were solved to their tolerance; None if a simplex has no points."""
+    """Return (x, ν) on the guess, and whether all systems were solved accurately.
+
+    Return None if a simplex has no points in the guess, or if ν is not determined.
+    """
     groups, count = view.groups[guess], view.simplices
     E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
     if (E.sum(axis=0) == 0).any():
@@ -245,7 +248,8 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol
 def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, tol: float) -> Steps:
     """Return x with Q_SS x = right, and whether it is accurate.
 
-    Stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where it no longer falls.
+    It stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where the residual no longer
+    falls; x is accurate if the residual is at most a hundred times the larger of the first two.
     """
     size, largest = float(np.abs(right).max()) or 1.0, float(np.diagonal(Q).max())
     x = inverse(right)

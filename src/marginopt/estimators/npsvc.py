@@ -67,7 +67,9 @@ def _fit_kernel_map(
     Parameters
     ----------
     name : {"nystroem", "fourier"}
+        The map.
     X : ndarray or csr_array (n, p)
+        The training points.
     kernel : Kernel
         "fourier" needs `RBF`.
     components : int
