@@ -32,10 +32,10 @@ V = TypeVar("V")
 class SearchState:
     """The state of one run: the search, its limits, its checkpoint file, and the executor of remote workers."""
 
-    search: TreeSearch
-    limits: Limits
-    checkpoint_file: SearchCheckpoint | None = None
-    executor: AsynchronousExecutor | None = None
+    search: TreeSearch  #: the search
+    limits: Limits  #: tolerance and limits of the run
+    checkpoint_file: SearchCheckpoint | None = None  #: the checkpoint file; None without one
+    executor: AsynchronousExecutor | None = None  #: the remote workers; None without a cluster
 
 
 @dataclass(frozen=True, eq=False)

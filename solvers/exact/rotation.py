@@ -15,6 +15,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import MarginProblem
 
+#: Unit roundoff of float64.
 _EPS = 2.0**-53
 #: Largest number of coordinates that are rotated, since boxes are not searched in more.
 MAX_BOX_COORDINATES = 10

@@ -112,8 +112,9 @@ class BoundingRule(ABC, Generic[P]):
         The data, which workers receive.
     """
 
-    #: Format and version of the logs; the problem's checker has the same.
+    #: Format of the logs; the problem's checker has the same.
     format: ClassVar[str]
+    #: Version of the format.
     version: ClassVar[int]
     #: A lower bound of the objective of every point.
     lower_bound: float = -math.inf

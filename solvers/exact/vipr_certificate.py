@@ -68,9 +68,9 @@ def _terms(multipliers: Mapping[int, Fraction]) -> str:
 class _BoundLines:
     """Lines of the bounds, and the line number of each variable's bound."""
 
-    lines: list[str] = field(default_factory=list)
-    lower: dict[int, int] = field(default_factory=dict)
-    upper: dict[int, int] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)  #: one line for each finite bound
+    lower: dict[int, int] = field(default_factory=dict)  #: line of the lower bound by variable
+    upper: dict[int, int] = field(default_factory=dict)  #: line of the upper bound by variable
 
     @classmethod
     def of(cls, program: LinearProgram) -> _BoundLines:

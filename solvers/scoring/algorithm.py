@@ -88,8 +88,8 @@ _EFFORT = 4e8
 class SupportsState:
     """The state of one run of `supports-bb`."""
 
-    search: SupportsSearch
-    limits: Limits
+    search: SupportsSearch  #: the search
+    limits: Limits  #: tolerance and limits of the run
     first_descents: int  #: number of descents before the first node
     log: SupportsLog | None = None  #: the proof log
     lower_bound: Fraction = Fraction(0)  #: the best proved bound so far

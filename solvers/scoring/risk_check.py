@@ -36,6 +36,7 @@ from ..exact.check.trees import NodeRules
 
 #: Name and version of the log format.
 FORMAT, VERSION = "marginopt-risk-proof", 1
+#: Names of the arrays, and of the numbers, of a `RiskProblem`.
 _VECTORS = ("X", "y", "weights", "lower", "upper")
 _NUMBERS = ("intercept", "price", "size_price", "max_nonzeros")
 #: Value of ``split`` of a node that is closed.

@@ -26,6 +26,7 @@ BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 BLOCK = 512
 #: Value of ``rise`` for points that cannot rise, above every d.
 _FAR = 1e300
+#: Largest integer of 64 bits, above the bits of every float; shift that leaves a number's sign.
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
 #: As NumPy's integers: literals would have each helper compiled for them too.

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..interface.numba_flags import entry, inner
 
+#: Entries whose least one is sought at once: they stay in the first-level cache.
 _BLOCK = 512
 
 

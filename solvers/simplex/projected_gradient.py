@@ -25,6 +25,7 @@ from .starting_points import StartRule, starting_point
 
 #: Rules for the start of `ProjectedGradient`.
 InitialRule: TypeAlias = Literal["uniform", "sparse"]
+#: The rule of `starting_points` for each of them.
 _RULES: dict[InitialRule, StartRule] = {"uniform": "uniform", "sparse": "vertex"}
 #: Steps after which the gradient is recomputed from a, so that rounding does not add up.
 _REFRESH_EVERY = 200

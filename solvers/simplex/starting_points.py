@@ -133,6 +133,7 @@ def _uniform(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> 
     return members, np.full(members.size, 1.0 / members.size)
 
 
+#: The functions of the rules, which return points of a simplex and their weights.
 _RULE = {"farthest": _farthest, "vertex": _vertex, "uniform": _uniform}
 
 

@@ -56,6 +56,7 @@ def empty_match_arrays(n: int, p: int) -> MatchArrays:
     )  # fmt: skip
 
 
+#: A de Bruijn sequence, and the position of a single set bit by the top six bits of its product with the sequence.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT_POSITION = np.zeros(64, np.int64)
 for _k in range(64):

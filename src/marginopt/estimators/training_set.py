@@ -288,6 +288,7 @@ class LinearSpace(FeatureSpace):
     Z: Points
     #: The scaling of the features.
     scaling: Scaling
+    #: None: functions are linear in the features.
     kernel: None = field(default=None, init=False)
 
     @classmethod
