@@ -2,7 +2,8 @@
 
 It is Algorithm 3 of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*; numbers of formulas are theirs. The problem is the
 maximum over γ of f(γ) = min ½a'Q(γ)a over two unit simplices, one for each class, Q(γ)_ij = y_i y_j k_γ(x_i, x_j) plus 1/C on the
-diagonal: half the squared distance of the classes' convex hulls. a is its minimiser, and η the step length of γ.
+diagonal: half the squared distance of the hulls of the classes' points (φ(x_i), y_i e_i/√C), φ the kernel's feature map. a is
+its minimiser, and η the step length of γ.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _FACTOR = 4.0
 class OuterStep:
     """The record of an outer iteration: γ, f(γ), f'(γ), and the ratio of inter-class (54) to intra-class distance (55) at γ."""
 
-    gamma: tuple[float, ...]  #: γ, one for each kernel
+    gamma: tuple[float, ...]  #: γ, one number or one for each feature
     value: float  #: f(γ)
     derivative: tuple[float, ...]  #: f'(γ)
     ratio: float  #: the ratio of the distances (54) and (55)
@@ -57,7 +58,7 @@ class MaxMinState:
     """The state of a run: γ, an inner minimiser a with f and f' at the γ of its problem, and the last move."""
 
     problem: MaxMinProblem  #: the minimax problem
-    gamma: FloatArray  #: (kernels,) present γ
+    gamma: FloatArray  #: (1,) or (features,) present γ
     seed: int  #: of the inner runs
     limit: float  #: largest number of outer iterations
     a: FloatArray | None = None  #: inner minimiser at ``solved_gamma``; None before the first
@@ -79,7 +80,7 @@ class MaxMinState:
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), (52).
 
-    η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
+    η is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
     must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and
     not sufficient. The answer is a stationary point, called local. γ is kept in its range, where f' counts only if it points
     inside.

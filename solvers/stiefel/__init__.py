@@ -1,9 +1,9 @@
 """Solvers of max f(P) = Tr(P'HP) + 2 Tr(P'E) over matrices P with orthonormal columns (the Stiefel manifold).
 
 H is symmetric n × n, E and P are n × d. The solvers are generalised power iteration, the same with momentum, Barzilai-Borwein
-steps, and the package pymanopt; all end at a stationary point. The relative Riemannian gradient is the norm of the gradient of f
-on the manifold over max(1, ||G||), G = 2(HP + E). Training of NPSVC++ (Zhang, Lai, Zhou and Liang, 2024) solves such a problem in
-every iteration, (19) there.
+steps, and the package pymanopt; all look for a stationary point. The relative Riemannian gradient is the norm of the gradient of
+f on the manifold over max(1, ||G||), G = 2(HP + E). Training of NPSVC++ (Zhang, Lai, Zhou and Liang, 2024) solves such a problem
+in every iteration, (19) there.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ class _StiefelAscent(Algorithm[StiefelProblem, StiefelState]):
 class GPI(_StiefelAscent):
     """Generalised power iteration P ← polar(HP + αP + E), as published, with α ≥ 0 such that H + αI is positive semidefinite.
 
-    Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases. α is 0 for
-    a positive semidefinite H and 1.001 |λ_min| otherwise, by Lanczos for n > 64. A larger shift, such as the Frobenius norm,
-    needs more iterations.
+    Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases but for
+    rounding. α is 0 for a positive semidefinite H and 1.001 |λ_min| otherwise, by Lanczos for n > 64. A larger shift, such as the
+    Frobenius norm, needs more iterations.
 
     Parameters
     ----------

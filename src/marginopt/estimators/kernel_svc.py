@@ -124,7 +124,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
     """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`.
 
     Its dual is (1) of Luo, Yang, Peng, Wang and Chen, *MaxMin-L2-SVC-NCH*, whose multipliers a sum to 1 in each class. The edges
-    p* and q* are the averages of Σ_j y_j a_j k(x_j, x_i) + y_i a_i/(C s_i) over the support vectors of class +1 and of class -1.
+    p* and q* are the averages, weighted by a, of Σ_j y_j a_j k(x_j, x_i) + y_i a_i/(C s_i) over the classes +1 and -1.
     The decision function is divided by half their distance, (p* - q*)/2, so it is that of min ½||w||² + (C/2) Σ s_i ξ_i²,
     y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
 
