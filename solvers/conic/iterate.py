@@ -8,7 +8,8 @@ Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, u_i = a_i'w, z_i q_i > ρ_i² w
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ, the
 multiplier of the budget.
 
-(21) has another branch for r_i < 0 and z ≤ 1. Both may be left out: at every optimum z = (r)_+²/q ≤ 1, and q ≥ r² by V ⪰ 0.
+(21) also has a branch for r_i < 0 and the bound z ≤ 1. Both may be left out: at every optimum z = (r)_+²/q ≤ 1, and q ≥ r² by
+V ⪰ 0.
 All slacks are functions of the free unknowns (w, V, z, ρ) and (γ, ζ, τ, μ), so no equation is ever violated. Rounding in a Newton
 system only makes the next point less central, and the gap, a sum of complementarities, is proved at any time.
 

@@ -111,8 +111,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         node (`solvers.scoring.box_program`). "auto": chosen by the number of features, the number of their values, and the
         points of opposite classes with equal rows.
     descents : int
-        Largest number of coordinate descents for an incumbent before the search; at least 5 of them are run, and fewer than all
-        where they take long. One more follows every 4000 nodes.
+        Largest number of coordinate descents for an incumbent before the search; where they take long fewer are run, down to 5.
+        One more follows every 4000 nodes. None is run once the objective is 0.
     proof : str, optional
         Path of a proof log that `check_proof` verifies, also where a limit ends the search.
     """

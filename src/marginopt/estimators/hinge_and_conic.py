@@ -344,7 +344,7 @@ class ConicSVCCV(CrossValidatedClassifier, ConicClassifier):
     """`ConicSVC` with κ chosen by validation, as in Cepeda, Gómez and Han (2024): values of κ uniform in (0, 0.5].
 
     In every fold the problems of all κ are solved in ascending order (`conic_path`): the data are prepared once, and each problem
-    starts from a central point of the one before.
+    starts from a central point of the one before where that is strictly feasible.
 
     Parameters
     ----------
