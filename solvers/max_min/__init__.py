@@ -78,7 +78,7 @@ class MaxMinState:
 
 @dataclass(frozen=True)
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
-    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), (52).
+    """Gradient ascent on f(γ), the optimal value of the two-hulls dual at γ: solve it, then move γ by η f'(γ), Luo et al. (52).
 
     η is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. The paper does not say which f
     must rise; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and

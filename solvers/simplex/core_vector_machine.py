@@ -56,7 +56,7 @@ class CoreState:
 
 @dataclass(frozen=True)
 class CoreVectorMachine(OneSimplexAlgorithm[CoreState]):
-    """Core vector machine: add the furthest point to the core set, solve the inner QP on it, repeat.
+    """Core vector machine (Frandi et al. 2013, Algorithm 1): add the furthest point to the core set, solve the inner QP, repeat.
 
     The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
     tighter where the furthest point is already in the core), since a tighter solution of an unfinished core is thrown away by the

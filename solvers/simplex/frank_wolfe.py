@@ -342,7 +342,7 @@ def _set_support(iterate: FrankWolfeIterate, members: IntArray) -> None:
 
 @dataclass(frozen=True)
 class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
-    """The Frank-Wolfe method (Algorithm 2): steps toward the vertex e_i with the least ∇_i, by exact line search.
+    """The Frank-Wolfe method (Frandi et al. 2013, Algorithm 2): exact steps toward the vertex e_i with the least ∇_i.
 
     The step is a + λ(e_i - a), λ = [R - (Qa)_i - c'(e_i - a)]/(R - 2(Qa)_i + Q_ii), R = a'Qa, clipped to [0, 1].
     **Erratum** (section 4.4): the step of Algorithm 2 holds for kernels of constant diagonal only; on (12) with another it
@@ -481,7 +481,7 @@ class FrankWolfe(OneSimplexAlgorithm[FrankWolfeState]):
 
 @dataclass(frozen=True)
 class ModifiedFrankWolfe(FrankWolfe):
-    """The modified Frank-Wolfe method (Algorithm 3): the better of a toward step and a step away from a support point.
+    """The modified Frank-Wolfe method (Frandi et al. 2013, Algorithm 3): a toward step, or away from a support point if better.
 
     Away from j, a + λ(a - e_j): λ = [(Qa)_j - R - c'(a - e_j)]/(R - 2(Qa)_j + Q_jj) with R = a'Qa, at most a_j/(1 - a_j); where
     λ is cut at that, j leaves the support (a drop). **Errata**: line 21 reads r²_{k+1} = (1+λ)r² - λ(1+λ)(1-δ-)r², (1-δ-)r² the

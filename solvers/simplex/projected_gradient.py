@@ -83,7 +83,7 @@ class ProjectedGradient(Algorithm[SimplexQP, ProjectedGradientState]):
     """Projected gradients on faces: an exact step to the first bound; a bound is released where the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
-    variable is free while a_i > 0 (a_i = 1 included: if that were a bound, the mean in (24) would be 0/0), and once released.
+    variable is free while a_i > 0, and once released (a_i = 1 is free too: else the mean in (24) of Luo et al. would be 0/0).
 
     **Erratum**: lines 13-22 of Algorithm 1 leave the released variable j out of the averages and set d_j = 0; the direction
     then does not sum to zero, and the point leaves the simplex, or nothing moves. Here the most violating j (the least

@@ -97,7 +97,7 @@ class NonparallelSVC(HyperplaneClassifier):
     kernel : {"rbf", "linear", "polynomial", "poly", "precomputed"}, Kernel or callable
         The kernel; with "precomputed", X is the kernel matrix (n × n).
     gamma : float or str
-        γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
+        γ of "rbf" and "polynomial"; "npsvc" is 1/(mean squared distance of the points).
     degree, coef0 : int, float
         Degree and constant of "polynomial".
     c : float

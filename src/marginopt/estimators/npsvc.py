@@ -114,8 +114,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
     Class l has f_l(x) = u_l'ψ(x) and an objective J_l, with weights v_l of the learned features and the penalty r1/2||u_l -
-    Pv_l||² + r2/2||v_l||². The largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction (21): the nearest
-    hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the farthest.
+    Pv_l||² + r2/2||v_l||². The largest weighted J_l is minimised over all u_l, v_l and P, P'P = I. Prediction, (21) of
+    Zhang, Lai, Zhou and Liang (2024): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with
+    ``orientation="rest"`` the farthest.
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
     of the number of points that it is to be far from: at most 8n²(6 + K) bytes with ``orientation="one"`` (12.6 GB for n = 10,000
